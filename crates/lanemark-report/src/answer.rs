@@ -1,15 +1,15 @@
 //! The direct answer of a study: in how many tests one system is faster than the other, and by how much.
 //!
-//! Ratios are counted as they are shown, with two decimals: a ratio that reads 1.00x is neither faster nor slower, and
-//! one that reads 2.00x is twice as fast. Published ratios are counted over the tests that have a published ratio. The
-//! answer does not state how certain the ratios are; the tables show spreads and errors.
+//! Ratios are counted as they are shown, with two decimals: 1.00x counts as neither faster nor slower, and 2.00x counts
+//! as twice as fast. Published ratios are counted over the tests that have a published ratio. The answer does not state
+//! how certain the ratios are; the tables show spreads and errors.
 
 use lanemark_schema::result::StudyOutcome;
 
 use crate::calibration::system_label;
 use crate::number::ratio;
 
-/// The ratios of one side, simulated or published.
+/// The ratios from one source: the simulation or the publication.
 struct RatioTally<'a> {
     tests: usize,
     faster: usize,
@@ -20,7 +20,7 @@ struct RatioTally<'a> {
     median: f64,
 }
 
-/// Returns the answer of `outcome` in one or two sentences; `None` if the study compares nothing.
+/// Returns the answer of `outcome` in one or two sentences; `None` if the study does not compare systems.
 pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let comparison = outcome.comparison.as_ref()?;
     let side = |value: fn(&(String, f64, Option<f64>)) -> Option<f64>| {

@@ -1,13 +1,13 @@
 //! The time budget of a test: the mean latency of a request by hop, averaged over repeats.
 //!
-//! Waiting and service of all hops sum to the mean latency. If several hops have the same name, they are numbered from
-//! the second on. Only simulated runs have a budget; the crate does not estimate one for other runs.
+//! The waiting and service times of all hops sum to the mean latency. If several hops have the same name, the second
+//! and later ones are numbered. Only simulated runs have a budget; the crate does not estimate one for other runs.
 
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{HopId, HopUse, PathUse, TestResult};
 
-/// The time budget of a test: the shares of all hops of its path.
+/// The time budget of a test, as the shares of all hops of its path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Budget {
     pub(crate) hops: Vec<HopShare>,
@@ -65,12 +65,12 @@ impl Budget {
         (!hops.is_empty()).then_some(Self { hops })
     }
 
-    /// Returns the mean waiting of a request over all hops.
+    /// Returns the mean time that a request waits, over all hops.
     pub(crate) fn wait_ns(&self) -> f64 {
         self.hops.iter().map(|hop| hop.wait_ns).sum()
     }
 
-    /// Returns the mean service of a request over all hops.
+    /// Returns the mean service time of a request, over all hops.
     pub(crate) fn service_ns(&self) -> f64 {
         self.hops.iter().map(|hop| hop.service_ns).sum()
     }
@@ -79,7 +79,7 @@ impl Budget {
         self.hops.iter().map(HopShare::total_ns).sum()
     }
 
-    /// Returns the hop with the maximum utilisation, the first of several.
+    /// Returns the hop with the highest utilisation; the first one if several have it.
     pub(crate) fn busiest(&self) -> Option<&HopShare> {
         self.hops
             .iter()
@@ -88,12 +88,12 @@ impl Budget {
 }
 
 impl HopShare {
-    /// Returns the sum of waiting and service.
+    /// Returns the sum of the waiting and service times.
     pub(crate) fn total_ns(&self) -> f64 {
         self.wait_ns + self.service_ns
     }
 
-    /// Returns the hop's name, numbered from the second hop of that name on.
+    /// Returns the hop's name, with a number if an earlier hop has the same name.
     pub(crate) fn label(&self) -> String {
         match self.occurrence {
             0 => self.name.clone(),

@@ -1,8 +1,8 @@
-//! The model values that a study sets differently from the library, the figures from which they were set, and the
-//! reasons.
+//! The model values that a study sets differently from the library, each with the figure from which it was set and the
+//! reason.
 //!
-//! A setting that several systems share is shown once. A value that was not set from a figure is a what-if, and is
-//! labelled as such.
+//! A setting that several systems share is shown once. A changed value that was not set from a figure is a what-ifand
+//! is labelled accordingly.
 
 use lanemark_schema::result::{Calibration, StudyOutcome, Target};
 
@@ -11,13 +11,13 @@ use crate::number::published;
 /// A setting and the systems to which it applies.
 pub(crate) struct Setting<'a> {
     pub(crate) calibration: &'a Calibration,
-    /// The labels of the systems with this setting.
+    /// The labels of the systems to which the setting applies.
     pub(crate) systems: Vec<&'a str>,
     /// Description of the published figure from which the value was set.
     pub(crate) figure: Option<String>,
 }
 
-/// Returns the settings of all systems, each once, in the order of the systems.
+/// Returns the settings of all systems in the order of the systems, each setting once.
 pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<Setting<'_>> {
     let mut settings: Vec<Setting<'_>> = Vec::new();
     for system in &outcome.systems {

@@ -1,8 +1,9 @@
 //! Compares two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
 //!
-//! The range extends from the smallest repeat of the first run divided by the largest repeat of the second, to the
-//! largest divided by the smallest. It is the widest range that the repeats allow. If it contains 1, the runs do not
-//! differ beyond their spread. This is not a test of significance: a handful of repeats does not support one.
+//! The range extends from the smallest repeat of the first run divided by the largest repeat of the second run, to the
+//! largest repeat of the first divided by the smallest of the second. It is the widest range that the repeats allow. If
+//! it contains 1, the runs do not differ beyond their spread. This is not a significance test, because a handful of
+//! repeats is too few for one.
 
 mod answer;
 
@@ -36,14 +37,15 @@ enum Verdict {
     Unknown,
 }
 
-/// A figure of a test in both runs.
+/// A figure of a test, with its value in each of the two runs.
 struct FigurePair {
     a: Option<Statistic>,
     b: Option<Statistic>,
 }
 
-/// Compares tests of the same name, `b` over `a`, for throughput and for mean latency: the answer in a sentence, then
-/// the figures. With `detail`, the text also compares percentiles and single transactions, and describes both targets.
+/// Compares the tests that two runs have in common by throughput and mean latency, as the ratio of `b` to `a`: first
+/// the answer in a sentence, then the figures. With `detail`, the text also compares percentiles and individual
+/// transactions, and describes both targets.
 pub fn compare_table(
     a: (&str, &RunResult),
     b: (&str, &RunResult),
@@ -90,7 +92,7 @@ pub fn compare_table(
     sheet.finish()
 }
 
-/// Metrics that are compared in addition to throughput and latency, for the tests that have them.
+/// Metrics that are compared in addition to throughput and mean latency, for tests that have a figure of them.
 const OTHERS: [(&str, Metric); 6] = [
     ("Mean power of the drives, W", Metric::Power),
     ("Battery life, h", Metric::BatteryLife),
@@ -102,7 +104,7 @@ const OTHERS: [(&str, Metric); 6] = [
 
 /// Returns whether a test has a figure of `metric` that no other row shows.
 fn has(metric: Metric, test: &TestResult) -> bool {
-    // If the tests contain single requests, other rows show the directions.
+    // If the tests contain individual requests, other rows show the two directions.
     let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
     figure(metric, test).is_some_and(|found| found.count > 0) && (!both || test.has_transactions())
 }
@@ -110,7 +112,7 @@ fn has(metric: Metric, test: &TestResult) -> bool {
 /// Two results of one test.
 type TestPair<'r> = (&'r TestResult, &'r TestResult);
 
-/// Returns the reads and the writes of each test that has both directions in both runs.
+/// Returns the reads and the writes of each test that has both directions in both runs, as separate tests.
 fn parts(
     a: &RunResult,
     b: &RunResult,
@@ -137,7 +139,7 @@ fn rows<'r>(
     (rates, latencies)
 }
 
-/// Compares two runs as [`compare_table`] does, as data.
+/// Compares two runs like [`compare_table`], and returns the comparison as data.
 pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRuns {
     let shared = shared(a.1, b.1);
     let parts = parts(a.1, b.1, &shared);
@@ -189,7 +191,7 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
     }
 }
 
-/// Returns the tests that both runs have, by name.
+/// Returns the tests that both runs contain, matched by name.
 fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r TestResult)> {
     if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice())
         && own.has_transactions()
@@ -222,7 +224,7 @@ fn directions(
     pairs.collect()
 }
 
-/// Returns the warnings about both runs; a warning that both share appears once.
+/// Returns the warnings about both runs. A warning that applies to both appears once.
 fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
     let (of_a, of_b) = (target::warnings(a), target::warnings(b));
     let name = |name: &str, (warning, advice): &(String, &'static str)| {
@@ -238,7 +240,7 @@ fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> 
     all
 }
 
-/// Writes one metric over all shared tests, and a sentence about its outcome.
+/// Writes one metric of all shared tests, and a sentence that states the outcome.
 fn block(
     sheet: &mut TerminalText,
     heading: &str,
@@ -269,7 +271,8 @@ fn block(
     sheet.paragraph(&summary(&verdicts, metric));
 }
 
-/// Empties the ends of the ratios' ranges if every end equals its ratio as shown, as for simulated runs.
+/// Empties the ranges of the ratios if all bounds equal their ratio at the shown precision, which is usual for
+/// simulated runs.
 fn without_points(mut table: Table) -> Table {
     let at = |name: &str| table.columns.iter().position(|column| column.name == name);
     let (Some(ratio), Some(from), Some(to)) = (at("B/A"), at("from"), at("to")) else {
@@ -298,7 +301,7 @@ impl FigurePair {
         Some(b / a).filter(|ratio| ratio.is_finite())
     }
 
-    /// Returns the range of the ratio, if both runs have repeats.
+    /// Returns the range of the ratio, if both runs have more than one repeat.
     fn range(&self) -> Option<(f64, f64)> {
         let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
         let (low, high) = b.ratio_range(a);
@@ -352,7 +355,7 @@ impl Verdict {
             (Self::Higher, Metric::Power) => "B uses more",
             (Self::Lower, Metric::Power) => "B uses less",
             (Self::Higher, Metric::BatteryLife) => "B lasts longer",
-            (Self::Lower, Metric::BatteryLife) => "B lasts shorter",
+            (Self::Lower, Metric::BatteryLife) => "B lasts less long",
             (Self::Higher, _) => "B faster",
             (Self::Lower, _) => "B slower",
             (Self::WithinSpread, _) => "no difference",
@@ -362,7 +365,7 @@ impl Verdict {
     }
 }
 
-/// Returns the figure of a test; absent if no request was completed.
+/// Returns the figure of a test; `None` if no request was completed.
 fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
     let is_known = metric != Metric::Latency || has_latency(result);
     is_known.then(|| metric.of(result))
@@ -404,8 +407,8 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
 /// The percentiles that are compared.
 const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")];
 
-/// Writes the percentiles of latency: the percentiles of each repeat, averaged over the repeats, with 95% confidence
-/// intervals.
+/// Writes the percentiles of latency. Each percentile is computed per repeat and averaged over the repeats, with a 95%
+/// confidence interval.
 fn percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) {
     let mut table = Table::new(vec![
         Column::name("test"),
@@ -451,7 +454,7 @@ fn percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) 
     sheet.table(&without_points(table));
 }
 
-/// Returns a percentile of the latency in µs over the repeats; `None` if a repeat has too few requests for it.
+/// Returns a latency percentile in µs, averaged over the repeats; `None` if a repeat has too few requests for it.
 fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
@@ -459,7 +462,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     Some(Statistic::of(&values, Average::Median))
 }
 
-/// Returns the settings in which two tests differ, `queue depth 8 and 32`.
+/// Returns the settings in which two tests differ, such as `queue depth 8 and 32`.
 fn differences(a: &Test, b: &Test) -> Vec<String> {
     let size = |size: Option<Bytes>| size.map_or("none".to_owned(), |size| size.to_string());
     let time = |time: Option<Duration>| time.map_or("none".to_owned(), |time| time.to_string());
@@ -502,7 +505,7 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
     clauses
 }
 
-/// Returns the tests that only one run contains, and the pairs that have only a name in common.
+/// Writes the names of the tests that only one run contains, and of the pairs that have only their name in common.
 fn leftovers(
     sheet: &mut TerminalText,
     a: &RunResult,

@@ -1,4 +1,4 @@
-//! Notes on the rows of a run: which tests ran in parallel and which tests copied, one sentence each.
+//! Notes on the rows of a run, one sentence each: which tests ran in parallel, and which tests copied data.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use lanemark_schema::result::{RunResult, TestResult};
 
 use crate::number::significant;
 
-/// Returns the notes on the rows of a run; empty if no tests ran in parallel and no test copied.
+/// Returns the notes on the rows of a run; empty if no tests ran in parallel and no test copied data.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let groups = run.workload.groups().into_iter().filter(|group| group.len() > 1);
     let groups = groups.map(|group| together(run, group));
@@ -19,12 +19,12 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
         run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
     let names = names.join(", ");
     format!(
-        "These tests ran at the same time and are counted separately: {names}. The figures of \
+        "These tests ran in parallel and are counted separately: {names}. The figures of \
          drives and hops include all of them."
     )
 }
 
-/// Returns the rate of the copy: half of the moved data.
+/// Returns the rate of the copy, which is half of the data moved.
 fn copied(result: &TestResult) -> Option<String> {
     let written = result.samples.iter().map(|sample| {
         let bytes = sample.writes.as_ref().map_or(0, |writes| writes.bytes.get());

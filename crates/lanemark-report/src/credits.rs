@@ -1,11 +1,11 @@
-//! The end of a cloud volume's burst credits as a sentence.
+//! Sentences that state when the burst credits of a cloud volume run out.
 
 use lanemark_schema::result::{CreditUse, Reserve, TestResult};
 
 use crate::number::{fixed, grouped, rate_text};
 use crate::over_time::time_text;
 
-/// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
+/// Returns the sentences about the burst credits of simulated tests, if their volumes have burst credits.
 pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
     fn load(test: &TestResult) -> (&str, &[CreditUse]) {
         let credits = test.samples.first().map_or(&[][..], |sample| &sample.credits);
@@ -14,7 +14,7 @@ pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
     of_loads(&tests.iter().map(load).collect::<Vec<_>>())
 }
 
-/// Returns the sentences about the burst credits under several loads, each with its name, if there are any credits.
+/// Returns the sentences about the burst credits under several named loads, if there are any credits.
 pub(crate) fn of_loads(loads: &[(&str, &[CreditUse])]) -> Option<String> {
     match loads {
         [(_, only)] => of_load(only),
@@ -22,7 +22,7 @@ pub(crate) fn of_loads(loads: &[(&str, &[CreditUse])]) -> Option<String> {
     }
 }
 
-/// States the end of each kind of credits under a load, or that they do not end.
+/// States when each kind of credits runs out under a load, or that the credits do not run out.
 pub(crate) fn of_load(credits: &[CreditUse]) -> Option<String> {
     let first = credits.first()?;
     let mut ending: Vec<&CreditUse> =
@@ -30,14 +30,14 @@ pub(crate) fn of_load(credits: &[CreditUse]) -> Option<String> {
     ending.sort_by_key(|credit| credit.end);
     if ending.is_empty() {
         let kind = if credits.len() == 1 { name(first) } else { "burst" };
-        return Some(format!("The {kind} credits do not end at this load."));
+        return Some(format!("The {kind} credits do not run out at this load."));
     }
     let parts: Vec<String> =
         ending.into_iter().map(|credit| of_credits(credit, "at this load")).collect();
     Some(parts.join(" "))
 }
 
-/// States the first end of credits among several loads. Each test starts with the credits of the volume.
+/// States which credits run out first among several loads. Each test starts with the volume's initial credits.
 fn of_several(loads: &[(&str, &[CreditUse])]) -> Option<String> {
     let all = loads.iter().flat_map(|(name, credits)| credits.iter().map(move |one| (name, one)));
     let ending = all.filter(|(_, credit)| credit.end.is_some());
@@ -56,9 +56,9 @@ fn of_credits(credit: &CreditUse, load: &str) -> String {
             format!("The volume starts without {kind} credits, at {rate}.")
         }
         Some(end) => {
-            format!("The {kind} credits end after {} {load}; then {rate}.", time_text(end))
+            format!("The {kind} credits run out after {} {load}; then {rate}.", time_text(end))
         }
-        None => format!("The {kind} credits do not end {load}."),
+        None => format!("The {kind} credits do not run out {load}."),
     }
 }
 
@@ -102,20 +102,20 @@ mod tests {
         assert_eq!(text(Vec::new()), None);
         assert_eq!(
             text(vec![credits(io, 300, Some(2_000))]).unwrap(),
-            "The I/O credits end after 33.3 min at this load; then 300 IOPS."
+            "The I/O credits run out after 33.3 min at this load; then 300 IOPS."
         );
         assert_eq!(
             text(vec![credits(io, 500, Some(7_200)), credits(bytes, 40 << 20, Some(60))]).unwrap(),
-            "The throughput credits end after 60.0 s at this load; then 41.9 MB/s. The I/O credits end after 2.00 h \
+            "The throughput credits run out after 60.0 s at this load; then 41.9 MB/s. The I/O credits run out after 2.00 h \
              at this load; then 500 IOPS."
         );
         assert_eq!(
             text(vec![credits(io, 300, None)]).unwrap(),
-            "The I/O credits do not end at this load."
+            "The I/O credits do not run out at this load."
         );
         assert_eq!(
             text(vec![credits(io, 300, None), credits(bytes, 300, None)]).unwrap(),
-            "The burst credits do not end at this load."
+            "The burst credits do not run out at this load."
         );
         let empty = CreditUse { at_start: 0, ..credits(io, 300, Some(0)) };
         assert_eq!(
@@ -133,7 +133,7 @@ mod tests {
             result("middle", vec![credits(io, 300, Some(3_600))]),
         ];
         let text = sentences(&tests).unwrap();
-        assert!(text.starts_with("The I/O credits end after 30.0 min in fast, sooner"), "{text}");
+        assert!(text.starts_with("The I/O credits run out after 30.0 min in fast, sooner"), "{text}");
         assert_eq!(sentences(&tests[..0]), None);
     }
 }

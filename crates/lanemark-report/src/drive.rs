@@ -1,4 +1,4 @@
-//! A drive of the library: each value with its origin, and its ratings compared with the model's figures.
+//! A drive of the library: each value with its origin, and each rating compared with the model's figure.
 
 use crate::Style;
 use crate::number::{percent, significant};
@@ -29,18 +29,18 @@ pub struct DriveRating {
     pub simulated: f64,
 }
 
-/// Number of a drive's values by their origin.
+/// Number of a drive's values by origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveOrigins {
     /// Values that a source states.
     pub stated: usize,
-    /// Values computed from stated ones.
+    /// Values that are derived from stated values.
     pub derived: usize,
-    /// Values that are not published.
+    /// Values for which no source was found.
     pub assumed: usize,
 }
 
-/// Returns the answer about a drive's model: how closely it meets the ratings, and the origin of its values.
+/// Returns the answer about a drive's model: how closely it meets the ratings, and the origins of its values.
 pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: DriveOrigins) -> String {
     let DriveOrigins { stated, derived, assumed } = origins;
     let all = stated + derived + assumed;
@@ -61,8 +61,8 @@ pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: DriveOrigins) 
     }
 }
 
-/// Writes the answer about a drive's model, and its ratings compared with the model's figures; a rating is marked as
-/// out of reach if the model misses it by more than `reached`.
+/// Writes the answer about a drive's model, and the ratings compared with the model's figures. If the model misses a
+/// rating by more than `reached`, the rating is marked as out of reach.
 pub fn ratings_text(
     name: &str,
     ratings: &[DriveRating],
@@ -104,8 +104,7 @@ pub fn ratings_text(
     if !missed.is_empty() {
         sheet.blank();
         let text = format!(
-            "{}: the model does not reach this rating with the assumed flash, link and protocol: \
-             check the origins of its values with `lanemark drive show`, or set them in the file",
+            "{}: the model does not reach this rating with the assumed flash, link and protocol; check the origins of its values with `lanemark drive show`, or set them in the file",
             missed.join(", ")
         );
         sheet.item("! ", &text, CellEmphasis::Warning);

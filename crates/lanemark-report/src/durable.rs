@@ -1,9 +1,10 @@
-//! The answer for tests that flush after every write: the duration of flushes, compared with the requirement of a log.
+//! The answer for tests that flush after every write: the duration of the flushes, compared with the limit that a
+//! database's log requires.
 //!
-//! etcd requires that the 99th percentile of the duration of `fdatasync` on its log is below 10 ms ("What does the etcd
-//! warning `failed to send out heartbeat on time` mean?", etcd's FAQ; OpenShift's guide and other guides that check a
-//! disk with such a test use the same bound). The percentile covers all repeats together. Tests with fewer flushes than
-//! a percentile needs are omitted.
+//! etcd requires a 99th percentile below 10 ms for the duration of `fdatasync` on its log (etcd's FAQ, "What does the
+//! etcd warning `failed to send out heartbeat on time` mean?"). OpenShift's guide and other guides that check a disk
+//! with such a test use the same bound. The percentile covers the flushes of all repeats together. A test with too few
+//! flushes for the percentile is omitted.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use lanemark_schema::units::Ratio;
@@ -12,10 +13,10 @@ use crate::number::{LatencyUnit, significant};
 
 /// The bound that etcd states, in ns.
 const BOUND_NS: u64 = 10_000_000;
-/// Minimum number of flushes: one per cent of them is at least one flush.
+/// Minimum number of flushes: 1% of this number is one flush.
 const FLUSHES_LEAST: u64 = 100;
 
-/// Returns a sentence for each test of `run` that only writes and flushes after every write.
+/// Returns a sentence for each test of `run` that writes without reading and flushes after every write.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let several = run.tests.len() > 1;
     let sentences = run.tests.iter().filter_map(|test| {
@@ -38,7 +39,7 @@ fn sentence(result: &TestResult) -> Option<String> {
     let unit = LatencyUnit::fitting(std::iter::once(p99 as f64));
     let verdict = if p99 < BOUND_NS { "below" } else { "not below" };
     Some(format!(
-        "99% of the flushes (fdatasync) took at most {} {}, {verdict} the 10 ms that etcd requires.",
+        "99% of the flushes (fdatasync) took up to {} {}, {verdict} the 10 ms that etcd requires.",
         significant(unit.of(p99 as f64)),
         unit.name()
     ))

@@ -1,6 +1,6 @@
-//! The energy of drives: in a sentence, by part, by state, and test by test.
+//! The energy of the drives: as a sentence, by part, by state, and by test.
 //!
-//! All values are means over repeats. A drive whose power is not known is omitted.
+//! All values are means over repeats. Drives of unknown power are omitted.
 
 use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
@@ -8,7 +8,7 @@ use lanemark_schema::units::Duration;
 use crate::number::{fixed, known_value, or_absent, percent, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 
-/// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
+/// Returns a sentence such as `The drive uses 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let energy = energies(test).next()?;
     let watts = significant(known_value(&test.power_mean_watts()?)?);
@@ -92,7 +92,7 @@ pub(crate) fn states(test: &TestResult) -> Table {
     table.without_empty_columns()
 }
 
-/// Builds the table of the drives' power by test and run; `None` if it is unknown in all runs.
+/// Builds the table of the drives' power by test and run; `None` if the power is unknown in all runs.
 pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
     let mut table = Table::new(vec![
         Column::name("test"),
@@ -143,13 +143,13 @@ fn working(energy: &EnergyUse) -> Option<f64> {
     energy.states.iter().find(|state| state.name == "working").map(|state| energy.share(state))
 }
 
-/// Returns the energy of the repeats that have it.
+/// Returns the energy of the repeats for which it is known.
 fn energies(test: &TestResult) -> impl Iterator<Item = &EnergyUse> {
     let known = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
     test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known)
 }
 
-/// Returns the mean of a value over the repeats that have it; zero if no repeat has it.
+/// Returns the mean of a value over the repeats that contain it; zero if no repeat contains it.
 fn mean(test: &TestResult, value: impl Fn(&EnergyUse) -> Option<f64>) -> f64 {
     let values: Vec<f64> = energies(test).filter_map(value).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64

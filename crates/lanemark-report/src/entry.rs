@@ -1,4 +1,4 @@
-//! Entries of the library: a platform without drives, and the tests of a workload.
+//! Entries of the library: a platform without its drives, and the tests of a workload.
 
 use lanemark_schema::result::TopologyNode;
 use lanemark_schema::text::with_micro;
@@ -29,20 +29,20 @@ pub struct PlatformLink {
 pub struct PlatformPort {
     /// Name of the port.
     pub name: String,
-    /// Connector, which determines the formula of the port's own link.
+    /// Connector, which determines the model of the port's own link.
     pub law: String,
-    /// Controller of a SATA port, or the protocol of a drive with its own controller.
+    /// Controller of a SATA port, or the protocol of a drive that contains its controller.
     pub controller: String,
     /// Rate of the port in one direction, in MB/s.
     pub megabytes_per_second: f64,
-    /// Names of the links to the processor.
+    /// Names of the links between the port and the processor.
     pub behind: String,
 }
 
 /// A test of a workload, ready to show.
 #[derive(Clone, Debug)]
 pub struct EntryTest {
-    /// Name of the test after `WORKLOAD:`.
+    /// Name of the test, as written after `WORKLOAD:`.
     pub slug: String,
     /// Display name.
     pub name: String,
@@ -52,9 +52,9 @@ pub struct EntryTest {
     pub pattern: &'static str,
     /// Share of reads.
     pub read_share: f64,
-    /// Outstanding requests of each thread.
+    /// Number of outstanding requests per thread.
     pub queue_depth: u32,
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// Range of the drive that the test uses.
     pub span: String,
@@ -62,7 +62,7 @@ pub struct EntryTest {
     pub length: String,
 }
 
-/// Returns the answer about a platform: its number of ports, and the fastest of them.
+/// Returns the answer about a platform: its number of ports, and the fastest port.
 pub fn platform_answer(name: &str, ports: &[PlatformPort]) -> String {
     let rate = |port: &&PlatformPort| port.megabytes_per_second;
     let fastest = ports.iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));

@@ -1,18 +1,19 @@
-//! The model's errors against published figures, with calibrated and predicted figures separate.
+//! The errors of the model against published figures, separately for calibrated and predicted figures.
 //!
-//! A calibrated figure was used to set a model value and is met by construction, so the two kinds are never averaged
-//! together. Means and medians cover the distinct figures ([`StudyOutcome::distinct`]): a bound that is met does not
-//! have an error, and a near repeat would count one fact twice.
+//! A calibrated figure was used to set a model value, so the model meets it by construction. Errors of the two kinds
+//! are therefore never averaged together. Means and medians are computed over the distinct figures
+//! ([`StudyOutcome::distinct`]): a bound that is met does not have an error, and a near repeat would count one fact
+//! twice.
 
 use lanemark_schema::result::{Bound, FigureCheck, Role, StudyOutcome};
 
 use crate::calibration::system_label;
 use crate::number::{ABSENT, fixed, percent, percent_signed};
 
-/// The errors of the figures with one role.
+/// The errors of all figures that have one role.
 pub(crate) struct ErrorSummary<'a> {
     role: Role,
-    /// Number of all figures.
+    /// Number of all these figures.
     count: usize,
     /// Number of figures that are bounds.
     bounds: usize,
@@ -121,7 +122,7 @@ impl<'a> ErrorSummary<'a> {
     }
 }
 
-/// Returns the name of a role, as every view writes it.
+/// Returns the name of a role as all views print it.
 pub(crate) fn role_name(role: Role) -> &'static str {
     match role {
         Role::Calibrated => "calibrated",

@@ -1,4 +1,4 @@
-//! The explanation of a measured test as text, and the ceilings of a real path's links.
+//! The explanation of a measured test as text, and the ceilings of the links on a real path.
 
 use lanemark_schema::result::{
     EvidenceItem, Explanation, HopCeiling, RunResult, TestResult, Verdict,
@@ -33,15 +33,13 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
     sheet.table(&table);
     if ceilings.iter().any(|ceiling| ceiling.rate_most.is_some()) {
         sheet.paragraph(
-            "The ceiling is a range if the packet size of the link was not read, because reading \
-             it requires root. The range is from 128 B of data in each packet, the minimum, to 4 \
-             KiB, the maximum.",
+            "The ceiling is a range if the packet size of the link is unknown, because only root can read it. The range extends from the minimum of 128 B of data per packet to the maximum of 4 KiB.",
         );
     }
     sheet.finish()
 }
 
-/// Returns the ceiling of a hop in MB/s, `7049` or `6460 to 7790`.
+/// Returns the ceiling of a hop in MB/s, such as `7049` or `6460 to 7790`.
 fn carries(ceiling: &HopCeiling) -> String {
     let least = significant(ceiling.rate.as_megabytes());
     match ceiling.rate_most {
@@ -68,13 +66,13 @@ pub(crate) fn closest(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// Formats a share of a hop's ceiling, as a range if the ceiling is not exactly known.
+/// Formats a share of a hop's ceiling; the share is a range if the ceiling is not known exactly.
 fn share_of(hop: &HopCeiling, share: f64) -> String {
     let of_least = share * hop.bound().0 as f64 / (hop.rate.0 as f64).max(1.0);
     shares(share, hop.rate_most.map(|_| of_least))
 }
 
-/// `57%` or `57 to 69%`.
+/// Returns `57%` or `57 to 69%`.
 fn shares(least: f64, most: Option<f64>) -> String {
     let whole = percent_whole(least);
     match most.map(percent_whole).filter(|most| *most != whole) {
@@ -83,7 +81,7 @@ fn shares(least: f64, most: Option<f64>) -> String {
     }
 }
 
-/// Writes the verdict on a test with its evidence; writes nothing if there is no explanation.
+/// Writes the verdict on a test and the evidence for it; writes nothing if there is no explanation.
 pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
     let Some(explanation) = &test.explanation else { return };
     sheet.blank();

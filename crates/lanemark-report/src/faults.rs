@@ -1,4 +1,4 @@
-//! The faults of a simulated test in order of time, with their effect on the host's requests.
+//! The faults of a simulated test in order of time, and their effects on the host's requests.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use lanemark_schema::result::{FaultUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
-/// Returns a sentence for each fault, over all repeats in which it began.
+/// Returns a sentence for each fault, over all repeats in which the fault began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let mut found: Vec<Vec<&FaultUse>> = Vec::new();
     for fault_use in test.samples.iter().flat_map(|sample| &sample.faults) {
@@ -21,7 +21,7 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     found.iter().map(|repeats| sentence(repeats)).collect()
 }
 
-/// Describes the outcome of one fault in `repeats`, which must not be empty.
+/// Describes the effects of one fault in `repeats`, which must not be empty.
 fn sentence(repeats: &[&FaultUse]) -> String {
     let FaultUse { fault, at, .. } = repeats[0];
     let failed = range(repeats.iter().map(|repeat| repeat.failed));
@@ -39,7 +39,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
         || "no later request succeeded".to_owned(),
         |times| format!("first success of a later request after {}", range(times.into_iter())),
     );
-    // The sentence states the time before the fault.
+    // The sentence begins with the time, so the fault's description omits it.
     let fault: Vec<&str> = fault.split(' ').filter(|word| !word.starts_with("at=")).collect();
     let at = match *at {
         Duration::ZERO => "From the start".to_owned(),
@@ -51,7 +51,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
     )
 }
 
-/// Formats the minimum and the maximum of `values`, or one value if they are equal.
+/// Formats the minimum and the maximum of `values`, or only one value if they are equal.
 fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
@@ -59,7 +59,7 @@ fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> St
     }
 }
 
-/// Builds the section of a page about faults, or returns `None` if there were no faults.
+/// Builds the section of a page about faults; `None` if there were no faults.
 pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let tests =
         runs.iter().flat_map(|(system, run)| run.tests.iter().map(move |test| (system, test)));

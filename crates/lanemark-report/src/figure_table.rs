@@ -1,8 +1,8 @@
-//! The figures of a study: the simulated and published value of each test and system, with the error.
+//! The figures of a study: the simulated and published value of each test and system, and the error.
 //!
-//! There is one table for each metric, so a column has one unit. Calibrated figures are faint and their errors are in
-//! parentheses, because they prove nothing. A simulated test without a published figure has a row as well. A run that
-//! was measured here ran on other hardware, so its error is not shown.
+//! There is one table per metric, so each column has one unit. Calibrated figures are faint and their errors are in
+//! parentheses, because they are no evidence. A simulated test without a published figure also has a row. A local
+//! measurement ran on other hardware, so its error is not shown.
 
 use lanemark_schema::result::{
     Bound, Figure, FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome,
@@ -16,17 +16,17 @@ use crate::number::{
 };
 use crate::table::{Cell, CellEmphasis, Column, Table};
 
-/// A row of the table: a test of a system, with its published figure.
+/// A row of the table: a test of a system, and its published figure.
 pub(crate) struct FigureRow<'a> {
     pub(crate) test: &'a str,
     pub(crate) system: &'a str,
     pub(crate) simulated: Option<Statistic>,
-    /// The ends of the 80% interval of the simulated value.
+    /// The bounds of the 80% interval of the simulated value.
     pub(crate) interval: Option<(f64, f64)>,
     pub(crate) check: Option<&'a FigureCheck>,
 }
 
-/// Returns the metrics of the figures, beginning with the most frequent metric, or throughput if there are no figures.
+/// Returns the metrics of the figures, the most frequent one first; only throughput if there are no figures.
 pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let count = |metric: Metric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
@@ -57,8 +57,8 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
     }
 }
 
-/// Returns the rows of `metric` by test and by system. Simulated tests without any published figure are among the rows
-/// of the first metric.
+/// Returns the rows of `metric`, ordered by test and then by system. Simulated tests without a published figure are
+/// among the rows of the first metric.
 pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>> {
     let first = metrics(outcome)[0] == metric;
     let mut rows = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>>
     rows
 }
 
-/// Builds the table of `metric`, with a column for each of the runs measured here.
+/// Builds the table of `metric`, with a column for each run that was measured locally.
 pub(crate) fn table(
     outcome: &StudyOutcome,
     metric: Metric,
@@ -134,7 +134,7 @@ pub(crate) fn table(
 }
 
 impl FigureRow<'_> {
-    /// Returns the cells from the system to the role.
+    /// Returns the cells from the column of the system to the column of the role.
     fn cells(&self, outcome: &StudyOutcome) -> Vec<Cell> {
         let ink = match self.check.map(|check| check.figure.role) {
             Some(Role::Calibrated) => CellEmphasis::Faint,
@@ -144,7 +144,7 @@ impl FigureRow<'_> {
         let interval = self
             .interval
             .map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, significant));
-        // Repeats of a simulation differ only in their offsets, which adds little to the interval.
+        // Repeats of a simulation differ only in their random offsets, which add little to the interval.
         let spread = match (&self.simulated, interval == ABSENT) {
             (Some(value), true) => spread(value),
             _ => ABSENT.to_owned(),
@@ -184,14 +184,14 @@ pub(crate) fn printed(figure: &Figure) -> String {
     }
 }
 
-/// Returns the tests in the order in which they run, then the tests that only a figure names.
+/// Returns the tests in the order in which they run, followed by tests that only a figure names.
 pub(crate) fn tests(outcome: &StudyOutcome) -> Vec<&str> {
     let run = outcome.systems.iter().flat_map(|system| &system.run.tests);
     let published = outcome.figures.iter().map(|check| check.figure.test.as_str());
     unique(run.map(|result| result.test.name.as_str()).chain(published))
 }
 
-/// Returns the systems in the order of the study, then the systems that only a figure names.
+/// Returns the systems in the order of the study, followed by systems that only a figure names.
 fn systems(outcome: &StudyOutcome) -> Vec<&str> {
     let columns = outcome.systems.iter().map(|system| system.name.as_str());
     unique(columns.chain(outcome.figures.iter().map(|check| check.figure.system.as_str())))

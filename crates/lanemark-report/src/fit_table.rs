@@ -1,5 +1,5 @@
 //! The model of a fitted drive: its values with their intervals, the values that the measurements leave undetermined,
-//! and the residuals.
+//! and the errors of the fit.
 
 use lanemark_schema::result::{
     Determination, FigureKind, FittedDrive, FittedFigure, FittedParameter,
@@ -14,8 +14,8 @@ use crate::terminal::TerminalText;
 /// Relative error above which a figure is marked.
 const ERROR_LARGE: f64 = 0.10;
 
-/// Writes the values of a fitted drive as a table, every figure next to the model's, the undetermined values, and the
-/// warnings.
+/// Writes a table of the fitted drive's values and a comparison of measured and modelled figures, then the undetermined
+/// values and the warnings.
 pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     let FittedDrive { measured, platform, port, template, .. } = fitted;
@@ -41,13 +41,13 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns a text such as `The fitted model of Drive X meets the throughput of 12 tests within 4.2%, half of them
+/// Returns a sentence such as `The fitted model of Drive X meets the throughput of 12 tests within 4.2%, half of them
 /// within 1.3%; …`.
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let known = |parameter: &&FittedParameter| parameter.standing == Determination::Identified;
     let (set, all) = (fitted.parameters.iter().filter(known).count(), fitted.parameters.len());
-    let of = format!("{set} of {all} values follow from the measurements");
+    let of = format!("the measurements determine {set} of {all} values");
     let name = &fitted.measured;
     match (errors.get(errors.len() / 2), errors.last()) {
         (Some(middle), Some(most)) => format!(
@@ -94,7 +94,7 @@ fn values(fitted: &FittedDrive) -> Table {
     table
 }
 
-/// Builds a row for each test, and one more for the writes of a mixed test.
+/// Builds one row per test, and a second row for the writes of a mixed test.
 fn figures(fitted: &FittedDrive) -> Table {
     let means = [FigureKind::ReadMean, FigureKind::WriteMean];
     let latencies = fitted.figures.iter().filter(|figure| means.contains(&figure.kind));
@@ -162,10 +162,10 @@ fn error(figure: Option<&FittedFigure>) -> Cell {
 fn errors(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let (Some(middle), Some(most)) = (errors.get(errors.len() / 2), errors.last()) else {
-        return "No figures remain for a comparison with the model.".to_owned();
+        return "There are no figures to compare with the model.".to_owned();
     };
     format!(
-        "The throughput error is at most {} in half of the {} tests, and at most {} in all. {} short simulations.",
+        "The throughput error is up to {} in half of the {} tests, and up to {} in all. {} short simulations.",
         percent(*middle),
         errors.len(),
         percent(*most),
@@ -173,7 +173,7 @@ fn errors(fitted: &FittedDrive) -> String {
     )
 }
 
-/// Writes the undetermined values, with the measurements that would determine them.
+/// Writes the undetermined values and the measurements that would determine them.
 fn open(sheet: &mut TerminalText, fitted: &FittedDrive) {
     sheet.blank();
     sheet.heading("Not determined by these measurements");
@@ -282,7 +282,7 @@ mod tests {
             "drive.flash.program: 600 us is the template's. It requires a longer test.",
             "drive.data_path.read: no limit is the closest value that fits, tied to drive.flash.read. It requires",
             "drive.flash.erase: steady writes.",
-            "The throughput error is at most 10.0% in half of the 2 tests, and at most 10.0% in all. 1234 short",
+            "The throughput error is up to 10.0% in half of the 2 tests, and up to 10.0% in all. 1234 short",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -300,6 +300,6 @@ mod tests {
     fn a_fit_without_figures_says_so() {
         let fitted = FittedDrive { figures: Vec::new(), parameters: Vec::new(), ..fitted() };
         let text = fit_table(&fitted, &Style { width: 80, colour: false });
-        assert!(text.contains("No figures remain for a comparison with the model."), "{text}");
+        assert!(text.contains("There are no figures to compare with the model."), "{text}");
     }
 }

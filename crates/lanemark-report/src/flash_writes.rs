@@ -1,12 +1,12 @@
-//! The flash writes of a simulated drive for each byte that the host wrote.
+//! The flash writes of a simulated drive per byte that the host wrote.
 
 use lanemark_schema::result::{DriveUse, TestResult};
 use lanemark_schema::units::Bytes;
 
 use crate::number::fixed;
 
-/// Returns `Flash took 3.42 bytes for each that the host wrote: moved 12 GB, superblocks erased 31.`, over all repeats;
-/// `None` if the host wrote nothing, or the flash is not known.
+/// Returns a sentence such as `Flash took 3.42 bytes per byte that the host wrote: moved 12.00 GB; 31 superblocks were
+/// erased.`, over all repeats; `None` if the host wrote nothing, or if the flash writes are not known.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let mut sum = DriveUse::default();
     test.samples.iter().filter_map(|sample| sample.drive).for_each(|drive| sum.add(&drive));
@@ -26,7 +26,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
         (true, 0) => return None,
         (true, _) => format!("No data had to be moved; {erased} superblocks were erased."),
         (false, _) => format!(
-            "Flash took {amplified} bytes for each that the host wrote: {}; {erased} superblocks were erased.",
+            "Flash took {amplified} bytes per byte that the host wrote: {}; {erased} superblocks were erased.",
             parts.join(", ")
         ),
     })

@@ -1,4 +1,4 @@
-//! The first sentence of a run's text: the answer with its figure, and the names of drive and test.
+//! The first sentence of a run's text: the answer and its figure, with the names of the drive and the test.
 
 use lanemark_schema::result::{RunResult, Sample, Target, TestResult, Verdict};
 use lanemark_schema::workload::Operation;
@@ -8,7 +8,7 @@ use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_tex
 use crate::terminal::TerminalText;
 use crate::{credits, durable, target};
 
-/// Writes a sentence in lines of the style's width.
+/// Writes a sentence in lines of the width that the style sets.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.paragraph(sentence);
@@ -39,7 +39,7 @@ pub(crate) fn run(run: &RunResult) -> String {
     text
 }
 
-/// Returns a text such as `Samsung SSD 850 PRO 1TB in sata reads 9,900 IOPS (40.6 MB/s) in RND4K Q1T1 read, …`.
+/// Returns a sentence such as `Samsung SSD 850 PRO 1TB in sata reads 9,900 IOPS (40.6 MB/s) in RND4K Q1T1 read, …`.
 fn of_one(subject: &str, test: &TestResult) -> String {
     let name = &test.test.name;
     if let Some(rate) = test.transactions_per_minute() {
@@ -58,7 +58,8 @@ fn of_one(subject: &str, test: &TestResult) -> String {
     format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
 }
 
-/// Returns a text such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to …`.
+/// Returns a sentence such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to
+/// …`.
 fn of_several(subject: &str, tests: &[TestResult]) -> String {
     let most = |verb_of: &str| {
         let candidates =
@@ -85,7 +86,7 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
     }
 }
 
-/// Returns the operation of the test on its data.
+/// Returns the verb for the operation of a test.
 fn verb(test: &TestResult) -> &'static str {
     match (test.test.reads(), test.test.writes()) {
         (true, false) => "reads",
@@ -95,7 +96,7 @@ fn verb(test: &TestResult) -> &'static str {
     }
 }
 
-/// Formats the rate of a test: `566 MB/s`, or `9,900 IOPS (40.6 MB/s)` for requests at random offsets.
+/// Formats the rate of a test as `566 MB/s`, or as `9,900 IOPS (40.6 MB/s)` for requests at random offsets.
 fn rate(test: &TestResult) -> Option<String> {
     let bytes = known_value(&test.throughput_bytes_per_second)?;
     let megabytes = rate_text(bytes);
@@ -111,7 +112,7 @@ fn count(iops: f64) -> String {
     if iops < 100.0 { significant(iops) } else { grouped(&fixed(iops, 0)) }
 }
 
-/// `, in 80% of cases 35.2 to 46.7 MB/s`; empty without an interval.
+/// Returns a text such as `, in 80% of cases 35.2 to 46.7 MB/s`; empty if there is no interval.
 fn interval(test: &TestResult) -> String {
     let Some(interval) = &test.interval else { return String::new() };
     if is_wide(interval.low_ratio, interval.high_ratio) {
@@ -122,8 +123,8 @@ fn interval(test: &TestResult) -> String {
     format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
 }
 
-/// Returns the mean latencies of a trace that was replayed at its recorded times, because its rate is only the trace's
-/// own.
+/// Returns the mean latencies of a trace that was replayed at its recorded times. The rate of such a replay depends
+/// only on the trace, so it is not stated.
 fn replayed(test: &TestResult) -> Option<String> {
     let in_own_time =
         |sample: &Sample| sample.replay.as_ref().is_some_and(|one| one.speed.is_some());
@@ -139,7 +140,7 @@ fn replayed(test: &TestResult) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// States which part limited the tests of a measured run, if a verdict was reached.
+/// States which part limited the tests of a measured run, if any test has a verdict.
 fn limits(tests: &[TestResult]) -> Option<String> {
     let mut verdicts: Vec<(Verdict, usize)> = Vec::new();
     for test in tests {
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::run_tests::{reads, requests, run, test};
 
-    /// Returns a test with one sample, whose requests differ from random reads by `change`.
+    /// Returns a test with one sample; `change` modifies its requests, which are random reads by default.
     fn other(name: &str, sample: Sample, change: impl FnOnce(&mut Requests)) -> TestResult {
         let test = Test { name: name.to_owned(), ..Test::of_blocks(Bytes::kibi(4)) }.with(change);
         TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn one_test_is_reported_with_its_rate_and_its_latency() {
-        // A hundred requests of 4 KiB in 10 ms.
+        // The test has a hundred requests of 4 KiB in 10 ms.
         let random = test("RND", vec![reads(10, 4, &[80; 100])]);
         let rate = "reads 10,000 IOPS (41.0 MB/s) in RND";
         assert_eq!(lead(vec![random.clone()]), format!("{rate}, with a mean latency of 80.0 µs."));
@@ -222,7 +223,7 @@ mod tests {
             requests.read_share = Ratio::new(0.5).unwrap();
         });
         assert!(lead(vec![mixed]).starts_with("reads and writes 10,000 IOPS"));
-        // An interval of 80% to 110%, and one that is too wide.
+        // The first interval extends from 80% to 110%, and the second one is too wide.
         let mut drawn = random.clone();
         drawn.interval = Some(PredictionInterval {
             low_ratio: 0.8,
@@ -240,7 +241,7 @@ mod tests {
             percentiles: Vec::new(),
         });
         assert!(lead(vec![drawn]).contains(", with an interval wider than a factor of ten"));
-        // Runs without requests, without tests, and interrupted.
+        // The cases are a run without requests, a run without tests, and an interrupted run.
         assert_eq!(lead(vec![test("RND", Vec::new())]), "completed no request in RND.");
         assert_eq!(lead(Vec::new()), "No test has ended.");
         let stopped = RunResult { complete: false, ..run(vec![random]) };

@@ -1,14 +1,14 @@
-//! Results as terminal text, as one self-contained HTML file and as a drawing of a path.
+//! Results as terminal text, as self-contained HTML files, and as drawings.
 //!
-//! The crate is a pure view: everything shown is a function of the result and of a [`Style`] that the caller passes.
-//! The crate does not use the file system, the clock or the environment, and does not detect terminals. A value that a
-//! result does not contain is shown as "–", never as zero, and every warning in a result is shown with its advice.
+//! The crate only presents results: its output depends on nothing except the result and the [`Style`] that the caller
+//! passes. The crate does not use the file system, the clock or the environment, and does not detect terminals. A value
+//! that a result does not contain is shown as "–", never as zero. Every warning in a result is shown with its advice.
 //!
-//! Every table is built once, as columns with one unit each, and drawn twice, for a terminal and for a page, so that
-//! both views agree.
+//! Every table is built once, from columns with one unit each, and drawn for a terminal and for a page, so that the two
+//! views always agree.
 //!
-//! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. The
-//! crate does not fit or smooth figures, and does not omit figures that look odd.
+//! The crate does not compute figures other than ratios, shares and means of the figures in the result. It does not fit
+//! or smooth figures, and does not omit figures that look odd.
 
 mod answer;
 mod budget;
@@ -84,11 +84,11 @@ pub use trial::{CutSystem, FailedCheck, trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
 pub use whatif::{whatif_evidence, whatif_text};
 
-/// The style of terminal text. The caller knows the terminal; this crate does not.
+/// The style of terminal text, which the caller chooses for its terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Maximum number of columns of a line. Tables first shorten names, then omit columns and list them; below 60
-    /// columns they are drawn as for 60.
+    /// Maximum number of columns of a line. Tables first shorten names, then omit columns and list the omitted ones;
+    /// for fewer than 60 columns they are drawn as for 60.
     pub width: usize,
     /// Whether to use ANSI colours.
     pub colour: bool,

@@ -6,10 +6,10 @@
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 pub(crate) use lanemark_schema::text::{ABSENT, grouped, latency_text, rate_text, significant};
 
-/// The spread of figures that differ by less than the shown digits.
+/// The spread of figures whose shown digits are equal.
 pub(crate) const NO_SPREAD: &str = "±<0.1%";
 
-/// The error above which a figure is marked as missed.
+/// The relative error above which a figure is marked.
 pub(crate) const ERROR_LARGE: f64 = 0.15;
 
 /// Formats a published value with exactly the published digits.
@@ -54,7 +54,7 @@ pub(crate) fn ratio(value: f64) -> String {
     if value.is_finite() { format!("{}x", fixed(value, 2)) } else { ABSENT.to_owned() }
 }
 
-/// Ratio of an interval's ends above which the interval predicts little.
+/// Ratio of an interval's bounds above which the interval predicts little.
 const WIDE: f64 = 10.0;
 
 /// Returns whether an interval is so wide that views mark it.
@@ -62,7 +62,8 @@ pub(crate) fn is_wide(low: f64, high: f64) -> bool {
     low.partial_cmp(&(high / WIDE)).is_none_or(|order| order.is_lt())
 }
 
-/// Formats an interval, `1.2–3.4`; an interval that spans more than a factor of ten is marked, `0.1–3.4 !`.
+/// Formats an interval, such as `1.2–3.4`; an interval that spans more than a factor of ten is marked, as in `0.1–3.4
+/// !`.
 pub(crate) fn interval_text(low: f64, high: f64, text: impl Fn(f64) -> String) -> String {
     let mark = if is_wide(low, high) { " !" } else { "" };
     format!("{}–{}{mark}", text(low), text(high))
@@ -73,12 +74,12 @@ pub(crate) fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Str
     value.map_or_else(|| ABSENT.to_owned(), text)
 }
 
-/// Returns a figure; absent without repeats.
+/// Returns the value of a figure; `None` if there are no repeats.
 pub(crate) fn known_value(statistic: &Statistic) -> Option<f64> {
     (statistic.count > 0 && statistic.value.is_finite()).then_some(statistic.value)
 }
 
-/// Formats the spread of a figure, `±1.2%`; absent if neither repeats nor an interval give one.
+/// Formats the spread of a figure, such as `±1.2%`; absent if there are neither repeats nor an interval.
 pub(crate) fn spread(statistic: &Statistic) -> String {
     let is_known = statistic.has_range() && statistic.value != 0.0;
     or_absent(is_known.then(|| statistic.spread()).filter(|spread| spread.is_finite()), |spread| {
@@ -89,12 +90,12 @@ pub(crate) fn spread(statistic: &Statistic) -> String {
     })
 }
 
-/// Returns the mean latency in ns; absent if no request was counted.
+/// Returns the mean latency in ns; `None` if no request was counted.
 pub(crate) fn latency_mean_ns(latency: &LatencyHistogram) -> Option<f64> {
     latency.mean_known_ns()
 }
 
-/// Returns whether the latency of any request of a test was measured, per request or by the device.
+/// Returns whether a latency of the test was measured, either per request or by the device.
 pub(crate) fn has_latency(result: &TestResult) -> bool {
     let measured = |sample: &Sample| sample.operations() > 0 && !sample.lacks_latencies();
     result.samples.iter().any(measured)
@@ -108,7 +109,7 @@ pub(crate) enum LatencyUnit {
 }
 
 impl LatencyUnit {
-    /// Returns milliseconds if the minimum latency is at least one or the maximum at least a hundred of them, otherwise
+    /// Returns milliseconds if the smallest latency is 1 ms or more, or the largest is 100 ms or more; otherwise
     /// microseconds.
     pub(crate) fn fitting(latencies_ns: impl Iterator<Item = f64>) -> Self {
         let known = latencies_ns.filter(|ns| ns.is_finite() && *ns > 0.0);

@@ -1,7 +1,7 @@
 //! A sample over time as sentences, as tables and as a sparkline.
 //!
-//! Phases are reported only as far as the data shows them: how long no data was moved, and when the figures become
-//! steady by the rule of SNIA's specification (`lanemark_schema::result::steady`).
+//! Phases are reported only if the data shows them: the time during which no data was moved, and the time at which the
+//! figures become steady by the rule of SNIA's specification (`lanemark_schema::result::steady`).
 
 use lanemark_schema::result::Phases;
 use lanemark_schema::result::series::Point;
@@ -13,14 +13,14 @@ use lanemark_schema::workload::TrackedFigure;
 use crate::number::{LatencyUnit, fixed, grouped, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 
-/// Rows of a table of a series.
+/// Maximum number of rows in a table of a series.
 const ROWS: usize = 12;
-/// The columns of a row that shows a whole series.
+/// The columns of a row that shows a whole series, by quarter of its time.
 const QUARTERS: [&str; 4] = ["first quarter", "second", "third", "last"];
-/// The bars from the lowest to the highest.
+/// The bars, from the lowest to the highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Describes a sample over time in a sentence or two; empty if there is nothing to report.
+/// Describes a sample over time in one or two sentences; empty if there is nothing to report.
 pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(steady) = &sample.steady {
@@ -31,7 +31,7 @@ pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
     sentences
 }
 
-/// States briefly whether a sample is steady; `None` if there is nothing to report.
+/// States briefly whether a sample is steady; `None` if this was not determined.
 pub(crate) fn brief(sample: &Sample) -> Option<String> {
     if let Some(steady) = &sample.steady {
         return Some(match steady.outcome {
@@ -65,12 +65,10 @@ fn steadiness(steady: &SteadyState) -> String {
     };
     match steady.outcome {
         Outcome::Reached { round } => format!(
-            "Steady after round {round} of {length} each by SNIA's rule{figures}. These rounds determine \
-             the figures."
+            "Steady after round {round} of {length} each by SNIA's rule{figures}. The reported figures are from these rounds."
         ),
         Outcome::NotReached { .. } => format!(
-            "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. These rounds \
-             determine the figures.",
+            "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. The reported figures are from these rounds.",
             steady.rounds.len(),
             percent_whole(RANGE_MAX),
             percent_whole(SLOPE_MAX),
@@ -125,12 +123,12 @@ fn phases(series: &Series) -> Option<String> {
     Some(format!("{unmoved}{rounds} {steady}"))
 }
 
-/// Returns whether any data was written; without writes a drive does not collect garbage.
+/// Returns whether any data was written; a drive without writes does not collect garbage.
 pub(crate) fn is_written(series: &Series) -> bool {
     series.points.iter().any(|point| point.writes > 0)
 }
 
-/// Returns the unit for times up to `longest`, with its length in seconds.
+/// Returns a unit that suits times up to `longest`, and the length of the unit in seconds.
 pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
     match longest.as_seconds() {
         seconds if seconds >= 7200.0 => ("h", 3600.0),
@@ -141,13 +139,13 @@ pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
     }
 }
 
-/// Formats a time, `3.06 h`.
+/// Formats a time, such as `3.06 h`.
 pub(crate) fn time_text(time: Duration) -> String {
     let (unit, seconds) = time_unit(time);
     format!("{} {unit}", significant(time.as_seconds() / seconds))
 }
 
-/// Builds the table of the series with up to a dozen rows; a test that runs in rounds has one row for each round.
+/// Builds the table of the series with up to a dozen rows; a test that runs in rounds has one row per round.
 pub(crate) fn table(sample: &Sample) -> Option<Table> {
     if let Some(steady) = &sample.steady {
         return Some(rounds(steady));
@@ -181,8 +179,8 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// Builds the table of the series of several runs, one row each: the throughput in the quarters of its time, the
-/// maximum latency and the write amplification.
+/// Builds a table of the series of several runs, with one row per run: the throughput in each quarter of the time, the
+/// maximum latency, and the write amplification.
 pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
     let longest = runs.iter().map(|(_, series)| series.elapsed()).max().unwrap_or_default();
     let (time, seconds) = time_unit(longest);
@@ -215,7 +213,7 @@ pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
     table.without_empty_columns()
 }
 
-/// Returns part `number` of `parts` of a series as one point; `None` for a part without points.
+/// Returns part `number` of `parts` of a series as one point; `None` if the part does not contain a point.
 fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
     let count = series.points.len();
     let (from, to) = (number * count / parts, (number + 1) * count / parts);
@@ -224,7 +222,7 @@ fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
     (from < to).then(|| Series { interval: series.interval, last, points }.condensed(1))
 }
 
-/// Builds the table of all rounds; the rounds of the measurement window are strong.
+/// Builds the table of all rounds; the rounds of the measurement window are in bold.
 fn rounds(steady: &SteadyState) -> Table {
     let unit = LatencyUnit::fitting(steady.rounds.iter().map(|round| round.latency_mean_ns));
     let mut table = Table::new(vec![

@@ -1,27 +1,28 @@
-//! The colours of systems and hops: the only list of them, for pages, drawings and the browser laboratory.
+//! The colours of systems and hops: the only list of them, used by pages, drawings and the browser laboratory.
 //!
-//! A system has one colour in all parts of a page, by its number on the page. A hop has one colour in all pages and
-//! drawings, by its identity: a page of another system shows the same hop in the same colour.
+//! A system has one colour in all parts of a page; the colour depends on the number of the system on the page. A hop
+//! has one colour in all pages and drawings; the colour depends on the hop's identity, so a page about another system
+//! shows the same hop in the same colour.
 
 use lanemark_schema::result::HopId;
 
-/// Number of colours of systems before they repeat.
+/// Number of system colours before they repeat.
 pub const SYSTEM_COLOURS: usize = 6;
-/// Number of colours of hops.
+/// Number of hop colours.
 pub const HOP_COLOURS: usize = 12;
-/// Colours of links, counted from the host. A deeper link has the colour of the third.
+/// Colours of links, counted from the host. Links deeper than the third have the colour of the third.
 const LINKS: [usize; 3] = [2, 8, 11];
-/// Colours on which text is light.
+/// Colours that need light text.
 const DARK: [usize; 4] = [2, 3, 5, 9];
 
-/// Returns the colours as variables of a style sheet, light and dark: `--s0` to `--s5` of systems, `--h0` to `--h11` of
-/// hops.
+/// Returns the colours as variables of a style sheet, in a light and a dark version: `--s0` to `--s5` for systems, and
+/// `--h0` to `--h11` for hops.
 #[must_use]
 pub fn style() -> &'static str {
     include_str!("html/colours.css")
 }
 
-/// Returns the number of the colour of the system at `index` of a page.
+/// Returns the number of the colour for the system at `index` of a page.
 #[must_use]
 pub fn system(index: usize) -> usize {
     index % SYSTEM_COLOURS
@@ -46,7 +47,7 @@ pub fn hop(id: HopId) -> usize {
     }
 }
 
-/// Returns whether text on a hop's colour is light.
+/// Returns whether text on the colour of a hop is light.
 pub(crate) fn is_dark(hop: usize) -> bool {
     DARK.contains(&hop)
 }
@@ -75,7 +76,7 @@ mod tests {
         ];
         let colours: BTreeSet<usize> = path.into_iter().map(hop).collect();
         assert_eq!(colours, (0..HOP_COLOURS).collect());
-        // A deep path repeats the last colour of links.
+        // A deep path repeats the last link colour.
         assert_eq!(hop(HopId::Link(9)), hop(HopId::Link(2)));
     }
 

@@ -34,7 +34,7 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
         sheet.blank();
     }
     if !plan.of_example.is_empty() {
-        sheet.paragraph("Not given, so the document's example is used:");
+        sheet.paragraph("These values were not given; the document's example values are used:");
         for one in &plan.of_example {
             sheet.item("- ", one, CellEmphasis::Faint);
         }
@@ -47,7 +47,7 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     sheet.finish()
 }
 
-/// Builds the table of the slowest interface that carries the stream, all slower ones, and a few faster ones.
+/// Builds the table of interfaces: the slowest one that carries the stream, all slower ones, and a few faster ones.
 fn interfaces(carriers: &[Carrier]) -> Table {
     let mut table = Table::new(vec![
         Column::name("interface"),

@@ -1,4 +1,5 @@
-//! The phases of a test as a sentence: `172,000 IOPS for 9.5 s, until the pseudo-SLC cache is full; then 38,800 IOPS`.
+//! The phases of a test as a sentence, such as `172,000 IOPS for 9.5 s, until the pseudo-SLC cache is full; then 38,800
+//! IOPS`.
 
 use lanemark_schema::result::{RatePhase, Sample, TestResult};
 use lanemark_schema::units::Duration;
@@ -7,15 +8,15 @@ use lanemark_schema::workload::Test;
 use crate::number::{fixed, grouped, rate_text};
 use crate::over_time::time_text;
 
-/// Block size from which rates are in MB/s.
+/// Block size from which rates are stated in MB/s.
 const LARGE: f64 = 65_536.0;
 
-/// Returns the phases of a simulated test as a sentence, if it has several.
+/// Returns the phases of a simulated test as a sentence; `None` if there is only one phase.
 pub(crate) fn sentence(result: &TestResult) -> Option<String> {
     phases_sentence(&result.test, result.samples.first()?)
 }
 
-/// Returns the phases of a sample of `test` as a sentence, if it has several.
+/// Returns the phases of a sample of `test` as a sentence; `None` if there is only one phase.
 pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
     let (last, earlier) = sample.phases.split_last()?;
     if earlier.is_empty() {

@@ -1,11 +1,11 @@
-//! The machine's readings during a measured test: the device, the processors, and the source of times.
+//! The machine's readings during a measured test: the device, the processors, the threads, and the times of submission.
 
 use lanemark_schema::result::{Evidence, ProcessorUse, Punctuality, TestResult};
 use lanemark_schema::units::{Bytes, Duration};
 
 use crate::number::{fixed, percent_whole, significant};
 
-/// Returns the sentences about a test, over all its repeats; empty if no readings exist.
+/// Returns the sentences about a test, over all its repeats; empty if there are no readings.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let evidence: Vec<&Evidence> =
         test.samples.iter().filter_map(|sample| sample.evidence.as_ref()).collect();
@@ -23,7 +23,7 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     .collect()
 }
 
-/// Returns a text such as `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each`.
+/// Returns a sentence such as `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each`.
 fn device(evidence: &[&Evidence]) -> Option<String> {
     let name = &evidence.first()?.device.as_ref()?.name;
     let used = || evidence.iter().filter_map(|record| record.device.as_ref());
@@ -66,8 +66,8 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
 }
 
-/// Returns a text such as `The drive reports that 7% of its life is used and 100% of its spare is left; 12.3 TB were
-/// written to it`.
+/// Returns a sentence such as `The drive reports that 7% of its life is used and 100% of its spare is left; 12.3 TB
+/// were written to it`.
 fn health(evidence: &[&Evidence]) -> Option<String> {
     let health = evidence.iter().rev().find_map(|record| record.health.as_ref())?;
     let warnings = match (health.warnings, health.media_errors) {
@@ -85,7 +85,7 @@ fn health(evidence: &[&Evidence]) -> Option<String> {
     ))
 }
 
-/// Returns a text such as `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in
+/// Returns a sentence such as `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in
 /// interrupts`.
 fn processors(evidence: &[&Evidence]) -> Option<String> {
     let all: Vec<ProcessorUse> = evidence.iter().filter_map(|record| record.processors).collect();
@@ -111,7 +111,7 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
     ))
 }
 
-/// Returns a text such as `The busiest thread took 43% of a core; threads slept 0.21 times per request`.
+/// Returns a sentence such as `The busiest thread took 43% of a core; threads slept 0.21 times per request`.
 fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
     let used = || evidence.iter().filter_map(|record| record.threads);
     let busiest = used().map(|record| record.busiest).fold(f64::NAN, f64::max);
@@ -126,8 +126,8 @@ fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
     })
 }
 
-/// Returns a text such as `Requests were submitted 4.2 us after their time at the median; 3 of 1,000 had to wait for
-/// others`.
+/// Returns a sentence such as `At the median, requests were submitted 4.2 µs after their due time; 3 of 1,000 had to
+/// wait for others`.
 fn punctuality(records: &[&Punctuality]) -> Option<String> {
     let mut lateness = records.first()?.lateness.clone();
     records[1..].iter().for_each(|record| lateness.merge(&record.lateness));
@@ -136,7 +136,7 @@ fn punctuality(records: &[&Punctuality]) -> Option<String> {
     let left: u64 = records.iter().map(|record| record.unsubmitted).sum();
     let left = match left {
         0 => String::new(),
-        left => format!(" {left} more were due and never submitted, and no figure includes them."),
+        left => format!(" {left} more were due but never submitted, and no figure includes them."),
     };
     Some(format!(
         "At the median, requests were submitted {} µs after their due time; {held_back} of {} had \

@@ -1,12 +1,12 @@
-//! The answer of the results that a page or a drawing shows together.
+//! The answer to the results that a page or a drawing shows together.
 
 use lanemark_schema::result::{RunResult, StudyOutcome};
 
 use crate::study_table::study_answer;
 use crate::{lead, summary, target};
 
-/// Returns the answer of the results that a page or drawing shows together: of the study, of the only run, or of the
-/// comparison of all runs. `None` without results.
+/// Returns the answer to the results that a page or drawing shows together: the answer of the study, of the only run,
+/// or of the comparison of all runs; `None` if there are no results.
 pub fn results_answer(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Option<String> {
     match (study, runs) {
         (Some(study), _) => Some(study_answer(study)),

@@ -1,8 +1,8 @@
-//! A run as an overview: one line for each test, then the target and every warning.
+//! A run as an overview: one line per test, then the target and every warning.
 //!
-//! Percentiles cover all repeats together; spread is half the range over repeats. The mean latency is averaged over
-//! repeats by the workload. A column shows failed requests if any request failed. The time budget is not shown here;
-//! see `test_detail`.
+//! Percentiles cover all repeats together; the spread is half the range over repeats. The workload determines how the
+//! mean latency is averaged over repeats. There is a column of failed requests if any request failed. The time budget
+//! is not shown here; see `test_detail`.
 
 use lanemark_schema::result::{
     AssumedLimit, PredictionInterval, RunResult, Sample, TestResult, Verdict, Warning,
@@ -24,12 +24,12 @@ use crate::target;
 use crate::terminal::TerminalText;
 use crate::transactions;
 
-/// A percentile with its column, and the column of its 80% interval.
+/// A percentile that has a column, and the column of its 80% interval.
 struct ShownPercentile {
     percentile: f64,
     name: &'static str,
     rank: u8,
-    /// Name and rank of the column of the interval.
+    /// Name of the interval's column, and its rank in the order of omission.
     interval: Option<(&'static str, u8)>,
 }
 
@@ -45,9 +45,9 @@ const SHOWN_PERCENTILES: [ShownPercentile; 3] = [
     },
 ];
 
-/// Writes the answer of a run in a sentence, its tests as a table, and the warnings with their advice.
+/// Writes the answer of a run as a sentence, its tests as a table, and the warnings with their advice.
 ///
-/// Throughput is in MB/s (10^6 bytes a second). Latencies are in µs or ms, depending on the values of the table.
+/// Throughput is in MB/s (10^6 bytes a second). Latencies are in µs or ms, whichever suits the values in the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&lead::run(run));
@@ -88,7 +88,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
 }
 
 /// Writes the evidence of a simulated run: the sources of its values, and the value that widens its intervals most.
-/// Empty for other runs, whose evidence is in [`run_table`].
+/// Empty for other runs, because [`run_table`] contains their evidence.
 pub fn run_evidence(run: &RunResult, style: &Style) -> String {
     if !lead::is_simulated(run) {
         return String::new();
@@ -101,14 +101,14 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns whether a warning is one of the warnings at the top of the output.
+/// Returns whether a warning is among the warnings at the top of the output.
 fn is_assumed(warning: &str, run: &RunResult) -> bool {
     let limits =
         run.warnings.iter().filter(|warning| matches!(warning, Warning::AssumedLimit { .. }));
     limits.into_iter().any(|limit| limit.to_string() == warning)
 }
 
-/// States which tests are limited by an assumed value, in one sentence for each value.
+/// States which tests an assumed value limits, in one sentence per value.
 pub(crate) fn assumed(run: &RunResult) -> Vec<String> {
     let mut limits: Vec<(&AssumedLimit, Vec<&str>)> = Vec::new();
     for warning in &run.warnings {
@@ -142,7 +142,7 @@ pub(crate) fn statistic(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// Writes the warnings, each with its advice, after an empty line; nothing if there are no warnings.
+/// Writes the warnings, each with its advice, after an empty line; writes nothing if there are no warnings.
 pub(crate) fn warnings(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
     if listed.is_empty() {
         return;
@@ -153,8 +153,8 @@ pub(crate) fn warnings(sheet: &mut TerminalText, listed: &[(String, &'static str
     }
 }
 
-/// Builds the table of the figures of all tests of `runs`, test by test; with several runs, each row names its run. A
-/// test that reads and writes has three rows: throughput of both, then each direction with its latencies.
+/// Builds the table of figures for all tests of `runs`, ordered by test; with several runs, each row names its run. A
+/// test that reads and writes has three rows: the total throughput, then each direction with its latencies.
 pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
@@ -175,7 +175,7 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
         let mut repeated = false;
         for (label, run) in runs {
             for result in run.tests.iter().filter(|result| result.test.name == name) {
-                // Two tests with the same name in a single run have two rows, each with that name.
+                // If a single run contains two tests with the same name, both rows show the name.
                 let mut cells = vec![Cell::plain(name).repeating(repeated && runs.len() > 1)];
                 if runs.len() > 1 {
                     cells.push(Cell::plain(*label));
@@ -205,12 +205,12 @@ fn interval(result: &TestResult) -> String {
     interval_text(value * interval.low_ratio, value * interval.high_ratio, significant)
 }
 
-/// Explains the mark of wide intervals, if a test has such an interval.
+/// Explains the mark of wide intervals; `None` if no interval is wide.
 fn widely(run: &RunResult) -> Option<String> {
     wide_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
-/// Explains the mark of wide intervals, if `intervals` contain one.
+/// Explains the mark of wide intervals; `None` if `intervals` do not contain a wide one.
 pub(crate) fn wide_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
@@ -226,12 +226,12 @@ pub(crate) fn wide_of<'i>(
     }
 }
 
-/// Names the value that widens the intervals of a run most, in a sentence.
+/// Names the value that widens the intervals of a run most.
 fn widest(run: &RunResult) -> Option<String> {
     widest_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
-/// Names the value that widens `intervals` most, in a sentence.
+/// Names the value that widens `intervals` most.
 pub(crate) fn widest_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
@@ -247,7 +247,7 @@ pub(crate) fn widest_of<'i>(
         tests => format!("{tests} tests"),
     };
     Some(format!(
-        "The intervals cover 80% of the systems that the values allow. {parameter} widens the interval of {of} most."
+        "The intervals cover 80% of the systems that the values allow. {parameter} contributes most to the interval width in {of}."
     ))
 }
 
@@ -284,7 +284,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     columns
 }
 
-/// Formats the spread over repeats. The spread is absent for a test that has converged, because a sentence states its
+/// Formats the spread over repeats. A test that has converged does not show a spread, because a sentence states its
 /// interval.
 fn repeated(result: &TestResult) -> String {
     match result.samples.iter().any(|sample| sample.converged.is_some()) {
@@ -293,7 +293,7 @@ fn repeated(result: &TestResult) -> String {
     }
 }
 
-/// States the part of the tests that was simulated, if long tests were shortened.
+/// States the simulated fraction of the tests, if long tests were shortened.
 pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let short = || samples.clone().filter_map(|sample| Some((sample, sample.similar?)));
@@ -328,7 +328,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// States how much of the tests was simulated, and how well the rates are known, if tests converged.
+/// If tests converged, states how many requests were simulated and how well the rates are known.
 pub(crate) fn converged(run: &RunResult) -> Option<String> {
     let all =
         || run.tests.iter().flat_map(|test| &test.samples).filter_map(|sample| sample.converged);
@@ -354,7 +354,7 @@ pub(crate) fn converged(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// Formats a number of requests with two or three digits, `21,000` or `1.4 million`.
+/// Formats a number of requests with two or three significant digits, such as `21,000` or `1.4 million`.
 fn rounded(count: u64) -> String {
     let significant = significant(count as f64 / 1e6);
     match count {
@@ -368,7 +368,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;
     let time = |ns: f64| significant(unit.of(ns));
-    // The statistic is zero both for a latency of zero and for a test without requests.
+    // The statistic is zero both for a latency of zero and for a test without any requests.
     let mean =
         known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![

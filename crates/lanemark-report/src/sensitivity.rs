@@ -1,6 +1,6 @@
-//! The bottleneck of a test as text: the gain of each hop at twice its speed, and of twice the load.
+//! The bottleneck of a test as text: the gain from doubling the speed of each hop, and from doubling the load.
 //!
-//! The text shows the values of the result; gains that the result classifies as noise are already zero there.
+//! The text shows the values of the result, in which gains that are classified as noise are already zero.
 
 use lanemark_schema::result::{Gain, RunResult, Sensitivity, SystemChange, TestResult};
 
@@ -9,7 +9,7 @@ use crate::number::{ABSENT, fixed, or_absent, percent_whole};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
-/// Writes the bottlenecks of all tests of several systems, one line each; empty if no run determined them.
+/// Writes the bottlenecks of all tests of several systems, one line each; empty if no run contains them.
 pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
     let mut table = Table::new(vec![
         Column::name("system"),
@@ -40,13 +40,14 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
         return String::new();
     }
     let mut sheet = TerminalText::new(style);
-    sheet.heading("Bottlenecks: the gain from one hop at twice its speed");
+    sheet.heading("Bottlenecks: the gain from doubling the speed of one hop");
     sheet.blank();
     sheet.table(&table);
     sheet.finish()
 }
 
-/// Writes the bottleneck of a test in a sentence, and all gains as a table; nothing if the run did not determine them.
+/// Writes the bottleneck of a test as a sentence, and all gains as a table; writes nothing if the run does not contain
+/// them.
 pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
     let Some(sensitivity) = &test.sensitivity else { return };
     sheet.paragraph(&sentence(sensitivity));
@@ -54,7 +55,7 @@ pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
     sheet.table(&table(sensitivity));
 }
 
-/// Returns a text such as `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%`.
+/// Returns a sentence such as `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%`.
 pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
     let load: Vec<String> = sensitivity
         .load()
@@ -66,7 +67,7 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
     };
     let Some(most) = sensitivity.bottleneck() else {
         return format!(
-            "No single hop is the bottleneck: no hop at twice its speed would gain 1%{load}."
+            "No single hop is the bottleneck: doubling the speed of any hop gains less than 1%{load}."
         );
     };
     let busy =
@@ -111,7 +112,7 @@ pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
     table
 }
 
-/// Returns a hop's name, numbered from the second hop of that name on.
+/// Returns a hop's name, with a number if an earlier hop has the same name.
 pub(crate) fn label(sensitivity: &Sensitivity, index: usize) -> String {
     let name = &sensitivity.gains[index].hop;
     match sensitivity.gains[..index].iter().filter(|gain| gain.hop == *name).count() {
@@ -125,7 +126,7 @@ pub(crate) fn latency(gain: &Gain) -> String {
     signed(-gain.latency_gain)
 }
 
-/// Formats a gain as a whole percentage with its sign, `+0%` if there is no gain.
+/// Formats a gain as a whole percentage with its sign; `+0%` means no gain.
 pub(crate) fn signed(gain: f64) -> String {
     if !gain.is_finite() {
         return ABSENT.to_owned();

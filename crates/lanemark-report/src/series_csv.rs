@@ -1,16 +1,16 @@
-//! The series of a run as CSV: one row for each interval, for other programs to draw.
+//! The series of a run as CSV, one row per interval, which other programs can plot.
 
 use std::fmt::Write as _;
 
 use lanemark_schema::result::RunResult;
 use lanemark_schema::text::shown;
 
-/// The first line, which identifies such a file.
+/// The first line, which identifies a file of this format.
 pub const SERIES_CSV_HEADER: &str = "test,repeat,start_s,length_s,reads,writes,read_bytes,written_bytes,iops,\
      bytes_per_second,latency_mean_us,latency_max_us,flash_written_bytes,write_amplification";
 
-/// Writes every interval of every repeat of every test that has a series; repeats are counted from 1. Unknown values
-/// are empty.
+/// Writes every interval of each repeat of the tests that have a series; repeats are counted from 1. Unknown values are
+/// empty.
 pub fn series_csv(run: &RunResult) -> String {
     let mut text = format!("{SERIES_CSV_HEADER}\n");
     for test in &run.tests {
@@ -45,7 +45,7 @@ pub fn series_csv(run: &RunResult) -> String {
     text
 }
 
-/// Quotes a name as a field of CSV.
+/// Quotes a name as a CSV field.
 fn quoted(name: &str) -> String {
     let name = shown(name);
     match name.contains([',', '"']) {

@@ -11,11 +11,11 @@ use crate::table::CellEmphasis;
 use crate::terminal::TerminalText;
 use crate::{Style, answer, concurrent, target, transactions};
 
-/// Writes the answer of a study, its figures, error summary and warnings; with `detail` also its calibrations and
+/// Writes the answer of a study, its figures, error summary and warnings; with `detail`, also its calibrations, its
 /// notes, and the published figures that it does not simulate.
 ///
-/// `measured` is a run on this machine. If it has a test of the same name, its figure is shown next to the others
-/// without an error, because it ran on other hardware.
+/// `measured` is a run on this machine. A test in it with the same name adds a figure next to the others, without an
+/// error, because the run is from other hardware.
 pub fn study_table(
     outcome: &StudyOutcome,
     measured: Option<&RunResult>,
@@ -58,7 +58,7 @@ pub fn study_table(
             );
         }
     }
-    // The written answer precedes the counted ratios, which are its evidence.
+    // The written answer precedes the ratios, which are its evidence.
     if let Some(answer) = answer(outcome).filter(|_| written(outcome).is_some()) {
         sheet.blank();
         sheet.paragraph(&answer);
@@ -99,7 +99,7 @@ pub fn study_table(
     sheet.finish()
 }
 
-/// Returns the answer of a study: the written one if its claims hold, else the counted ratios or the errors.
+/// Returns the answer of a study: the written answer if its claims hold, otherwise the ratios or the errors.
 pub fn study_answer(outcome: &StudyOutcome) -> String {
     if let Some(text) = written(outcome) {
         return text.to_owned();
@@ -122,7 +122,7 @@ fn written(outcome: &StudyOutcome) -> Option<&str> {
     outcome.answer.as_ref().filter(|answer| answer.holds()).map(|answer| answer.text.as_str())
 }
 
-/// Writes the claims that do not hold, which is why the written answer is not shown.
+/// Writes the claims that do not hold; they are the reason why the written answer is not shown.
 fn withheld(sheet: &mut TerminalText, outcome: &StudyOutcome) {
     let claims = outcome.answer.iter().flat_map(|answer| &answer.claims);
     for claim in claims.filter(|claim| !claim.holds) {
@@ -136,7 +136,7 @@ fn withheld(sheet: &mut TerminalText, outcome: &StudyOutcome) {
         sheet.item(
             "! ",
             &format!(
-                "the written answer is not shown: it claims that {} is {bound}, and here it is {value}",
+                "the written answer is not shown, because it claims that {} is {bound}, but here it is {value}",
                 claim.claim
             ),
             CellEmphasis::Warning,
@@ -164,7 +164,7 @@ fn calibrations(sheet: &mut TerminalText, settings: &[Setting<'_>]) {
     }
 }
 
-/// Writes the warnings about all systems, each once, then the warnings about the measured run.
+/// Writes the warnings about all systems, each warning once, then the warnings about the measured run.
 fn all_warnings(sheet: &mut TerminalText, outcome: &StudyOutcome, measured: Option<&RunResult>) {
     let mut all: Vec<(String, &'static str)> = target::study_warnings(outcome);
     let here = measured.map(target::warnings).unwrap_or_default();

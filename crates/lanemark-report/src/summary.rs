@@ -1,4 +1,4 @@
-//! Summary of runs in one sentence: the first line of their page.
+//! Summary of several runs in one sentence, which is the first line of their page.
 
 use lanemark_schema::result::{RunResult, Statistic};
 
@@ -14,10 +14,10 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     }
 }
 
-/// The minimum lead between single repeats, which do not have a spread.
+/// The minimum ratio by which a run leads if it has a single repeat, and therefore no spread.
 const ALONE: f64 = 1.01;
 
-/// States which run leads in throughput, beyond the spread of repeats, and in how many of the common tests.
+/// States which run leads in throughput by more than the spread of repeats, and in how many of the common tests.
 fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
     let mut wins = vec![0usize; runs.len()];
@@ -70,13 +70,13 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
             Some(format!("{one}{common}, {other}{even}."))
         }
         several => Some(format!(
-            "{} runs each move the most data in some of {common}, at most in {most}{even}.",
+            "{} runs each move the most data in some of {common}, each in up to {most}{even}.",
             several.len()
         )),
     }
 }
 
-/// Returns whether a rate is above all others, beyond the spread of repeats if there is a spread.
+/// Returns whether a rate is above all others, by more than the spread of repeats if there is a spread.
 fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
     let rate = rates[one];
     rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {

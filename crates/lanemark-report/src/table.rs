@@ -1,6 +1,6 @@
-//! A table as both views draw it: columns with one unit each, and rows of cells with their importance.
+//! A table that both views draw: columns with one unit each, and rows of cells, each cell with its importance.
 //!
-//! A table contains no layout. [`crate::terminal`] computes widths, [`crate::html`] writes markup.
+//! A table does not contain a layout: [`crate::terminal`] computes widths, and [`crate::html`] writes markup.
 
 use crate::number::{ABSENT, NO_SPREAD, grouped};
 
@@ -15,11 +15,11 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// The unit of every number in it.
+    /// The unit of all numbers in the column.
     pub(crate) unit: &'static str,
     pub(crate) kind: ColumnKind,
-    /// Rank of the column among the optional columns. If the width is short, the column with the highest rank is
-    /// omitted first; a column of rank 0 always stays.
+    /// Rank among the optional columns. If a table is too wide, the column with the highest rank is omitted first; a
+    /// column of rank 0 is never omitted.
     pub(crate) optional: u8,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum ColumnKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// Whether a line separates the row from the previous row.
+    /// Whether a line separates the row from the row above.
     pub(crate) ruled: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) ink: CellEmphasis,
-    /// Whether the cell repeats the cell above.
+    /// Whether the content equals the content of the cell above.
     pub(crate) repeated: bool,
 }
 
@@ -81,8 +81,8 @@ impl Table {
         }
     }
 
-    /// Removes the columns without information: each cell is empty, absent, or a spread below the shown digits. The
-    /// first column contains the names of the rows, and is never removed.
+    /// Removes the columns that contain no information: each of their cells is empty, absent, or a spread below the
+    /// shown digits. The first column contains the names of the rows and is never removed.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         if self.rows.is_empty() {
             return self;
@@ -100,7 +100,7 @@ impl Table {
         self
     }
 
-    /// Groups the digits of all numbers with commas between thousands.
+    /// Adds commas between the thousands of all numbers.
     pub(crate) fn with_grouped_numbers(mut self) -> Self {
         for row in &mut self.rows {
             for (cell, column) in row.cells.iter_mut().zip(&self.columns) {
@@ -118,22 +118,23 @@ impl Column {
         Self { name: name.to_owned(), unit, kind, optional: 0 }
     }
 
-    /// A column of names.
+    /// Creates a column of names.
     pub(crate) fn name(name: &str) -> Self {
         Self::new(name, "", ColumnKind::Name)
     }
 
-    /// A column of short text.
+    /// Creates a column of short text.
     pub(crate) fn text(name: &str) -> Self {
         Self::new(name, "", ColumnKind::Text)
     }
 
-    /// A column of numbers in `unit`.
+    /// Creates a column of numbers in `unit`.
     pub(crate) fn number(name: &str, unit: &'static str) -> Self {
         Self::new(name, unit, ColumnKind::Number)
     }
 
-    /// Makes the column optional: columns are omitted in the order of `rank` if the width is short.
+    /// Makes the column optional. If a table is too wide, optional columns are omitted, beginning with the highest
+    /// `rank`.
     pub(crate) fn optional(self, rank: u8) -> Self {
         Self { optional: rank, ..self }
     }
@@ -152,17 +153,17 @@ impl Cell {
         Self { text: text.into(), ink, repeated: false }
     }
 
-    /// Marks the cell as a repetition of the cell above if `repeated`.
+    /// Marks the cell as a repetition of the cell above if `repeated` is true.
     pub(crate) fn repeating(self, repeated: bool) -> Self {
         Self { repeated, ..self }
     }
 }
 
-/// Returns the end of the whole part of a number: its point, or the end of its last digit. The remainder is padded to
-/// the same length throughout a column, so that decimal points are aligned.
+/// Returns the end of the integer part of a number: its point, or the end of its last digit. The rest is padded to the
+/// same length in the whole column, so that decimal points are aligned.
 pub(crate) fn point(text: &str) -> usize {
     let after_digits = || text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1);
-    // A dash takes the position of the last whole digit.
+    // A dash is aligned with the last digit of the integer part.
     text.find('.').or_else(after_digits).unwrap_or(text.len())
 }
 

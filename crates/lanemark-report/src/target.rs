@@ -6,7 +6,7 @@ use lanemark_schema::result::{
     Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
 
-/// Returns the target's name for a sentence: the drive with its port and platform, or its short name.
+/// Returns the target's name for use in a sentence: the drive with its port and platform, or a short name.
 pub(crate) fn subject(run: &RunResult) -> String {
     match (&run.provenance.name, &run.target) {
         (None, Target::Simulated(target)) => {
@@ -16,8 +16,8 @@ pub(crate) fn subject(run: &RunResult) -> String {
     }
 }
 
-/// Returns the drives of a system, with equal ones as a number: `4 x Maker X` for `Maker X + Maker X + Maker X + Maker
-/// X`.
+/// Returns the drives of a system, with a count for equal drives: `4 x Maker X` for `Maker X + Maker X + Maker X +
+/// Maker X`.
 fn drives(text: &str) -> String {
     let (volume, names) =
         text.split_once(": ").map_or(("", text), |(volume, names)| (volume, names));
@@ -31,7 +31,7 @@ fn drives(text: &str) -> String {
     }
 }
 
-/// Returns the ports of a system, or their number if there are more than two.
+/// Returns the ports of a system, or their number if there are more than two ports.
 fn ports(text: &str) -> String {
     match text.split(" + ").count() {
         0..=2 => text.to_owned(),
@@ -83,7 +83,7 @@ pub(crate) fn sentence(run: &RunResult) -> String {
     }
 }
 
-/// Counts the model's values by their source, as text.
+/// Returns a text with the number of model values by source.
 pub(crate) fn values(target: &SimulatedTarget) -> String {
     let set = match target.overrides.len() {
         0 => String::new(),
@@ -98,8 +98,8 @@ pub(crate) fn values(target: &SimulatedTarget) -> String {
     )
 }
 
-/// Returns the model values that were set differently from the library, `parameter = value`, with the id of the figure
-/// from which they come.
+/// Returns the model values that differ from the library as `parameter = value`, each with the id of the figure from
+/// which it was set.
 pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     let Target::Simulated(target) = &run.target else { return Vec::new() };
     let setting = |calibration: &Calibration| {
@@ -109,11 +109,11 @@ pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     target.overrides.iter().map(setting).collect()
 }
 
-/// Maximum number of tests with a common warning that are named, in addition to the first.
+/// Maximum number of tests that a common warning names, in addition to the first test.
 const TESTS_NAMED: usize = 8;
 
-/// Returns the warnings about a run, each once, with its tests and its advice. An incomplete run is reported even if no
-/// warning was recorded.
+/// Returns the warnings about a run, each warning once, with its tests and its advice. An incomplete run yields a
+/// warning even if no warning was recorded.
 pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
     let mut groups: Vec<Vec<&Warning>> = Vec::new();
     for warning in &run.warnings {
@@ -133,7 +133,7 @@ pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
     warnings
 }
 
-/// Returns the warnings about the systems of a study, each once.
+/// Returns the warnings about the systems of a study, each warning once.
 pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
     let mut seen = Vec::new();
     for warning in outcome.systems.iter().flat_map(|system| warnings(&system.run)) {
@@ -144,7 +144,7 @@ pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static st
     seen
 }
 
-/// Formats a warning about one test or several: the text for the first test, and the names of the others.
+/// Formats a warning about one or more tests: the text for the first test, and the names of the other tests.
 fn merged(alike: &[&Warning]) -> (String, &'static str) {
     let mut others: Vec<&str> = Vec::new();
     for test in alike.iter().filter_map(|warning| warning.test()) {

@@ -1,9 +1,8 @@
 //! Terminal text: headings, wrapped paragraphs and aligned tables within a width.
 //!
-//! If a table is too wide, its names are shortened first; then optional columns are omitted and listed below the table.
-//! Names that would be equal after shortening continue on the next line instead.
-//! No line has trailing spaces. Control characters in names are replaced, so a result file cannot write escape
-//! sequences to a terminal.
+//! If a table is too wide, its names are shortened first; then optional columns are omitted, and listed below the
+//! table. Names that shortening would make equal continue on the next line instead. Lines do not have trailing spaces.
+//! Control characters in names are replaced, so a result file cannot write escape sequences to a terminal.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,11 +15,11 @@ use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Table, point};
 
 /// Minimum width at which a table is readable.
 const WIDTH_MIN: usize = 60;
-/// Names keep this many columns while optional columns remain that can be omitted.
+/// Minimum width of a name as long as there are optional columns that can be omitted.
 const NAME_FAIR: usize = 14;
 /// Minimum width of a name.
 const NAME_MIN: usize = 3;
-/// Columns between two columns of a table.
+/// Number of spaces between two columns of a table.
 const GAP: usize = 2;
 
 /// Terminal text under construction.
@@ -30,11 +29,11 @@ pub(crate) struct TerminalText {
     colour: bool,
 }
 
-/// The columns that a table keeps, and the width of each.
+/// The columns of a table that fit, and the width of each.
 struct Layout {
     kept: Vec<usize>,
     widths: Vec<usize>,
-    /// For each column, the length of its numbers after the whole part.
+    /// For each column, the maximum length of a number after its integer part.
     tails: Vec<usize>,
 }
 
@@ -43,7 +42,7 @@ impl TerminalText {
         Self { text: String::new(), width: style.width.max(WIDTH_MIN), colour: style.colour }
     }
 
-    /// Returns the maximum number of columns of a line.
+    /// Returns the maximum number of columns in a line.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -64,12 +63,12 @@ impl TerminalText {
         self.wrapped(text, "", "", CellEmphasis::Plain);
     }
 
-    /// Writes a paragraph of less importance.
+    /// Writes a paragraph of lower importance.
     pub(crate) fn aside(&mut self, text: &str) {
         self.wrapped(text, "", "", CellEmphasis::Faint);
     }
 
-    /// Writes a paragraph after `mark`; later lines are aligned with the text of the first.
+    /// Writes a paragraph after `mark`; the later lines are aligned with the text in the first line.
     pub(crate) fn item(&mut self, mark: &str, text: &str, ink: CellEmphasis) {
         let indent = " ".repeat(mark.width());
         self.wrapped(text, mark, &indent, ink);
@@ -80,7 +79,7 @@ impl TerminalText {
         self.text.push('\n');
     }
 
-    /// Writes a table without its empty columns, and below it the names of the columns that did not fit.
+    /// Writes a table without its empty columns, followed by the names of the columns that did not fit.
     pub(crate) fn table(&mut self, table: &Table) {
         let table = &table.clone().without_empty_columns().with_grouped_numbers();
         let layout = Layout::fit(table, self.width);
@@ -113,7 +112,7 @@ impl TerminalText {
         }
     }
 
-    /// Returns the text, which ends in exactly one line end.
+    /// Returns the text, which ends with exactly one newline.
     pub(crate) fn finish(mut self) -> String {
         self.text.truncate(self.text.trim_end_matches('\n').len());
         self.text.push('\n');
@@ -133,7 +132,7 @@ impl TerminalText {
         }
     }
 
-    /// Writes one line from pieces, without trailing spaces inside or outside of coloured text.
+    /// Writes one line that consists of pieces, without trailing spaces inside or outside coloured text.
     pub(crate) fn line(&mut self, pieces: &[(String, CellEmphasis)]) {
         let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
@@ -154,7 +153,7 @@ impl TerminalText {
 }
 
 impl Layout {
-    /// Returns the first layout that fits: complete, then with shorter names, then with fewer columns.
+    /// Returns the first layout that fits: the complete table, then shorter names, then fewer columns.
     fn fit(table: &Table, width: usize) -> Self {
         let mut ranks: Vec<u8> = table.columns.iter().map(|column| column.optional).collect();
         ranks.sort_unstable();
@@ -196,7 +195,8 @@ impl Layout {
         Self { kept, widths, tails }
     }
 
-    /// Returns the layout with its longest names shortened until it fits, or until no name is longer than `least`.
+    /// Returns the layout with the longest names shortened until the table fits, or until no name is longer than
+    /// `least`.
     fn shortened(mut self, table: &Table, width: usize, least: usize) -> Self {
         while self.total() > width {
             let longest = (0..self.kept.len())
@@ -214,7 +214,7 @@ impl Layout {
         self.widths.iter().sum::<usize>() + GAP * self.widths.len().saturating_sub(1)
     }
 
-    /// Returns whether the names of the column at `index` would be equal if they were shortened to its width.
+    /// Returns whether two names in the column at `index` would become equal if they were shortened to its width.
     fn is_ambiguous(&self, table: &Table, index: usize) -> bool {
         let texts = table.rows.iter().map(|row| row.cells[self.kept[index]].text.as_str());
         let names: BTreeSet<&str> = texts.collect();
@@ -223,8 +223,8 @@ impl Layout {
         short.len() < names.len()
     }
 
-    /// Returns the lines of a cell in the column at `index`: one, unless a shortened name would equal another row's
-    /// name.
+    /// Returns the lines of a cell in the column at `index`: one line, unless the shortened name would equal another
+    /// row's name.
     fn lines(&self, table: &Table, cell: &Cell, index: usize) -> Vec<String> {
         let (width, text) = (self.widths[index], plain(&cell.text));
         match table.columns[self.kept[index]].kind {
@@ -237,7 +237,7 @@ impl Layout {
         }
     }
 
-    /// Returns a line of a cell in the column at `index`, padded, with the gap before it.
+    /// Returns a padded line of a cell in the column at `index`, preceded by the gap.
     fn padded(
         &self,
         table: &Table,
@@ -259,7 +259,7 @@ impl Layout {
     }
 }
 
-/// Returns the lines of all column headers, with names above units and the units in the last line.
+/// Returns the lines of all column headers: first the names, then the units in the last line.
 fn header_lines(table: &Table, layout: &Layout) -> Vec<String> {
     let headers: Vec<Vec<String>> =
         layout.kept.iter().map(|&index| header(&table.columns[index])).collect();
@@ -310,7 +310,7 @@ fn pad_right(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// Cuts `text` to `width` columns by omitting its middle: names that begin alike differ at their ends.
+/// Cuts `text` to `width` columns by omitting its middle, because names that begin alike differ at their ends.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -322,7 +322,7 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
         if text[index..].width() + start.width() > kept {
             break;
         }
-        // A combining mark takes no column and belongs to the character before it.
+        // A combining mark does not occupy a column and belongs to the character before it.
         if character.width() != Some(0) {
             end = index;
         }
@@ -342,8 +342,8 @@ fn cut(text: &str, width: usize) -> &str {
     text
 }
 
-/// Returns options for wrapped text in lines of up to `width` columns: lines break at spaces, and a longer word is
-/// split.
+/// Returns the options for wrapping text into lines of up to `width` columns: lines break at spaces, and a word that is
+/// too long is split.
 pub(crate) fn lines_of(width: usize) -> Options<'static> {
     Options::new(width)
         .wrap_algorithm(WrapAlgorithm::FirstFit)
@@ -351,13 +351,13 @@ pub(crate) fn lines_of(width: usize) -> Options<'static> {
         .word_splitter(WordSplitter::NoHyphenation)
 }
 
-/// Wraps `text` into lines of up to `width` columns, with one space between words.
+/// Wraps `text` into lines of up to `width` columns, with single spaces between words.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     textwrap::wrap(&words, lines_of(width)).into_iter().map(Cow::into_owned).collect()
 }
 
-/// Removes the characters of `text` that control a terminal or change the direction of writing.
+/// Removes the characters of `text` that control a terminal or change the writing direction.
 pub(crate) fn plain(text: &str) -> String {
     lanemark_schema::text::shown(text).into_owned()
 }
@@ -406,7 +406,7 @@ mod tests {
             text.lines().skip(2).map(|line| &line[..13.min(line.len())]).collect();
         assert_eq!(lines[..3], ["RND4K Q32T1  ", "on a long", "path read"], "{text}");
         assert!(text.lines().all(|line| line.width() <= 60) && !text.contains('…'), "{text}");
-        // A name that stays distinct may be shortened.
+        // A shortened name that is still distinct may be used.
         table.rows.pop();
         assert!(drawn(&table).contains('…'), "{}", drawn(&table));
     }

@@ -1,8 +1,8 @@
-//! The detail of one test: its figures, its latency, and the parts of a request's time.
+//! The detail of one test: its figures, its latency, and the parts of the time of a request.
 //!
-//! The time budget is averaged over repeats, and its rows sum to the mean latency. Utilisation belongs to one hop; a
-//! hop can be busy and add little latency, or idle and add much. A single run cannot show the gain of a faster hop: the
-//! gain is reported if additional runs determined it ([`sensitivity`]).
+//! The time budget is averaged over repeats, and its rows sum to the mean latency. Utilisation is a property of one
+//! hop; a busy hop may add little latency, and an idle hop may add much. A single run cannot show the gain from a
+//! faster hop. The gain is reported if additional runs determined it ([`sensitivity`]).
 
 use lanemark_schema::result::{
     ClientDeviation, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, LiveVerdict,
@@ -28,12 +28,12 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 
-/// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, a request waits for up to
-/// about as long as its service takes, so the latency of an idle path is more informative.
+/// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, the waiting time of a
+/// request is shorter than its service time or about as long, so the latency of an idle path is more informative.
 const BUSY: f64 = 0.5;
-/// Columns of a utilisation bar.
+/// Width of a utilisation bar in columns.
 const BAR: usize = 10;
-/// Columns of the latency table in addition to mean and maximum, each with its rank in the order of omission.
+/// Columns of the latency table other than mean and maximum, each with its rank in the order of omission.
 const PERCENTILES: [(f64, &str, u8); 5] = [
     (50.0, "p50", 0),
     (90.0, "p90", 2),
@@ -42,8 +42,8 @@ const PERCENTILES: [(f64, &str, u8); 5] = [
     (99.99, "p99.99", 3),
 ];
 
-/// Writes one test of `run` in detail: throughput, latency, and the time budget if it is known; then the target, and
-/// every warning about it.
+/// Writes one test of `run` in detail: throughput, latency and, if known, the time budget; then the target and every
+/// warning about it.
 pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     body(&mut sheet, run, test);
@@ -53,7 +53,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     sheet.finish()
 }
 
-/// Writes all tests of `run` in detail, for a page that has already shown the target and the warnings.
+/// Writes all tests of `run` in detail, without the target and the warnings, for a page that already shows them.
 pub fn test_details(run: &RunResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     for (index, test) in run.tests.iter().enumerate() {
@@ -123,7 +123,7 @@ fn body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
     }
 }
 
-/// Writes the first repeat that has a series or rounds: a sentence, throughput as a sparkline, and a table.
+/// Writes the first repeat that has a series or rounds: a sentence, the throughput as a sparkline, and a table.
 fn over_time(sheet: &mut TerminalText, test: &TestResult) {
     let has_series = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
     let Some(sample) = test.samples.iter().find(has_series) else { return };
@@ -142,14 +142,14 @@ fn over_time(sheet: &mut TerminalText, test: &TestResult) {
     sheet.blank();
 }
 
-/// Names the limit of the test: the busiest hop or, if no hop is busy, the latency and the hop with the largest share
-/// of it.
+/// Names the limit of the test: the busiest hop or, if no hop is busy, the latency, with the hop that contributes most
+/// to it.
 fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
     let own_time = test.samples.iter().any(comes_in_its_own_time);
     limit_of(hop, budget, own_time, test.test.population())
 }
 
-/// Names the limit of a path in use, such as the path of a simulated test.
+/// Names the limit of a path that was used, such as the path of a simulated test.
 pub(crate) fn path_limit(limit: &PathLimit) -> Option<String> {
     let budget = Budget::of_paths(std::iter::once(&limit.path))?;
     let hop = budget.busiest()?;
@@ -179,7 +179,7 @@ fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) ->
     )
 }
 
-/// `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
+/// Returns a text such as `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
 pub(crate) fn busiest(hop: &HopShare) -> String {
     let busy = format!("{}: {} busy", hop.label(), percent_whole(hop.utilisation));
     match hop.ceiling_megabytes {
@@ -215,7 +215,7 @@ fn figures(test: &TestResult) -> String {
     )
 }
 
-/// Returns the failed requests by type, and their share of all requests.
+/// Returns the number of failed requests by type, and their share of all requests.
 fn failed(test: &TestResult) -> Option<String> {
     let errors = test.errors();
     let all = |sample: &Sample| {
@@ -258,7 +258,7 @@ fn replayed(replay: &ReplayUse) -> String {
     )
 }
 
-/// Describes the delivery of a served system in a few sentences.
+/// Describes in a few sentences how a served system delivered its answers.
 fn served(live: &LiveUse) -> String {
     let us = |latency: &LatencyHistogram, percentile| {
         let ns = latency.percentile_ns(percentile);
@@ -266,7 +266,7 @@ fn served(live: &LiveUse) -> String {
     };
     let late = &live.lateness;
     let mut text = format!(
-        "Served for {} s, a simulated second in {} s. Answers were {} late at the median, {} at \
+        "Served for {} s; a simulated second took {} s. Answers were {} late at the median, {} at \
          p99 and {} at p99.9.",
         significant(live.served.as_seconds()),
         significant(live.time_scale),
@@ -285,7 +285,8 @@ fn served(live: &LiveUse) -> String {
     text
 }
 
-/// Returns the verdict, `The run is valid: a request takes 3% more than modelled at a client, 4% at the median`.
+/// Returns the verdict, such as `The run is valid. A request's time at a client differed from the model's by +3% on
+/// average and +4% at the median; …`.
 fn verdict(live: &LiveUse) -> Option<String> {
     let ClientDeviation { median, mean } = live.deviation()?;
     let percent = |share: f64| match (share * 100.0).round() as i64 {
@@ -311,7 +312,7 @@ fn verdict(live: &LiveUse) -> Option<String> {
     ))
 }
 
-/// Returns the content at the start, `The drive started with 8 GiB of data, just written`.
+/// Describes the initial content of the drive, such as `The drive started with 8 GiB of data, just written`.
 fn content(start: StartContent) -> String {
     let StartContent { written_bytes, is_just_written } = start;
     match (written_bytes, is_just_written) {
@@ -383,10 +384,11 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     table
 }
 
-/// Returns the end of an interval that a row contains.
+/// Returns the bound of an interval that a row shows.
 type IntervalEnd = fn((f64, f64)) -> f64;
 
-/// Returns the rows of the 80% intervals of percentiles: their name and their end. Empty if no percentile has one.
+/// Returns the rows for the 80% intervals of percentiles, each with its name and bound; empty if no percentile has an
+/// interval.
 fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEnd)> {
     match PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
         true => vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)],
@@ -394,7 +396,7 @@ fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEnd)> {
     }
 }
 
-/// Returns the latency of one direction over all repeats, if that direction had any requests.
+/// Returns the latency of one direction over all repeats; `None` if that direction had no requests.
 fn direction(
     test: &TestResult,
     of: impl Fn(&Sample) -> Option<&DirectionResult>,
@@ -404,11 +406,11 @@ fn direction(
     (all.count() > 0).then_some(all)
 }
 
-/// Builds the table of the hops with their shares, and the row of their sum.
+/// Builds the table of the hops and their shares, with a row for the sum.
 fn budget_table(budget: &Budget) -> Table {
     let total = budget.total_ns();
     let unit = LatencyUnit::fitting(std::iter::once(total));
-    // All rows have the same number of decimals, so that the shown values add up.
+    // All rows have the same number of decimals, so that the sum of the shown values agrees.
     let decimals = match unit.of(total) {
         total if total < 10.0 => 3,
         total if total < 100.0 => 2,
@@ -456,7 +458,7 @@ fn budget_table(budget: &Budget) -> Table {
     table
 }
 
-/// Draws a share as a heavy line over a light line.
+/// Draws a share as a heavy line on a light line.
 fn bar(share: f64) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let filled = (share * BAR as f64).round() as usize;

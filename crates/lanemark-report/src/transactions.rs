@@ -1,13 +1,14 @@
-//! Transactions of a database: their number, their duration, and the requests that each makes to the drives.
+//! The transactions of a database: their number, their duration, and the drive requests of each transaction.
 //!
-//! All values are means over repeats. Requests per transaction are counted, not taken from the workload's model.
+//! All values are means over repeats. The requests per transaction were counted; they are not taken from the workload's
+//! model.
 
 use lanemark_schema::result::{Metric, RunResult, Statistic, TestResult, TransactionsUse};
 
 use crate::number::{fixed, known_value, or_absent, percent, significant};
 use crate::table::{Cell, Column, Table};
 
-/// Builds the table by test and run; `None` if there is no test of transactions.
+/// Builds the table by test and run; `None` if no test has transactions.
 pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
     let mut table = Table::new(vec![
         Column::name("test"),

@@ -1,8 +1,8 @@
-//! A trial: a program that runs on several served systems in turn. The answer, a table of the systems, and the power
-//! cuts.
+//! A trial is a program that runs on several served systems in turn. This file writes the answer, a table of the
+//! systems, and the power cuts.
 //!
-//! Times are the program's times; the part that a time scale stretched is converted back. Ratios compare the turns of
-//! two systems in pairs, in the order in which they ran. A system whose answers were delivered too late is not ranked.
+//! Times are the program's times, with the part that a time scale stretched converted back. A ratio pairs the turns of
+//! two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
 
 use lanemark_schema::result::{LiveUse, PairedRatio, RunResult, Sample, Statistic};
 use lanemark_schema::workload::Average;
@@ -13,7 +13,7 @@ use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
-/// The share of the drive's time that flushes take.
+/// Name of the flushes' share of the drive's time.
 const FLUSHES: &str = "flushes";
 
 /// The power cuts of one system.
@@ -21,11 +21,11 @@ const FLUSHES: &str = "flushes";
 pub struct CutSystem {
     /// Name of the system, `drive@platform:port`.
     pub system: String,
-    /// Number of cuts.
+    /// Number of power cuts.
     pub cuts: u32,
     /// Number of cuts in which the drive lost writes that no flush had stored.
     pub lost_writes: u32,
-    /// Number of cuts that came after the program had ended.
+    /// Number of cuts that happened after the program had ended.
     pub finished_before: u32,
     /// The checks that reported a loss.
     pub failed: Vec<FailedCheck>,
@@ -51,7 +51,7 @@ struct TrialSystem<'r> {
 }
 
 impl<'r> TrialSystem<'r> {
-    /// Returns the system of a run; `None` if it is not a trial.
+    /// Returns the system of a run; `None` if the run does not belong to a trial.
     fn of(run: &'r RunResult) -> Option<Self> {
         let samples = run.tests.iter().flat_map(|test| &test.samples);
         let turns: Vec<_> = samples
@@ -81,7 +81,7 @@ impl<'r> TrialSystem<'r> {
         self.turns.first().map_or(1.0, |(_, live)| live.time_scale)
     }
 
-    /// Returns the mean of a value over all turns, if all turns have it.
+    /// Returns the mean of a value over all turns; `None` if a turn does not have the value.
     fn mean(&self, of: impl Fn(&Sample, &LiveUse) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> =
             self.turns.iter().map(|(sample, live)| of(sample, live)).collect();
@@ -91,12 +91,12 @@ impl<'r> TrialSystem<'r> {
         })
     }
 
-    /// Returns the share of the program's time in which it waits for the system.
+    /// Returns the share of the program's time during which it waits for the system.
     fn waiting_share(&self) -> Option<f64> {
         self.mean(|_, live| live.waiting_share())
     }
 
-    /// Returns the largest part of the requests' time, and its share: a hop of the path, or flushes.
+    /// Returns the part of the path that accounts for most of the requests' time, and its share: a hop, or the flushes.
     fn largest_part(&self) -> Option<(String, f64)> {
         let (sample, _) = self.turns.first()?;
         let of_flushes = sample.flushes.as_ref().map_or(0.0, |direction| {
@@ -114,12 +114,12 @@ impl<'r> TrialSystem<'r> {
         (whole > 0.0).then(|| (name.to_owned(), time / whole))
     }
 
-    /// States when the burst credits end at the load of the first turn, if the system has any.
+    /// States when the burst credits run out at the load of the first turn, if the system has credits.
     fn end_of_credits(&self) -> Option<String> {
         credits::of_load(&self.turns.first()?.0.credits)
     }
 
-    /// Returns the ratio of this system's time to the other's.
+    /// Returns the ratio of this system's time to the other system's time.
     fn over(&self, other: &Self) -> Option<PairedRatio> {
         let pairs: Vec<(f64, f64)> = other.times().into_iter().zip(self.times()).collect();
         PairedRatio::of(&pairs)
@@ -135,13 +135,13 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
     if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
         return Some(format!(
-            "The time of the command on {} is not known: this machine answered too late. Give a larger --time-scale.",
+            "The time of the command on {} is not known: this machine was too slow. Use a larger --time-scale.",
             only.name
         ));
     }
     if !invalid.is_empty() {
         return Some(format!(
-            "The systems cannot be ranked: this machine answered too late for {}. Give a larger --time-scale.",
+            "The systems cannot be ranked: this machine was too slow for {}. Use a larger --time-scale.",
             invalid.join(" and ")
         ));
     }
@@ -182,7 +182,7 @@ fn compared(first: &TrialSystem<'_>, other: &TrialSystem<'_>) -> String {
     }
 }
 
-/// Returns the waiting time, `On drive@platform:port the command waits for the drive 71% of its time`.
+/// Returns a sentence such as `On drive@platform:port the command waits for the drive 71% of its time`.
 fn waits(system: &TrialSystem<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;
@@ -248,14 +248,14 @@ fn cut_text(cuts: &CutSystem) -> String {
     };
     let late = match finished_before {
         0 => String::new(),
-        count => format!(" {count} came after the command had ended."),
+        count => format!(" {count} happened after the command had ended."),
     };
     format!(
         "{cuts} power cuts on {system}: {lost}. In {lost_writes} of them the drive lost writes that no flush had stored.{late}"
     )
 }
 
-/// Builds a row for each system.
+/// Builds a table with a row per system; `None` if the runs are not a trial.
 pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
     let systems: Vec<TrialSystem<'_>> =
         runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
@@ -315,7 +315,7 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// Returns the mean number of requests at the drive while it has requests (Little's law).
+/// Returns the mean number of requests at the drive while there are any (Little's law).
 fn queue_depth(sample: &Sample, live: &LiveUse) -> Option<f64> {
     let all = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
     let time_s: f64 = all

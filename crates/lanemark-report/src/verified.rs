@@ -1,6 +1,6 @@
-//! The write phase of a verification and its check, as text.
+//! The write phase of a verification, and the check of the written data, as text.
 //!
-//! Offsets and lengths are printed as exact bytes, for the reader who examines that location next.
+//! Offsets and lengths are printed in exact bytes, for a reader who wants to examine the location.
 
 use lanemark_schema::result::{
     AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites,
@@ -12,10 +12,10 @@ use crate::number::{ABSENT, fixed, significant};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
-/// Maximum number of ranges that are shown individually.
+/// Maximum number of ranges that are listed.
 const SHOWN: usize = 20;
 
-/// Writes the summary of the written data, and the command to check it.
+/// Writes a summary of the written data, and the command that checks it.
 pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     let seconds = written.elapsed.as_seconds();
@@ -42,7 +42,7 @@ pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Writes the damage range by range, and the counts of units and requests.
+/// Writes the damaged ranges, and the counts of units and requests.
 pub fn verified_text(verified: &Verified, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.heading(&verdict(verified));
@@ -128,7 +128,7 @@ fn found_data_text(found_data: FoundData) -> String {
     }
 }
 
-/// Explains the types of damage in the table.
+/// Explains the types of damage that the table lists.
 fn kinds(damage: &[Damage]) -> String {
     let meaning = |kind| match kind {
         DamageKind::Lost => "the data from right before the last acknowledged write",
@@ -156,9 +156,9 @@ fn units(verified: &Verified) -> String {
         units.intact
     );
     for (count, what) in [
-        (units.mixed, "of them mixed by concurrent writes"),
+        (units.mixed, "mixed by concurrent writes"),
         (units.unflushed, "lost without a flush, which is allowed"),
-        (units.unjournalled, "of writes recorded at the lost end of the journal"),
+        (units.unjournalled, "whose writes were recorded in the missing tail of the journal"),
         (units.unjudged, "without an acknowledged write"),
         (units.wrong, "wrong"),
     ] {

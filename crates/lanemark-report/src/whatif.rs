@@ -1,4 +1,4 @@
-//! The comparison of another path with the current path.
+//! The comparison of another path with the present path.
 
 use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
 
@@ -14,7 +14,7 @@ use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 use crate::test_detail::path_limit;
 
-/// Writes the answer in a sentence, then both systems test by test, and the bottleneck of each.
+/// Writes the answer as a sentence, then both systems by test, and the bottleneck of each system.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&format!("{}{}", answer(whatif), credit_ends(whatif)));
@@ -57,8 +57,8 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Writes the evidence of a what-if: how a measured figure was carried over, the value that widens the intervals most,
-/// and the tests that were simulated in shortened form. Empty if there is nothing to state.
+/// Writes the evidence of a what-if: how a measured figure was transferred to the other system, which value widens the
+/// intervals most, and which tests were shortened. Empty if there is nothing to state.
 pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     let mut texts = Vec::new();
@@ -91,7 +91,7 @@ pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns a text such as `samsung-850-pro-1tb in sata-3g instead of sata-6g: you lose 9% (RND4K Q1T1 read) to 50%
+/// Returns a sentence such as `samsung-850-pro-1tb in sata-3g instead of sata-6g: you lose 9% (RND4K Q1T1 read) to 50%
 /// (SEQ1M Q8T1 read)`.
 fn answer(whatif: &WhatIf) -> String {
     let pair = parties(whatif);
@@ -154,13 +154,14 @@ fn is_seen(change: f64) -> bool {
     change.is_finite() && percent_whole(change.abs()) != "0%"
 }
 
-/// Names both systems by the parts in which they differ: `DRIVE in m2 instead of sata`, `DRIVE instead of DRIVE`.
+/// Names both systems by the parts in which they differ, as in `DRIVE in m2 instead of sata` or `DRIVE instead of
+/// DRIVE`.
 fn parties(whatif: &WhatIf) -> String {
     let WhatIf { present, other, .. } = whatif;
     if other == present {
         return format!("{other} with other values");
     }
-    // A queue depth follows the system's name.
+    // The name of the system is followed by a queue depth.
     if other.strip_prefix(present.as_str()).is_some_and(|rest| rest.starts_with(' ')) {
         return other.clone();
     }
@@ -180,7 +181,8 @@ fn parties(whatif: &WhatIf) -> String {
     }
 }
 
-/// Returns the answer if nothing changes: no test gains or loses enough to be shown, in throughput or in mean latency.
+/// Returns the answer if nothing changes: no gain or loss of any test, in throughput or mean latency, is large enough
+/// to be shown.
 fn unchanged(whatif: &WhatIf) -> Option<&'static str> {
     let is_same = |test: &WhatIfTest| {
         let (now, then) = (&test.present, &test.other);
@@ -228,7 +230,7 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     cells
 }
 
-/// `you lose 41%`, or `you neither gain nor lose`.
+/// Returns `you lose 41%` or `you neither gain nor lose`.
 fn gain(test: &WhatIfTest) -> String {
     let change = test.change();
     match percent_whole(change.abs()) {
@@ -258,7 +260,7 @@ fn description(test: &WhatIfTest) -> String {
     text + &tails(test).map_or(String::new(), |sentence| format!(" {sentence}"))
 }
 
-/// States the percentiles of latency that have intervals, as in `Latency then: p99 95.0 µs (80% in 80.1–130) instead of
+/// States the latency percentiles that have intervals, as in `Latency then: p99 95.0 µs (80% in 80.1–130) instead of
 /// 101`.
 fn tails(test: &WhatIfTest) -> Option<String> {
     type PercentileOf = fn(&WhatIfFigures) -> Option<f64>;
@@ -279,7 +281,7 @@ fn tails(test: &WhatIfTest) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Latency then: {}.", parts.join("; ")))
 }
 
-/// States the first end of burst credits on both systems, if a volume has credits that end.
+/// States for both systems when the first burst credits run out, if a volume has credits that run out.
 fn credit_ends(whatif: &WhatIf) -> String {
     type Side = fn(&WhatIfTest) -> &WhatIfFigures;
     let sides: [(&str, Side); 2] = [("Now", |test| &test.present), ("Then", |test| &test.other)];
@@ -292,7 +294,7 @@ fn credit_ends(whatif: &WhatIf) -> String {
     sides.into_iter().filter_map(end).collect()
 }
 
-/// Names the value that widens the intervals most, in a sentence.
+/// Names the value that widens the intervals most.
 fn widest(whatif: &WhatIf) -> Option<String> {
     widest_of(whatif.tests.iter().filter_map(|test| test.interval.as_ref()))
 }

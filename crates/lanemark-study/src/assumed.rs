@@ -1,8 +1,8 @@
-//! Decides whether an assumed value determines a simulated figure.
+//! Determines whether a simulated figure depends on an assumed value.
 //!
-//! A hop is the bottleneck if it is busy nearly all the time. The speed of most hops follows from one or a few values,
-//! listed here for each hop. If the largest of these values is assumed, the figure is also an assumption, with the
-//! value's range.
+//! A hop that is busy nearly all the time is the bottleneck. The speed of most hops is determined by one or a few
+//! values, which are listed here for each hop. If the most influential of these values is assumed, the figure is also
+//! an assumption, with the range of the value.
 
 use lanemark_schema::result::{AssumedLimit, HopId, Sample};
 use lanemark_schema::units::Duration;
@@ -10,7 +10,7 @@ use lanemark_schema::workload::Test;
 
 use crate::origin::UncertainValue;
 
-/// The share of the time above which a busy hop is the bottleneck.
+/// The utilisation above which a hop is the bottleneck.
 const BUSY: f64 = 0.9;
 
 /// Returns the values that determine the speed of `hop`, for reads or writes.
@@ -42,7 +42,7 @@ fn values(hop: HopId, reads: bool) -> &'static [&'static str] {
     }
 }
 
-/// Returns the value among `assumed` that determines the figures of `test`, with its range from `uncertain`.
+/// Returns the value among `assumed` that determines the figures of `test`, with the value's range from `uncertain`.
 pub(crate) fn limit(
     test: &Test,
     sample: &Sample,
@@ -63,7 +63,7 @@ pub(crate) fn limit(
     let own = values(busiest.id, reads).iter().filter(|name| !other_protocol(name));
     let own: Vec<&UncertainValue> =
         own.filter_map(|name| uncertain.iter().find(|one| one.parameter == *name)).collect();
-    // Among several times, the longest has the most weight. A rate has only one value.
+    // Among several times, the longest has the most influence. For a rate, there is only one value.
     let weight = |uncertain_value: &UncertainValue| {
         uncertain_value.text.parse::<Duration>().map_or(0, |time| time.picoseconds())
     };
@@ -109,7 +109,8 @@ mod tests {
         UncertainValue { parameter: parameter.to_owned(), text: text.to_owned(), range }
     }
 
-    /// Returns the limit of reads or writes whose hops are this busy, if all values except `sourced` are assumed.
+    /// Returns the value that limits reads or writes whose hops are this busy, if all values except `sourced` are
+    /// assumed.
     fn limit_of(hops: &[(HopId, f64)], reads: f64, sourced: &str, nvme: bool) -> Option<String> {
         let all = [
             uncertain("platform.cpu.request_submit", "2 us"),
@@ -155,7 +156,7 @@ mod tests {
         ] {
             assert_eq!(own(hop, reads, "", nvme).as_deref(), wanted, "{hop:?}, {reads}, {nvme}");
         }
-        // A sourced value is not an assumption, even if a shorter one is assumed.
+        // A sourced value is not an assumption, even if a shorter time is assumed.
         assert_eq!(own(HopId::Cpu, 1.0, "platform.nvme.driver_time", true), None);
         let other = own(HopId::Cpu, 1.0, "platform.cpu.request_submit", true);
         assert_eq!(other.as_deref(), Some("platform.nvme.driver_time"));

@@ -1,4 +1,4 @@
-//! A drive in its port, or in both of its ports, and the system of all attached drives.
+//! A drive in one or two ports, and the system of all attached drives.
 
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
@@ -16,7 +16,7 @@ use crate::plug::{PluggedDrive, plug_in};
 use crate::rated;
 use crate::system::{NameLocations, UsedPort, located_at};
 
-/// A drive in its port or ports, with the origin of its values.
+/// A drive in its one or two ports, and the origin of its values.
 pub(crate) struct AttachedDrive {
     pub(crate) file: Document,
     pub(crate) drive: Drive,
@@ -24,14 +24,14 @@ pub(crate) struct AttachedDrive {
     second: Option<OccupiedPort>,
 }
 
-/// A port with the drive in it.
+/// A port and the link to the drive in it.
 struct OccupiedPort {
     port: Port,
     plugged: PluggedDrive,
 }
 
 impl AttachedDrive {
-    /// Plugs `drive` into `ports`, given by name as one port or as `one|other`.
+    /// Plugs `drive` into `ports`, which names one port, or two as `one|other`.
     pub(crate) fn new(
         library: &Library,
         drive: &str,
@@ -85,14 +85,14 @@ impl AttachedDrive {
         Ok(attached)
     }
 
-    /// Checks that one path to the drive, or more, keeps working.
+    /// Checks that one or more paths to the drive keep working.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &OccupiedPort| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
         let (name, platform) = (&self.drive.name, &platform.name);
         match &self.second {
             None => Err(format!(
-                "port `{port}` of {platform} fails after {time}, and {name} has only that path"
+                "port `{port}` of {platform} fails after {time}, and {name} does not have another path"
             )),
             Some(second) => match after(second) {
                 None => Ok(()),
@@ -109,7 +109,7 @@ impl AttachedDrive {
         self.places().any(|place| place.port.name == port)
     }
 
-    /// Returns the text for the drive's port or ports.
+    /// Returns the name of the drive's port, or of both ports.
     pub(crate) fn port(&self) -> String {
         self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
@@ -125,7 +125,7 @@ impl AttachedDrive {
         self.places().map(taken).collect()
     }
 
-    /// Returns the warnings of the drive's ports.
+    /// Returns the warnings about the drive in its ports.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> =
             self.places().flat_map(|place| place.plugged.warnings.clone()).collect();
@@ -141,8 +141,8 @@ impl AttachedDrive {
         warnings
     }
 
-    /// Returns the faults of the drive and of its paths from the files, with the drive number `drive`. The faults of
-    /// shared links belong to the first drive.
+    /// Returns the faults of the drive, which has the number `drive`, and of its paths, as stated in the files. The
+    /// faults of shared links belong to the first drive.
     fn faults(&self, drive: u16, first: usize, second: Option<usize>) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut add = |after: Duration, kind| {
@@ -172,8 +172,8 @@ impl AttachedDrive {
         [Some(&self.first), self.second.as_ref()].into_iter().flatten()
     }
 
-    /// Returns the path to one of the drive's ports. It begins with `trunk` shared links. The ports' names distinguish
-    /// the own links of two ports.
+    /// Returns the path to one of the drive's ports. The path begins with `trunk` shared links. The names of the ports
+    /// distinguish the last links of the two paths.
     fn port_path(&self, place: &OccupiedPort, trunk: usize) -> PortPathSpec {
         let behind = place.port.behind.iter().skip(trunk).map(|link| link.spec.clone());
         let mut own = place.plugged.link.clone();
@@ -183,7 +183,7 @@ impl AttachedDrive {
         PortPathSpec { trunk, links: behind.chain([own]).collect() }
     }
 
-    /// Returns the number of links of the second port's path that belong to the trunk, which consists of links of the
+    /// Returns the number of links on the second port's path that belong to the trunk, that is, to the path of the
     /// system's `first` drive.
     fn second_shared(&self, second: &OccupiedPort, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
@@ -204,15 +204,15 @@ impl AttachedDrive {
 }
 
 impl OccupiedPort {
-    /// Returns the number of links, counted from the host, that both paths share.
+    /// Returns the number of links that both paths share, counted from the host.
     fn shared_with(&self, other: &Self) -> usize {
         let both = self.port.behind.iter().zip(&other.port.behind);
         both.take_while(|(own, other)| own.name == other.name).count()
     }
 }
 
-/// Combines all attached drives into a system. There must be one or more. Its trunk consists of the links of the
-/// first drive's path that another path shares.
+/// Combines one or more attached drives into a system. The trunk of the system consists of the links on the first
+/// drive's path that another path shares.
 ///
 /// # Errors
 /// Returns an error if the ports of a drive share links that the first drive's path does not contain.

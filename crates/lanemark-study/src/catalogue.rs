@@ -1,6 +1,6 @@
-//! The entries of the library for a list: the name, maker, year and connector of each drive.
+//! The library's drives for a list: the name, maker, year and connector of each drive.
 //!
-//! Only the head of each file is read. Errors in the rest are reported when a system is assembled from the file.
+//! Only the head of each file is read. Errors in the rest of a file are reported when a system is assembled from it.
 
 use lanemark_schema::units::Bytes;
 use lanemark_sim::spec::ProtocolKind;
@@ -11,7 +11,7 @@ use crate::library::{Library, LibraryKind};
 
 /// Makers whose names consist of two words.
 const TWO_WORDS: [&str; 3] = ["SK hynix", "Western Digital", "Silicon Power"];
-/// The possible years of a drive in the library.
+/// The years that a library drive may have.
 const YEARS: std::ops::RangeInclusive<u16> = 1990..=2100;
 
 /// A drive in a list of the library.
@@ -21,7 +21,7 @@ pub struct DriveEntry {
     pub id: String,
     /// The display name.
     pub name: String,
-    /// The maker, whose name is at the start of the drive's name.
+    /// The maker, whose name begins the drive's name.
     pub maker: String,
     /// The year, if the file's ratings or its first line state it.
     pub year: Option<u16>,
@@ -63,7 +63,7 @@ fn maker(name: &str) -> String {
     known.or_else(|| name.split_whitespace().next()).unwrap_or_default().to_owned()
 }
 
-/// Returns the year in the first parentheses of a file's first line, `# Intel X25-E (2008), SATA`.
+/// Returns the year in the first parentheses of a file's first line, such as `# Intel X25-E (2008), SATA`.
 fn year_of(line: &str) -> Option<u16> {
     let inside = line.split('(').skip(1).filter_map(|part| part.split(')').next());
     let year = |text: &str| text.get(..4)?.parse().ok().filter(|year| YEARS.contains(year));

@@ -9,10 +9,10 @@ use lanemark_sim::spec::{
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// Room for the data of writes in flight, which is not a limit of a volume.
+/// The capacity for data of writes in flight, which does not limit a volume.
 const IN_FLIGHT: Bytes = Bytes::mebi(1024);
 
-/// A cloud volume, with the maximum length of a command if it has its own limit.
+/// A cloud volume, and its maximum command length if the volume limits it.
 pub(crate) struct CloudVolume {
     /// The model of the volume.
     pub(crate) spec: DriveSpec,
@@ -20,7 +20,7 @@ pub(crate) struct CloudVolume {
     pub(crate) transfer_max: Option<Bytes>,
 }
 
-/// Reads the table `[cloud]` of a volume of `capacity`. The model checks the bounds of the values.
+/// Reads the table `[cloud]` of a volume of `capacity`. The model checks whether the values are in bounds.
 ///
 /// # Errors
 /// Returns the first error in the table.
@@ -75,7 +75,7 @@ struct LimitKeys {
     credits: &'static str,
 }
 
-/// Reads a limit, whose burst has both a rate and credits.
+/// Reads a limit; a burst requires both a rate and credits.
 fn limit(
     section: &Section<'_>,
     keys: &LimitKeys,

@@ -6,7 +6,7 @@ use lanemark_sim::spec::{DiskSpec, SeekSpec, Zone};
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// Reads a `[disk]` table. The model checks the bounds of its values.
+/// Reads a `[disk]` table. The model checks whether the values are in bounds.
 ///
 /// # Errors
 /// Returns the first error in the table.
@@ -53,13 +53,14 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {
     Ok(spec)
 }
 
-/// Reads the zones, either separately as `[[disk.zone]]`, or as `[disk.zones]`. The latter describes zones with equal
-/// numbers of cylinders, whose sectors in a track decrease from `sectors_outer` to `sectors_inner` in equal steps.
+/// Reads the zones, either from separate `[[disk.zone]]` tables or from `[disk.zones]`. The latter describes zones with
+/// equal numbers of cylinders, in which the sectors per track decrease from `sectors_outer` to `sectors_inner` in equal
+/// steps.
 fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
     let listed = section.tables("zone")?;
     let Some(even) = section.optional_table("zones")? else {
         if listed.is_empty() {
-            return Err(StudyError::new(section.location(), "the disk lacks zones").hint(
+            return Err(StudyError::new(section.location(), "the disk does not have zones").hint(
                 "add [[disk.zone]] tables, or [disk.zones] with count, cylinders, sectors_outer and sectors_inner",
             ));
         }
@@ -112,7 +113,7 @@ mod tests {
         let even =
             "[disk.zones]\ncount = 3\ncylinders = 100\nsectors_outer = 90\nsectors_inner = 60\n";
         assert_eq!(zones_of(even), Ok(vec![zone(33, 90), zone(33, 75), zone(34, 60)]));
-        assert!(zones_of("[disk]\n").unwrap_err().contains("lacks zones"));
+        assert!(zones_of("[disk]\n").unwrap_err().contains("does not have zones"));
         assert!(zones_of(&format!("{listed}{even}")).unwrap_err().contains("either"));
     }
 }

@@ -1,11 +1,11 @@
-//! A TOML file that is read value by value, so that every error has its line and column.
+//! A TOML file that is read value by value, so that every error states its line and column.
 //!
-//! [`Document`] owns the text; [`Section`] is one of its tables. A section records the keys that its reader requests.
-//! [`Section::finish`] turns any other key into an error that suggests the nearest requested key. The code that reads a
-//! file is therefore the only definition of its contents.
+//! [`Document`] owns the text, and [`Section`] is one of its tables. A section records the keys that its reader
+//! requests. [`Section::finish`] reports any other key as an error and suggests the most similar requested key. The
+//! code that reads a file is therefore the only definition of its contents.
 //!
-//! [`Document::read`] reports all errors in a file together. A missing or wrong value is recorded as a `Problem`, and a
-//! valid stand-in replaces it, so that reading continues. No stand-in is ever returned.
+//! [`Document::read`] reports all errors in a file together. For a missing or invalid value, a `Problem` is recorded
+//! and a valid stand-in is used, so that reading continues. A stand-in is never part of a result.
 
 mod placeholder;
 mod problem;
@@ -35,7 +35,7 @@ pub struct Document {
     problems: RefCell<Option<Problems>>,
 }
 
-/// The context in which a model file is read: the ledger of its values, and overrides.
+/// The context in which a model file is read: the ledger of its values, and the overrides.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'c> {
     /// The ledger that records every model value.
@@ -81,15 +81,15 @@ impl Document {
         Sha256::digest(self.text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns the root table of the file. `kind` begins the paths of its values; model files have a `context`.
+    /// Returns the root table of the file. The paths of its values begin with `kind`; a model file has a `context`.
     pub fn root<'d>(&'d self, kind: &str, context: Option<Context<'d>>) -> Section<'d> {
         Section::root(self, &self.root, kind, context)
     }
 
-    /// Reads the file from its root with `read`, and reports all missing, unknown and wrong keys together.
+    /// Reads the file from its root with `read`, and reports all missing, unknown and invalid keys together.
     ///
     /// # Errors
-    /// Returns the first error in the file, with all others that were found.
+    /// Returns the first error in the file, with all other errors that were found attached.
     pub fn read<'d, T>(
         &'d self,
         kind: &str,
@@ -100,14 +100,14 @@ impl Document {
         let outcome = read(&self.root(kind, context));
         let problems = self.problems.replace(outer).unwrap_or_default();
         match problems.into_error() {
-            // An error that `read` returns in addition may result from a stand-in.
+            // An additional error that `read` returns may be caused by a stand-in.
             Some(error) => Err(error),
             None => outcome,
         }
     }
 
-    /// Returns the location of the model value `parameter`, such as `drive.flash.page` with the `kind` `drive`. It is
-    /// the whole file if the file does not contain the value.
+    /// Returns the location of the model value `parameter`, such as `drive.flash.page` with the `kind` `drive`. The
+    /// location is the whole file if the file does not contain the value.
     pub fn location_of_parameter(&self, kind: &str, parameter: &str) -> Location {
         let nowhere = Location::file(&self.file);
         let Some(keys) = parameter.strip_prefix(kind) else { return nowhere };
@@ -128,8 +128,8 @@ impl Document {
         place.map_or(nowhere, |offset| self.location(offset))
     }
 
-    /// Returns a platform's file in which the `tables` of a host replace the processor times, under a new name. If the
-    /// platform lacks the table `added`, the host adds it.
+    /// Returns a platform file, under a new name, in which the `tables` of a host replace the processor times. The
+    /// table `added` is added if the platform does not contain it.
     pub(crate) fn hosted(
         &self,
         host: &Self,
@@ -168,8 +168,8 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
-    /// Returns the document completed with missing values. Each value is given with the keys that lead to it, and the
-    /// location of all of them is `offset`.
+    /// Returns the document with missing values added. Each value is given with the keys that lead to it; all of them
+    /// have the location `offset`.
     pub(crate) fn completed(&self, entries: Vec<(Vec<String>, Entry)>, offset: usize) -> Self {
         let mut root = self.root.clone();
         for (keys, entry) in entries {
@@ -183,7 +183,7 @@ impl Document {
                 table = table.and_then(|table| {
                     match &mut table.entry(key.clone()).or_insert_with(empty).value.node {
                         Node::Table(inner) => Some(inner),
-                        // The reader reports a value at this key that is not a table.
+                        // If this key has a value that is not a table, the reader reports it.
                         _ => None,
                     }
                 });
@@ -195,14 +195,14 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
-    /// Returns the values of a table, each as text in the format of a file.
+    /// Returns the values of a table, each formatted as in a file.
     pub(crate) fn values(&self, table: &str) -> Vec<(String, String)> {
         let table = self.root.get(table).and_then(|entry| entry.value.as_table());
         let pair = |(key, entry): (&String, &Entry)| (key.clone(), entry.value.to_string());
         table.into_iter().flatten().map(pair).collect()
     }
 
-    /// Returns whether [`Document::read`] runs.
+    /// Returns whether [`Document::read`] is running.
     fn is_read_whole(&self) -> bool {
         self.problems.borrow().is_some()
     }
@@ -212,7 +212,7 @@ impl Document {
         self.problems.borrow().as_ref().map_or(0, Problems::count)
     }
 
-    /// Returns the number of tables that could not be read to their end.
+    /// Returns the number of tables whose reading stopped before their end.
     fn cut_short(&self) -> usize {
         self.problems.borrow().as_ref().map_or(0, |problems| problems.cut_short)
     }
@@ -223,7 +223,7 @@ impl Document {
         }
     }
 
-    /// Records a problem if the file is read as a whole, and returns it as an error otherwise.
+    /// Records the problem while [`Document::read`] runs; otherwise returns it as an error.
     fn note(&self, problem: Problem) -> Result<(), StudyError> {
         match &mut *self.problems.borrow_mut() {
             Some(problems) => {

@@ -15,7 +15,7 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// The effects of a power failure on data in the write buffer: `buffer.power_loss`.
+/// The effect of a power failure on data in the write buffer: `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCache)] = &[
     ("lost", WriteCache::Volatile),
     ("stored", WriteCache::Protected),
@@ -31,17 +31,17 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
-    /// The command set of the drive. A SATA drive may lack a command queue.
+    /// The command set of the drive. A SATA drive may not have a command queue.
     pub commands: SataCommands,
     /// The second port, if the drive has two.
     pub second: Option<SecondPortSettings>,
     /// The size of the drive's SATA FIFO, if it is less than a frame.
     pub frame_fifo: Option<Bytes>,
-    /// The maximum payload of a PCIe packet, if the drive has its own limit.
+    /// The maximum payload of a PCIe packet, if the drive limits it.
     pub payload_max: Option<Bytes>,
-    /// The maximum length of a command, if the drive has its own limit.
+    /// The maximum length of a command, if the drive limits it.
     pub transfer_max: Option<Bytes>,
-    /// The size of each namespace; empty for one namespace of the whole capacity.
+    /// The size of each namespace; empty if one namespace has the whole capacity.
     pub namespaces: Vec<Bytes>,
     /// The reads that must be repeated.
     pub retries: Option<ReadRetries>,
@@ -52,9 +52,9 @@ pub struct Drive {
 /// The host settings for a drive with two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondPortSettings {
-    /// Distribution of commands over both ports.
+    /// Distribution of commands over the two ports.
     pub multipath: Multipath,
-    /// Time for which the host waits for an answer over a path that has failed.
+    /// Time for which the host waits for a completion over a path that has failed.
     pub path_timeout: Duration,
 }
 
@@ -77,7 +77,7 @@ const KINDS: [(&str, DriveKind); 3] = [
 ];
 
 impl DriveKind {
-    /// Returns the name for people.
+    /// Returns the name that messages use.
     pub fn name(self) -> &'static str {
         match self {
             Self::SolidState => "SSD",
@@ -109,8 +109,8 @@ impl Plug {
         }
     }
 
-    /// Returns whether a drive with this connector fits a port with the connector `port`. A SATA drive also fits a SAS
-    /// port.
+    /// Returns whether a drive with this connector fits into a port with the connector `port`. A SATA drive also fits
+    /// into a SAS port.
     #[must_use]
     pub fn fits(self, port: Self) -> bool {
         match (self, port) {
@@ -119,8 +119,8 @@ impl Plug {
         }
     }
 
-    /// Returns the line rate of all lanes or phys in one direction, in bits a second; for PCI Express, after its line
-    /// coding.
+    /// Returns the line rate of all lanes or phys in one direction, in bits a second; for PCI Express, the rate after
+    /// line coding.
     pub(crate) fn line_rate(self) -> f64 {
         match self {
             Self::Sata(rate) => rate.line_rate().0 as f64,
@@ -131,7 +131,7 @@ impl Plug {
         }
     }
 
-    /// Returns the result of training for a link that runs at this connector's rate and width.
+    /// Returns the trained rate of a link with this connector's rate and width.
     pub(crate) fn training(self) -> TrainedRate {
         match self {
             Self::Sata(rate) => {
@@ -165,7 +165,7 @@ impl std::fmt::Display for Plug {
 }
 
 impl Drive {
-    /// Returns the name, with the sizes of the drive's namespaces.
+    /// Returns the display name, and the sizes of the namespaces if there are several.
     pub fn label(&self) -> String {
         let lengths: Vec<String> = self.namespaces.iter().map(Bytes::to_string).collect();
         match lengths.as_slice() {
@@ -183,8 +183,8 @@ impl Drive {
         document.read("drive", Some(context), Self::read_root)
     }
 
-    /// Reads the values that ratings depend on: kind, capacity, protocol and connector of the drive. Returns `None` if
-    /// one of them is wrong, and records the error.
+    /// Reads the values on which ratings depend: kind, capacity, protocol and connector of the drive. Returns `None` if
+    /// one of them is invalid, and records the error.
     pub(crate) fn read_rated(
         root: &Section<'_>,
     ) -> Result<Option<(DriveKind, (Bytes, ProtocolKind, Plug))>, StudyError> {
@@ -208,10 +208,10 @@ impl Drive {
         if port.is_some() {
             drive.finish()?;
         }
-        // The ratings were read when the file was completed from them.
+        // The ratings were already read when the missing values of the file were computed from them.
         root.has("rated");
 
-        // If the kind is wrong, the file's tables determine how to continue.
+        // If the kind is invalid, the tables of the file determine how reading continues.
         let kind = kind.unwrap_or(match (root.has("disk"), root.has("cloud")) {
             (true, _) => DriveKind::Disk,
             (false, true) => DriveKind::CloudVolume,
@@ -227,7 +227,7 @@ impl Drive {
         };
         root.finish()?;
         let Some(Port { protocol, plug, commands, second, frame_fifo, payload_max }) = port else {
-            return Err(root.error("drive", "the drive lacks a port"));
+            return Err(root.error("drive", "the drive does not have a port"));
         };
         if let Some(size) = frame_fifo
             && spec.data_path_read.or(spec.data_path_write).is_none()
@@ -236,7 +236,7 @@ impl Drive {
             return Err(drive
                 .table("port")?
                 .error("frame_fifo", message)
-                .hint("give the rates at which the drive fills and empties it"));
+                .hint("state the rates at which the drive fills and empties the FIFO"));
         }
         Ok(Self {
             name,
@@ -254,7 +254,7 @@ impl Drive {
     }
 }
 
-/// The model of a drive, with further values of its tables.
+/// The model of a drive, and other values from its tables.
 struct DriveParts {
     spec: DriveSpec,
     transfer_max: Option<Bytes>,
@@ -352,7 +352,7 @@ impl Port {
     }
 }
 
-/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive. The default is one namespace of the whole capacity.
+/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive. The default is one namespace with the whole capacity.
 fn namespaces(
     drive: &Section<'_>,
     protocol: ProtocolKind,
@@ -367,7 +367,7 @@ fn namespaces(
             format!("`{key}`: {} does not have namespaces, only NVMe does", protocol.name());
         return Err(drive
             .error(key, message)
-            .hint("omit it: the drive is one namespace with all its capacity"));
+            .hint("omit it; the drive then has one namespace with the whole capacity"));
     }
     let texts = drive.texts(key)?;
     if texts.is_empty() || texts.len() > NAMESPACES_MAX {
@@ -394,8 +394,8 @@ fn namespaces(
     Ok(lengths)
 }
 
-/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port. For PIO, also reads the data of a DRQ block,
-/// `pio_block`: one sector with READ and WRITE SECTORS, up to 8 KiB with MULTIPLE.
+/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port. For PIO, also reads `pio_block`, the amount of
+/// data per DRQ block: one sector with READ and WRITE SECTORS, and up to 8 KiB with MULTIPLE.
 fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> {
     const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
     let choices =
@@ -452,7 +452,7 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<SecondPortSettings>, 
     }))
 }
 
-/// Reads `frame_fifo` of a drive's port. The default is a whole frame, which sets no limit.
+/// Reads `frame_fifo` of a drive's port. The default is a whole frame, which does not limit transfers.
 fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyError> {
     let key = "frame_fifo";
     let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
@@ -471,7 +471,7 @@ pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
     plug_with(port, |_| Ok(()))
 }
 
-/// Reads the connector of a port. `rest` reads the further keys of its `pcie` table.
+/// Reads the connector of a port. `rest` reads the other keys of the port's `pcie` table.
 fn plug_with(
     port: &Section<'_>,
     rest: impl FnOnce(&Section<'_>) -> Result<(), StudyError>,

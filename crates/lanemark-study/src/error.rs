@@ -1,34 +1,34 @@
-//! Errors in files: the error, its location, and a hint on how to correct it.
+//! Errors in files: a message, its location, and a hint on how to correct the error.
 
 use std::fmt;
 
-/// The first word of a message about a name that does not exist.
+/// The first word of a message about an unknown name.
 const UNKNOWN: &str = "unknown";
 
-/// A location in a file, or on the command line.
+/// A location in a file or on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The file as it was named, or another source of the value.
+    /// The file as the user named it, or another source of the value.
     pub file: String,
     /// The line and column, from 1, if known.
     pub position: Option<(usize, usize)>,
 }
 
-/// The error of a file, with all others in the file.
+/// An error in a file, with all other errors in the same file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct StudyError {
     /// Location of the error.
     pub location: Location,
-    /// Description of the error, with the value.
+    /// Description of the error, including the value.
     pub message: String,
-    /// Advice on how to correct the value.
+    /// Advice on how to correct the error.
     pub hint: Option<String>,
-    /// Further errors in the file.
+    /// Other errors in the file.
     pub beside: Vec<StudyError>,
 }
 
 impl fmt::Display for StudyError {
-    /// Writes a line for each error, with its location.
+    /// Writes one line per error, with its location.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.location, self.message)?;
         self.beside.iter().try_for_each(|error| write!(f, "\n{error}"))
@@ -36,7 +36,7 @@ impl fmt::Display for StudyError {
 }
 
 impl Location {
-    /// Creates the location of a whole file, or of a source without lines.
+    /// Creates the location of a whole file, or of a source that does not have lines.
     pub fn file(file: impl Into<String>) -> Self {
         Self { file: file.into(), position: None }
     }
@@ -77,7 +77,7 @@ impl StudyError {
         self.message.starts_with(UNKNOWN)
     }
 
-    /// Creates an error about an unknown name, with the nearest existing names.
+    /// Creates an error about an unknown name, with the most similar existing names.
     pub fn unknown<'a>(
         location: Location,
         what: &str,
@@ -103,12 +103,12 @@ impl StudyError {
     }
 }
 
-/// The maximum number of listed names if no name is similar to the given one.
+/// The maximum number of names that are listed if no name is similar to the unknown one.
 const LISTED_MAX: usize = 12;
 /// The maximum number of suggested names.
 const SUGGESTED_MAX: usize = 3;
 
-/// Short words that are used in storage and in other programs, each with the word that is used in the library's names.
+/// Short words from the field and from other programs, each with the word that the library's names contain.
 const ALIASES: [(&str, &str); 12] = [
     ("cdm", "crystaldiskmark"),
     ("kdm", "kdiskmark"),
@@ -124,9 +124,9 @@ const ALIASES: [(&str, &str); 12] = [
     ("runtime", "duration"),
 ];
 
-/// Returns up to three names that `name` may mean, the most likely first. The first rule with a match determines the
-/// names: names that begin with `name`, names that end in it after a dot, names that contain it or all of its words,
-/// names with it as an alias, and names that differ by a few typing errors.
+/// Returns up to three names that `name` may mean, the most likely first. The first rule that matches any name
+/// determines the result: names that begin with `name`, names that end with `name` after a dot, names that contain
+/// `name` or all of its words, names with `name` as an alias, and names that differ by a few typing errors.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
     let ranked = |rank: &dyn Fn(&str) -> Option<usize>| {
@@ -136,7 +136,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         found.dedup();
         found
     };
-    // Two letters begin too many names for a useful suggestion.
+    // Too many names begin with the same two letters for a useful suggestion.
     let begun = |candidate: &str| {
         (name.len() > 2 && candidate.starts_with(name)).then_some(candidate.len())
     };
@@ -168,7 +168,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     }
     if found.is_empty() {
         found = ranked(&slipped);
-        // A name that is much less similar than the most similar one is not suggested.
+        // A name that is much less similar than the best one is not suggested.
         let least = found.first().map_or(0, |(distance, _)| *distance);
         found.retain(|(distance, _)| *distance <= least + least / 2);
     }
@@ -180,7 +180,8 @@ fn letters(name: &str) -> String {
     name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the words of a name in lower case, without `ssd`, which models contain and names do not.
+/// Returns the words of a name in lower case, without `ssd`, which occurs in model names but not in the library's
+/// names.
 fn words(name: &str) -> Vec<String> {
     let words = name.split(|letter: char| !letter.is_alphanumeric()).map(letters);
     words.filter(|word| !word.is_empty() && word != "ssd").collect()
@@ -217,7 +218,7 @@ mod tests {
         let tests = ["crystaldiskmark-8-nvme", "crystaldiskmark-8", "quick"];
         assert_eq!(nearest("cdm", tests), ["crystaldiskmark-8", "crystaldiskmark-8-nvme"]);
         assert_eq!(nearest("qd", ["queue_depth", "threads", "block"]), ["queue_depth"]);
-        // A text of only separators is not a name.
+        // A text that consists only of separators is not a name.
         assert!(nearest("--", ["a-b-c-d-e-f-g"]).is_empty());
     }
 

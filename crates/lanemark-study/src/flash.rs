@@ -25,7 +25,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("random", Condition::Random),
 ];
 
-/// The kinds of pages that share a cell, in their order.
+/// The kinds of pages that share a cell, in order.
 pub(crate) const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
 /// Reads the flash of the drive file `root`, and the repeats of its reads.
@@ -82,8 +82,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
 pub(crate) const RATIO: &str =
     "one whole number for each page of a cell, such as \"2:3:2\", up to 100 times the smallest";
 
-/// Reads the separate times of each kind of page: `read_ratio`, or `lower_read` to `top_program`. The file must contain
-/// the times of all kinds of the technology, or no such time.
+/// Reads the separate times of each kind of page: `read_ratio`, or `lower_read` to `top_program`. The file must state
+/// the times of all kinds that the technology has, or must not state any of these times.
 fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
     let kinds: &[&str] = match spec.technology {
         Technology::Slc | Technology::XPoint => &[],
@@ -122,7 +122,7 @@ fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> 
     section.optional_parsed(key, "a percentage from \"0%\" to \"100%\"", per_cent)
 }
 
-/// Reads a share of at least 1%.
+/// Reads a share of 1% or more.
 fn share_above_nought(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
     section.optional_parsed(key, "a percentage from \"1%\" to \"100%\"", |text| {
         per_cent(text).filter(|share| share.get() >= 0.01)
@@ -135,7 +135,7 @@ fn per_cent(text: &str) -> Option<Ratio> {
     Ratio::new(percent / 100.0)
 }
 
-/// Reads `filled`, the share of the drive that was ever written, for the conditions that require it.
+/// Reads `filled`, the share of the drive that has ever been written, for the conditions that require it.
 fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
     let filled = share_above_nought(state, "filled")?;
     match condition {
@@ -156,7 +156,7 @@ fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
     let enter: Option<Duration> = section.optional_quantity("suspend")?;
     let resume: Option<Duration> = section.optional_quantity("resume")?;
     if enter.is_none() && resume.is_some() {
-        return Err(section.error("resume", "`resume` is given without `suspend`"));
+        return Err(section.error("resume", "`resume` does not have an effect without `suspend`"));
     }
     let spec = DieSpec {
         independent_planes: flag(section, "independent_planes")?,
@@ -171,8 +171,8 @@ fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
     Ok(spec)
 }
 
-/// Reads the table `[pseudo_slc]`. A table with a size of 0 states that the drive lacks such a cache, and needs no
-/// times.
+/// Reads the table `[pseudo_slc]`. A table with a size of 0 states that the drive does not have this cache; it does not
+/// need times.
 fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError> {
     let capacity: Bytes = section.quantity("capacity")?;
     let growth: Bytes = section.optional_quantity("growth")?.unwrap_or_default();

@@ -1,8 +1,8 @@
-//! `library/hosts/*.toml`: an operating system with its drivers, file system and I/O interface, on a class of
-//! processor.
+//! `library/hosts/*.toml`: an operating system with its drivers, file system and I/O interface, on one class of
+//! processors.
 //!
-//! `platform,host` names a platform whose processor times come from a host file. A host file contains `[cpu]` and a
-//! table for each protocol, with some of the keys of a platform file.
+//! `platform,host` names a platform whose processor times come from a host file. A host file contains `[cpu]` and one
+//! table per protocol, each with some keys of the same table in a platform file.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 
@@ -30,7 +30,7 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
     ("bulk_only", DRIVER),
     (FILE_SYSTEM, &["journal_records", "journal_commit", "timestamp_step"]),
 ];
-/// The table that a host adds to a platform without it.
+/// The table that a host adds if the platform does not contain it.
 pub(crate) const FILE_SYSTEM: &str = "file_system";
 const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "transfer_max"];
 

@@ -1,10 +1,10 @@
-//! A platform file of an inspected machine: a port for each of its drives, with the links on its path.
+//! A platform file for an inspected machine, with a port for each drive and the links on the path to it.
 //!
 //! Values from sysfs have `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All other values are
-//! assumed, with the reason; the times of the processor come from the nearest host of the library. If the drive limited
-//! the link of a port, the port gets the maximum of the port's own end. Other ports, and links inside the machine, get
-//! the rate to which the link trained. The file omits devices on buses that no port represents (USB, virtio, parallel
-//! ATA), ports without a drive, and the width of a SAS expander's uplink.
+//! assumed, with a reason; the processor times are from the most similar host of the library. If the drive limited the
+//! link of a port, the port has the maximum of the port's own end. Other ports, and links inside the machine, have the
+//! rate to which the link trained. The file omits devices on buses that no port represents (USB, virtio, parallel ATA),
+//! ports without a drive, and the width of a SAS expander's uplink.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,41 +21,43 @@ use crate::library::{Library, LibraryKind};
 use crate::rated::FileValue;
 use crate::system::{NameLocations, System, SystemName};
 
-/// The words with which such a file begins.
+/// The words with which a file of this kind begins.
 pub const INSPECTED_MARK: &str = "# An inspected platform,";
 
-/// Library drives that fit any port of their kind.
+/// NVMe drive of the library that fits into any port of its kind.
 const GENERIC_NVME: &str = "samsung-950-pro-512gb";
+/// SATA drive of the library that fits into any port of its kind.
 const GENERIC_SATA: &str = "samsung-850-pro-1tb";
 const LATENCY: &str = "{ value = \"150 ns\", assumed = \"like a PCIe switch, 100 to 150 ns\" }";
 
-/// A platform file before it is written.
+/// The text of a platform file, before it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InspectedPlatform {
     /// The file's text.
     pub text: String,
     /// Names of the ports, in order.
     pub ports: Vec<String>,
-    /// Devices without a port, each with the reason.
+    /// Devices that do not have a port, each with the reason.
     pub left_out: Vec<String>,
 }
 
-/// The path to a device, as written to the file.
+/// The path to a device, as the file describes it.
 struct WrittenPath<'i> {
     device: &'i InspectedDevice,
     hops: &'i [InspectedHop],
-    /// The hop at the lower end of the port's own link, with the port's key and value.
+    /// Position of the hop at the lower end of the port's own link. Key and value of the port's connector.
     end: usize,
     plug: String,
     pcie: Option<&'i PcieLink>,
     sas: bool,
 }
 
-/// Returns the platform file of an inspection with the name `name`, for a machine of `cores` processors if the number
-/// is known. As a check, the file is read back, and a library drive is plugged into each of its ports.
+/// Returns the platform file of an inspection under the name `name`, for a machine with `cores` processors if the
+/// number is known. As a check, the file is read again, and a library drive is plugged into each of its ports.
 ///
 /// # Errors
-/// Returns an error if no device is downstream of a link that a port represents, or if the file does not assemble.
+/// Returns an error if no device is attached by a link that a port can represent, or if a system cannot be assembled
+/// from the file.
 pub fn platform_file(
     inspection: &Inspection,
     name: &str,
@@ -96,7 +98,7 @@ pub fn platform_file(
     Ok(InspectedPlatform { text: file, ports, left_out })
 }
 
-/// Reads the file back, and plugs a drive into each port.
+/// Reads the file again, and plugs a drive into each port.
 fn check(file: &str, port_paths: &[WrittenPath<'_>], ports: &[String]) -> Result<(), StudyError> {
     let library = Library::built_in();
     let document = Document::parse("the platform file", file)?;
@@ -110,7 +112,7 @@ fn check(file: &str, port_paths: &[WrittenPath<'_>], ports: &[String]) -> Result
     Ok(())
 }
 
-/// Returns whether a PCI host is one of a Broadcom BCM2712 (Raspberry Pi 5) or a Rockchip RK3588, whose processors are
+/// Returns whether a PCI host belongs to a Broadcom BCM2712 (Raspberry Pi 5) or a Rockchip RK3588, whose processors are
 /// three times as fast as the processors of earlier boards.
 fn is_of_a_fast_board(place: &str) -> bool {
     let hosts = [
@@ -126,14 +128,14 @@ fn is_of_a_fast_board(place: &str) -> bool {
     hosts.iter().any(|host| place.contains(host))
 }
 
-/// Writes the tables before links and ports.
+/// Writes the tables that precede the links and ports.
 fn head(
     file: &mut String,
     port_paths: &[WrittenPath<'_>],
     name: &str,
     cores: Option<u32>,
 ) -> Result<(), StudyError> {
-    // Single-board computers have their PCI hosts on the platform bus.
+    // The PCI hosts of single-board computers are on the platform bus.
     let board = port_paths
         .iter()
         .flat_map(|port_path| port_path.hops)
@@ -222,7 +224,7 @@ fn head(
 }
 
 impl<'i> WrittenPath<'i> {
-    /// Returns the path to a device, or the reason why no port represents the end of that path.
+    /// Returns the path to a device, or the reason why no port can represent the end of the path.
     fn of(device: &'i InspectedDevice, port_path: &'i InspectedPath) -> Result<Self, String> {
         let hops = port_path.hops.as_slice();
         let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
@@ -265,7 +267,7 @@ impl<'i> WrittenPath<'i> {
         }
     }
 
-    /// Writes the links on the path that are not in the file yet, and returns the names of all of them.
+    /// Adds the links on the path that the file does not contain yet, and returns the names of all links on the path.
     fn links(&self, file: &mut String, written: &mut BTreeSet<String>) -> Vec<String> {
         let mut behind = Vec::new();
         let before = &self.hops[..self.end];
@@ -333,7 +335,7 @@ impl<'i> WrittenPath<'i> {
     }
 }
 
-/// Returns the payload and read requests of a link, if they are known.
+/// Returns the payload and read request sizes of a link, if they are known.
 fn setup(link: Option<&PcieLink>) -> String {
     let known = |value: Option<Bytes>, usual: u32, attribute: &str| {
         let fits = |size: &Bytes| (128..=4096).contains(&size.get());
@@ -373,13 +375,13 @@ fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     Some((lawful(rate), source))
 }
 
-/// Returns the trained rate of a link inside the machine, whose device cannot be exchanged.
+/// Returns the trained rate of a link inside the machine, because its device cannot be exchanged.
 fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     let trained = link.current.map(|rate| (lawful(rate), "sysfs: the trained rate of the link"));
     trained.or_else(|| port_rate(link))
 }
 
-/// Returns the value of a maximum transfer that sysfs shows, or `usual` for one that no port can have.
+/// Returns the maximum transfer that sysfs shows, or `usual` if sysfs does not show a valid value.
 fn transfer(shown: Option<Bytes>, usual: &str) -> String {
     let shown = shown.filter(|size| size.get() > 0 && size.get().is_multiple_of(4096));
     match shown.filter(|size| *size <= Bytes::mebi(4)) {
@@ -395,7 +397,7 @@ fn transfer(shown: Option<Bytes>, usual: &str) -> String {
     }
 }
 
-/// Returns the nearest rate that the formulas support: up to generation 5 and 16 lanes, with widths of powers of two.
+/// Returns the nearest rate that the model supports: up to generation 5 and 16 lanes, with a power of two as the width.
 fn lawful(rate: PcieRate) -> PcieRate {
     let lanes = 1 << rate.lanes.clamp(1, 16).ilog2();
     PcieRate { generation: rate.generation.clamp(1, 5), lanes }
@@ -431,13 +433,13 @@ fn shown(words: &str) -> String {
     words.chars().filter(|&letter| lanemark_schema::text::is_shown(letter)).take(80).collect()
 }
 
-/// Returns a name that is valid in system names and settings.
+/// Returns the name in a form that is valid in system names and settings.
 fn slug(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     name.chars().take(80).map(letter).collect()
 }
 
-/// Returns the width of a SAS port with `phys` phys: the largest power of two that they contain, up to 8.
+/// Returns the width of a SAS port with `phys` phys: the largest power of two up to this number, and up to 8.
 fn port_phys(phys: u32) -> u32 {
     1 << phys.clamp(1, 8).ilog2()
 }
@@ -483,7 +485,7 @@ mod tests {
         for (negotiated, port, drive, rate, is_trained) in [
             (slow, fast, slow, fast, false),
             (slow, fast, None, fast, false),
-            // The drive is as fast as the port, so something else limits the link.
+            // The drive is as fast as the port, so a third component limits the link.
             (slow, fast, fast, slow, true),
             (fast, fast, fast, fast, true),
             (fast, slow, fast, fast, true),

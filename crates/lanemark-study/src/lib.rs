@@ -6,19 +6,19 @@
 //! | [`library`] | the folder of library files, and the built-in copies |
 //! | [`drive`], [`disk`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
 //! | [`plug`], [`system`] | drives in ports of a platform |
-//! | [`path`] | a system's hops with their ceilings, and its platform's tree |
-//! | [`inspected`] | an inspected machine as a platform file |
-//! | [`model_names`] | drives by the models that they report |
+//! | [`path`] | the hops of a system with their ceilings, and the tree of its platform |
+//! | [`inspected`] | a platform file for an inspected machine |
+//! | [`model_names`] | library drives by the model names that drives report |
 //! | [`catalogue`] | the heads of library files, for a list of them |
-//! | [`search`] | systems by free text |
+//! | [`search`] | search for systems by free text |
 //! | [`ratings`] | `reference/drive-ratings.toml`: ratings of drives, and the model's figures for them |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
-//! | [`study`] | `studies/*.toml`: systems, tests and the published figures to compare with |
-//! | [`studies`] | the built-in copies of these files |
+//! | [`study`] | `studies/*.toml`: systems, tests and the published figures with which they are compared |
+//! | [`studies`] | the built-in studies |
 //!
 //! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or a bare string. A bare value
-//! has the `source` of its table, and is assumed if the table lacks it. Every result contains the origin of each
-//! value.
+//! has the `source` of its table, and is assumed if the table does not state a source. Every result contains the origin
+//! of each value.
 
 mod assumed;
 mod attached;

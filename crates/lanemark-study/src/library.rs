@@ -1,7 +1,7 @@
-//! The library of model files: a folder, or the copies built into the program.
+//! The library of model files: a folder, or the copies that are built into the program.
 //!
-//! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in it. The program
-//! contains the library as it was at build time, so an installed `lanemark` needs no files.
+//! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in `.toml`. The program
+//! contains the library as it was at build time, so an installed `lanemark` does not need separate files.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -34,18 +34,18 @@ pub enum LibraryKind {
     Prior,
 }
 
-/// Library files by name, with the hash of each used file.
+/// Library files by name, with the hashes of the files that were used.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     folder: Option<PathBuf>,
     added: Vec<(LibraryKind, String, Document)>,
     used: RefCell<BTreeMap<String, String>>,
-    /// The files that were already opened, if they are kept.
+    /// The files that were already opened, if the library keeps them.
     kept: Option<RefCell<Vec<(LibraryKind, String, Document)>>>,
 }
 
 impl LibraryKind {
-    /// Returns the folder in a library for this kind of file, and the word for one such file.
+    /// Returns the folder for this kind of file, and the word for one file.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Drive => ("drives", "drive"),
@@ -63,7 +63,8 @@ impl Library {
         Self::default()
     }
 
-    /// Returns the folder for a kind of file. A folder without hosts or priors uses the built-in ones.
+    /// Returns the folder for a kind of file; `None` for the built-in files, which also replace missing hosts or
+    /// priors.
     fn folder_of(&self, kind: LibraryKind) -> Option<&PathBuf> {
         let (folder, _) = kind.names();
         let usual = !matches!(kind, LibraryKind::Prior | LibraryKind::Host);
@@ -78,14 +79,14 @@ impl Library {
     pub fn in_folder(folder: &Path) -> Result<Self, StudyError> {
         if !folder.join("drives").is_dir() {
             let location = Location::file(folder.display().to_string());
-            return Err(StudyError::new(location, "is not a library")
+            return Err(StudyError::new(location, "not a library")
                 .hint("a library is a folder with `drives`, `platforms` and `workloads`"));
         }
         Ok(Self { folder: Some(folder.to_owned()), ..Self::default() })
     }
 
-    /// Returns a copy that reads each file once, for systems that are assembled from the same files many times. The
-    /// files that it opens are not recorded as used.
+    /// Returns a copy that reads each file only once, for assembling many systems from the same files. Files that it
+    /// opens are not recorded as used.
     #[must_use]
     pub fn keeping(&self) -> Self {
         Self { kept: Some(RefCell::default()), ..self.clone() }
@@ -100,7 +101,7 @@ impl Library {
     /// Reads the file `name` of a kind. `platform,host` is a platform with that host.
     ///
     /// # Errors
-    /// Returns an error if the file does not exist, with the nearest name, or if it cannot be read or parsed.
+    /// Returns an error if the file does not exist, with the most similar name, or if it cannot be read or parsed.
     pub fn open(&self, kind: LibraryKind, name: &str) -> Result<Document, StudyError> {
         if kind == LibraryKind::Platform
             && let Some((platform, host)) = name.split_once(',')
@@ -163,7 +164,7 @@ impl Library {
     /// Returns the display name in the file `name` of a kind.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or lacks a name.
+    /// Returns an error if the file cannot be read or does not have a name.
     pub fn summary(&self, kind: LibraryKind, name: &str) -> Result<String, StudyError> {
         let (_, word) = kind.names();
         let document = self.open_named(kind, name)?;
@@ -219,21 +220,21 @@ impl Library {
 /// Reads and parses a file.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, is not text, exceeds the size of a library file, or does not parse.
+/// Returns an error if the file cannot be read, is not text, is larger than the maximum size, or cannot be parsed.
 pub fn open_file(path: &Path) -> Result<Document, StudyError> {
     let name = path.display().to_string();
     let fail = |message: String| StudyError::new(Location::file(&name), message);
     let metadata =
         std::fs::metadata(path).map_err(|error| fail(format!("can't be read: {error}")))?;
     if !metadata.is_file() {
-        return Err(fail("is not a file".to_owned()));
+        return Err(fail("not a file".to_owned()));
     }
     if metadata.len() > FILE_MAX {
-        return Err(fail(format!("has {} bytes; at most {FILE_MAX} are read", metadata.len())));
+        return Err(fail(format!("{} bytes; the maximum is {FILE_MAX}", metadata.len())));
     }
     let bytes = std::fs::read(path).map_err(|error| fail(format!("can't be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        fail(format!("is not UTF-8 text: byte {} is not valid", error.utf8_error().valid_up_to()))
+        fail(format!("not UTF-8 text: byte {} is not valid", error.utf8_error().valid_up_to()))
     })?;
     Document::parse(&name, &text)
 }

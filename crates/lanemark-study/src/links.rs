@@ -10,12 +10,12 @@ use crate::error::StudyError;
 
 /// The number of requests that 10-bit tags can distinguish (PCI Express Base Specification 5.0, 2.2.6.2).
 const TAGS_MAX: u64 = 768;
-/// Posted data is credited in units of 16 B, with scaled flow control up to 32,752 of them (2.6.1, 3.4.2).
+/// Posted data is credited in units of 16 B; scaled flow control permits up to 32,752 units (2.6.1, 3.4.2).
 const CREDIT: Bytes = Bytes(16);
 const POSTED_CREDITS_MAX: Bytes = Bytes(32_752 * CREDIT.0);
-/// A bound far above the time of any path to memory, and small enough for every sum of times.
+/// A bound that is far above the time of any path to memory, and small enough that no sum of times overflows.
 const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
-/// A bound far below the throughput of any tunnel, and large enough that a burst ends.
+/// A bound that is far below the throughput of any tunnel, and large enough that every burst ends.
 const RATE_MAX_LEAST: BytesPerSecond = BytesPerSecond(1_000_000);
 
 /// A link inside a platform.
@@ -23,7 +23,7 @@ const RATE_MAX_LEAST: BytesPerSecond = BytesPerSecond(1_000_000);
 pub struct NamedLink {
     /// The name of the link in the platform file.
     pub name: String,
-    /// The chip at its far end.
+    /// The chip at the link's far end.
     pub to: String,
     /// Specification of the link.
     pub spec: LinkSpec,
@@ -31,8 +31,8 @@ pub struct NamedLink {
     pub retrain: Option<(Duration, TrainedRate)>,
 }
 
-/// Reads the setup of a PCI Express link: `payload_max`, `read_request_max` and optional further keys. The minimum
-/// payload of a link's setup is 128 B. The value 64 B represents a device that ends its packets at cache lines.
+/// Reads the setup of a PCI Express link: `payload_max`, `read_request_max` and optional keys. The minimum payload that
+/// a link can be set to is 128 B. The value 64 B represents a device that ends its packets at cache lines.
 pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
     let size = |key| packet_size(section, key, section.quantity(key)?, Bytes::kibi(4));
     let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
@@ -61,7 +61,7 @@ pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
     Ok(PcieSetup { address, ecrc, completion_payload, ..setup })
 }
 
-/// Reads `posted_credits`, which must cover one packet or more.
+/// Reads `posted_credits`, which must suffice for one packet.
 fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, StudyError> {
     let key = "posted_credits";
     let credits: Option<Bytes> = section.optional_quantity(key)?;
@@ -77,7 +77,7 @@ fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, 
     Ok(credits)
 }
 
-/// Reads `round_trip`, which has an effect only if tags or credits are `bounded`.
+/// Reads `round_trip`, which has an effect only if tags or credits are limited, as `bounded` states.
 fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, StudyError> {
     let key = "round_trip";
     let round_trip: Option<Duration> = section.optional_quantity(key)?;
@@ -87,10 +87,10 @@ fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, 
             Err(section.error(key, message))
         }
         Some(time) if !bounded => {
-            let message = format!("{key} = {time}: neither `tags` nor `posted_credits` is given");
+            let message = format!("{key} = {time} does not have an effect without `tags` or `posted_credits`");
             Err(section
                 .error(key, message)
-                .hint("give the amount that may be in flight for that time"))
+                .hint("state the amount that may be in flight for that time"))
         }
         _ => Ok(round_trip),
     }

@@ -1,23 +1,23 @@
-//! Library drives by the model that a drive reports: `Samsung SSD 970 EVO Plus 1TB`, `CT1000MX500SSD1`.
+//! Library drives by the model name that a drive reports, such as `Samsung SSD 970 EVO Plus 1TB` or `CT1000MX500SSD1`.
 //!
-//! A drive's file is named after its maker, line and capacity. A model matches if it contains all words of the line,
-//! and no word that could belong to another line. For makers whose drives report part numbers, there is a table of the
-//! beginnings of these numbers. The table follows the makers' numbering schemes; the numbers were not compared with
-//! data sheets one by one.
+//! The file of a drive is named after its maker, product line and capacity. A model name matches if it contains all
+//! words of the line and no word that could belong to another line. For makers whose drives report part numbers, there
+//! is a table of the beginnings of these numbers. The table is based on the makers' numbering schemes; individual
+//! numbers were not compared with data sheets.
 
 use crate::library::{Library, LibraryKind};
 
 /// A capacity that differs from a file's capacity by up to this share counts as equal: 1024 GB is sold as 1 TB.
 const CAPACITY_SLACK: f64 = 0.03;
-/// Maximum length of a model; NVMe's field has 40 characters.
+/// Maximum length of a model name; NVMe's model-number field has 40 characters.
 const MODEL_MAX: usize = 200;
 
-/// Words in model names that do not name a line.
+/// Words in model names that do not identify a line.
 const IGNORED: [&str; 20] = [
     "ssd", "nvme", "ata", "sata", "sas", "m", "2", "2280", "pcie", "with", "heatsink", "series",
     "gen4", "disk", "drive", "wdc", "corp", "inc", "solid", "state",
 ];
-/// Makers, which a model name may omit or join to the line.
+/// Makers; a model name may omit the maker, or join it to the line.
 const MAKERS: [&str; 21] = [
     "adata",
     "corsair",
@@ -42,7 +42,7 @@ const MAKERS: [&str; 21] = [
     "wd",
 ];
 
-/// Beginnings of part numbers, each with the library drive.
+/// Beginnings of part numbers, each with its library drive.
 const PARTS: &[(&str, &str)] = &[
     ("INTEL SSDPEKNW010T8", "intel-660p-1tb"),
     ("INTEL SSDPEKNW020T8", "intel-660p-2tb"),
@@ -145,16 +145,17 @@ const PARTS: &[(&str, &str)] = &[
     ("TOSHIBA MG08ACA16T", "toshiba-mg08-16tb"),
 ];
 
-/// The library drives of a model.
+/// The library drives that match a model name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelMatches {
-    /// The drives of the model's line and capacity.
+    /// The drives of the model's line that have the same capacity.
     pub same: Vec<String>,
-    /// The drives of the line with another capacity, if no drive has the same capacity.
+    /// The drives of the line that have another capacity, if there is no drive with the same capacity.
     pub other_capacity: Vec<String>,
 }
 
-/// Returns the library drives of a model. `bytes` is the drive's size, for models that do not state it.
+/// Returns the library drives that match a model name. `bytes` is the size of the drive, for model names that do not
+/// state the capacity.
 pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMatches {
     let model: String = model.chars().take(MODEL_MAX).collect();
     let names = library.names(LibraryKind::Drive);
@@ -190,10 +191,10 @@ pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMat
     found
 }
 
-/// Returns the drive of a part number.
+/// Returns the library drive for a part number.
 fn of_part(model: &str) -> Option<String> {
     let upper = model.trim().to_ascii_uppercase();
-    // The maker may be omitted or be in front of the part number.
+    // The maker's name may be omitted, or precede the part number.
     let part = |beginning: &str| {
         let bare = beginning.rsplit(' ').next().unwrap_or(beginning);
         upper.split_whitespace().any(|word| word.starts_with(bare))
@@ -204,7 +205,8 @@ fn of_part(model: &str) -> Option<String> {
     upper.split_whitespace().find_map(of_crucial)
 }
 
-/// Returns the drive of Crucial's part number, `CT1000MX500SSD1`: capacity in GB, and line.
+/// Returns the library drive for Crucial's part numbers, such as `CT1000MX500SSD1`, which consist of the capacity in GB
+/// and the line.
 fn of_crucial(word: &str) -> Option<String> {
     let rest = word.strip_prefix("CT")?;
     let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
@@ -222,12 +224,12 @@ fn of_crucial(word: &str) -> Option<String> {
     (!line.is_empty()).then(|| format!("crucial-{line}-{capacity}"))
 }
 
-/// Returns whether a model's words name the line of a drive's file: all of the line's words, and no others.
+/// Returns whether a model name contains all words of a library drive's line, and no other words.
 fn is_line(own: &str, model: &[&str]) -> bool {
     let own: Vec<&str> = own.split('-').collect();
     let is_maker = |word: &&str| MAKERS.contains(word);
     let needed: Vec<&&str> = own.iter().filter(|word| !is_maker(word)).collect();
-    // A line whose words contain no digit is too common to be recognised without its maker.
+    // A line whose words do not contain a digit is too common to be recognised without its maker.
     let is_distinct = needed.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
     let makers_agree = own
         .iter()
@@ -239,7 +241,7 @@ fn is_line(own: &str, model: &[&str]) -> bool {
         && model.iter().all(|word| is_maker(word) || own.contains(word))
 }
 
-/// Returns the words of a model in lower case.
+/// Returns the words of a model name in lower case.
 fn words(model: &str) -> Vec<String> {
     let lower = model.to_ascii_lowercase();
     let parts = lower.split(|letter: char| !letter.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! The origin of model values, and values that override the library's.
+//! The origin of model values, and values that override library values.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -14,47 +14,47 @@ pub enum Origin {
     Sourced(String),
     /// The value is computed from published values.
     Derived(String),
-    /// The value is not published. The text, if there is one, is the reason for it.
+    /// The value is not published. The text, if present, states the reason for it.
     Assumed(Option<String>),
-    /// A study or the command line set it.
+    /// A study or the command line overrides the value.
     Overridden,
 }
 
 /// A model value as read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Path of the value, `drive.front_end.read_latency`.
+    /// Path of the value, such as `drive.front_end.read_latency`.
     pub parameter: String,
     /// The value as written.
     pub text: String,
     /// Origin of the value.
     pub origin: Origin,
-    /// The range that contains 80% of such values, if the file states it.
+    /// The range that contains 80% of comparable values, if the file states it.
     pub range: Option<Range>,
 }
 
-/// The range that contains 80% of such values. Both ends are ratios to the value.
+/// The range that contains 80% of comparable values. The bounds are ratios to the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The ratio of the low end to the value, up to 1.
+    /// Ratio of the low bound to the value, up to 1.
     pub low: f64,
-    /// The ratio of the high end to the value, 1 or more.
+    /// Ratio of the high bound to the value, 1 or more.
     pub high: f64,
 }
 
 impl Range {
-    /// Reads the range of `value` from both ends, all as written with their units.
+    /// Reads the range of `value` from its bounds, all written with units.
     ///
     /// # Errors
-    /// Returns a message that describes the error in the ends.
+    /// Returns a message that describes the error in the bounds.
     pub(crate) fn read(value: &str, ends: &[String; 2]) -> Result<Self, String> {
         let number = |text: &str| {
-            magnitude(text).ok_or_else(|| format!("{text}: is not a quantity above zero"))
+            magnitude(text).ok_or_else(|| format!("{text}: not a quantity above zero"))
         };
         let ((middle, kind), [low, high]) =
             (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
         if low.1 != kind || high.1 != kind {
-            return Err(format!("{} and {} do not have the unit of {value}", ends[0], ends[1]));
+            return Err(format!("{} and {} do not have the same unit as {value}", ends[0], ends[1]));
         }
         let range = Self { low: low.0 / middle, high: high.0 / middle };
         match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
@@ -64,23 +64,23 @@ impl Range {
     }
 }
 
-/// A value that is known only within a range, which gives predictions their intervals.
+/// A value that is known only within a range; the range determines the intervals of predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UncertainValue {
-    /// Path of the value, `drive.flash.read`.
+    /// Path of the value, such as `drive.flash.read`.
     pub parameter: String,
     /// The value as written.
     pub text: String,
-    /// The range that contains 80% of such values.
+    /// The range that contains 80% of comparable values.
     pub range: Range,
 }
 
-/// Factors up and down by which assumed times and rates vary if their file states no range.
+/// Factor up and down by which an assumed time or rate varies if its file does not state a range.
 const TIME_SPREAD: f64 = 1.4;
 const RATE_SPREAD: f64 = 1.2;
 
 impl Record {
-    /// Returns the value with its range. An assumed time or rate without a range gets the usual one.
+    /// Returns the value with its range. An assumed time or rate without a range has the usual range.
     pub(crate) fn uncertain(&self) -> Option<UncertainValue> {
         let usual = || {
             let assumed = matches!(self.origin, Origin::Assumed(Some(_)));
@@ -100,8 +100,8 @@ impl Record {
 }
 
 impl UncertainValue {
-    /// Returns the value `text` of `parameter`, with the ends of its range as they were written, with their units.
-    /// Returns `None` if the ends are not a range above zero that contains the value.
+    /// Returns the value `text` of `parameter` with its range; the bounds are written with units. Returns `None` if the
+    /// bounds do not form a range above zero that contains the value.
     #[must_use]
     pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
         let range = Range::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
@@ -109,7 +109,7 @@ impl UncertainValue {
         (range.low < range.high).then_some(Self { parameter, text, range })
     }
 
-    /// Returns both ends of the range, with their units.
+    /// Returns the bounds of the range, with their units.
     #[must_use]
     pub fn ends(&self) -> (String, String) {
         const END: f64 = 1.2816;
@@ -127,8 +127,8 @@ impl UncertainValue {
         (short(self.at(-END)), short(self.at(END)))
     }
 
-    /// Returns the value at `deviations` of a normal distribution from the middle, on the scale of ratios. The ends of
-    /// the range are 1.2816 deviations away, so that they contain 80%.
+    /// Returns the value at `deviations` standard deviations from the median of a log-normal distribution. The bounds
+    /// of the range are 1.2816 deviations away, so that the range contains 80%.
     #[must_use]
     pub fn at(&self, deviations: f64) -> String {
         const END: f64 = 1.2816;
@@ -148,7 +148,7 @@ impl UncertainValue {
     }
 }
 
-/// Returns a quantity above zero in its smallest unit, and the number of its kind.
+/// Returns a quantity above zero in its smallest unit, and a number that identifies the kind of quantity.
 fn magnitude(text: &str) -> Option<(f64, u8)> {
     let found = if let Ok(time) = text.parse::<Duration>() {
         (time.picoseconds() as f64, 0)
@@ -164,7 +164,7 @@ fn magnitude(text: &str) -> Option<(f64, u8)> {
     (found.0.is_finite() && found.0 > 0.0).then_some(found)
 }
 
-/// The model values of a system: all values that were read, and all that can be set.
+/// The model values of a system: those that were read, and the names of all that can be set.
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: RefCell<Vec<Record>>,
@@ -177,7 +177,7 @@ impl Ledger {
         self.records.borrow_mut().push(record);
     }
 
-    /// Records that a file may have a value at `parameter`.
+    /// Records that a file may contain a value at `parameter`.
     pub fn know(&self, parameter: &str) {
         if !self.known.borrow().contains(parameter) {
             self.known.borrow_mut().insert(parameter.to_owned());
@@ -226,7 +226,7 @@ impl Overrides {
         self.0.iter().any(|existing| existing.parameter == parameter)
     }
 
-    /// Returns whether any parameter within `table` is set.
+    /// Returns whether any parameter in `table` is set.
     pub fn reach_into(&self, table: &str) -> bool {
         let within = |existing: &Override| {
             existing.parameter.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
@@ -234,10 +234,10 @@ impl Overrides {
         self.0.iter().any(within)
     }
 
-    /// Checks that each override applied to a parameter.
+    /// Checks that each override was applied to a parameter.
     ///
     /// # Errors
-    /// Returns the first override that did not apply to any, with the most similar parameters of `ledger`.
+    /// Returns the first override that was not applied, with the most similar parameters of `ledger`.
     pub fn check_used(&self, ledger: &Ledger) -> Result<(), StudyError> {
         let Some(unused) = self.0.iter().find(|existing| !existing.used.get()) else {
             return Ok(());
@@ -277,10 +277,10 @@ mod tests {
         for (middle, low, high, error) in [
             ("50 us", "60 us", "70 us", "50 us is not from 60 us to 70 us"),
             ("50 us", "10 us", "40 us", "50 us is not from 10 us to 40 us"),
-            ("50 us", "10 us", "90 MB/s", "10 us and 90 MB/s do not have the unit of 50 us"),
-            ("50 us", "1 MiB", "90 us", "1 MiB and 90 us do not have the unit of 50 us"),
-            ("50 us", "0 us", "90 us", "0 us: is not a quantity above zero"),
-            ("fast", "1", "2", "fast: is not a quantity above zero"),
+            ("50 us", "10 us", "90 MB/s", "10 us and 90 MB/s do not have the same unit as 50 us"),
+            ("50 us", "1 MiB", "90 us", "1 MiB and 90 us do not have the same unit as 50 us"),
+            ("50 us", "0 us", "90 us", "0 us: not a quantity above zero"),
+            ("fast", "1", "2", "fast: not a quantity above zero"),
         ] {
             assert_eq!(read(middle, low, high), Err(error.to_owned()));
         }
@@ -309,7 +309,7 @@ mod tests {
             let drawn = [-END, 0.0, END].map(|deviations| value.at(deviations));
             assert_eq!(drawn, [low, middle, high], "{text}");
         }
-        // Two deviations are a square, on the scale of ratios.
+        // Twice as many deviations square the ratio.
         assert_eq!(value("50 us", 0.5, 4.0).at(2.0 * END), "800.000000 us");
         assert_eq!(value("50 us", 0.5, 4.0).at(-2.0 * END), "12.500000 us");
     }

@@ -1,4 +1,4 @@
-//! A system's path as a view: the hops with their ceilings, and the platform's tree around them.
+//! The path of a system as a view: the hops with their ceilings, and the tree of the platform around them.
 
 use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_schema::units::BytesPerSecond;
@@ -11,7 +11,7 @@ use crate::drive::Plug;
 use crate::platform::{NamedLink, Platform, Port};
 use crate::system::{System, UsedPort};
 
-/// Returns the path of `system` under `test`; `simulated` is the throughput of a run, if there was one.
+/// Returns the path of `system` for `test`; `simulated` is the throughput of a run, if there was one.
 pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
     let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
         id: ceiling.id,
@@ -34,7 +34,7 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
     }
 }
 
-/// Returns whether a test consists of requests at random offsets, whose unit is requests a second.
+/// Returns whether the requests of a test have random offsets, so that the result is stated in requests a second.
 pub fn is_random(test: &Test) -> bool {
     test.pattern().is_some() && !test.is_in_order()
 }
@@ -49,8 +49,8 @@ pub fn platform_tree(platform: &Platform) -> TopologyNode {
     root
 }
 
-/// Returns the tree of the platform with its processor at the root. Ports downstream of the same links share their
-/// nodes. The links of the path refer to their `hops`.
+/// Returns the tree of the platform, with the processor at the root. Ports that share links also share the nodes of
+/// these links. The links of the path refer to their `hops`.
 fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
@@ -78,13 +78,13 @@ fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     root
 }
 
-/// Returns the paths of a drive, each with whether it leads to the second port.
+/// Returns the paths to a drive, each with whether it leads to the second port.
 fn port_paths(attachment_spec: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
     attachment_spec.port_paths().zip([false, true])
 }
 
-/// Returns the hop of the link that is `depth` links below the root of a path. A further drive's own link is the hop of
-/// the first drive's link at the same depth.
+/// Returns the hop of the link that is `depth` links below the root of a path. The separate links of the other drives
+/// have the hop of the first drive's link at the same depth.
 fn hop(port_path: &PortPathSpec, second: bool, depth: usize) -> HopId {
     match depth.checked_sub(port_path.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),
@@ -92,7 +92,7 @@ fn hop(port_path: &PortPathSpec, second: bool, depth: usize) -> HopId {
     }
 }
 
-/// Returns the node at the far end of `link` below `parent`, which is created if it is missing.
+/// Returns the node at the far end of `link` below `parent`; creates the node if it is missing.
 fn child<'n>(
     parent: &'n mut TopologyNode,
     link: &NamedLink,
@@ -110,13 +110,13 @@ fn child<'n>(
     found
 }
 
-/// Returns a port, and the drive in it if it belongs to the system.
+/// Returns the node of a port, including its drive if the drive belongs to the system.
 fn leaf(port: &Port, taken: Option<&UsedPort>) -> TopologyNode {
     let label = format!("port {}", port.name);
     let mut port_node = node(&label, Some(port.plug.to_string()), taken.is_some());
     port_node.link_rate = Some(plug_rate(port.plug));
     if let Some(UsedPort { drive, link, .. }) = taken {
-        // The drive's link may have trained to a lower rate than the port's.
+        // The link to the drive may have trained to a lower rate than the port supports.
         port_node.link = Some(link.name.clone());
         port_node.link_rate = Some(link.model.rate());
         port_node.label = format!("{drive} in port {}", port.name);

@@ -19,7 +19,7 @@ use crate::power;
 use crate::topology;
 use crate::usb;
 
-/// The number of commands in the only list of an AHCI port, and the maximum of an NVMe queue.
+/// The number of commands in the only list of an AHCI port.
 pub const AHCI_DEPTH: u32 = 32;
 /// The number of commands that Linux's `uas` permits for a bridge with 32 streams (drivers/usb/storage/uas.c).
 const UASP_DEPTH: u32 = 30;
@@ -38,7 +38,7 @@ pub struct Platform {
     pub power: Option<HostPower>,
     /// The file system's journal, if a flush is a sync of a file.
     pub journal: Option<JournalSpec>,
-    /// Protocols of the driver stack.
+    /// Protocols of the driver stack, with their times.
     pub protocols: Vec<ProtocolSpec>,
     /// Ports for drives.
     pub ports: Vec<Port>,
@@ -51,15 +51,15 @@ pub struct Port {
     pub name: String,
     /// Connector of the port.
     pub plug: Plug,
-    /// Controller of a SATA port.
+    /// Protocol of a SATA port's controller.
     pub controller: ProtocolKind,
-    /// Limits of PCI Express drives in the port.
+    /// Packet settings for PCI Express drives in the port.
     pub packets: PcieSetup,
     /// The latency of the port's own link, in addition to its transfer time.
     pub latency: Duration,
     /// The time at which the port's own link retrains, and the result of the new training.
     pub retrain: Option<(Duration, Plug)>,
-    /// The time at which the path to the port fails permanently, if it does.
+    /// The time at which the path to the port fails permanently; `None` if it does not fail.
     pub fails_after: Option<Duration>,
     /// The links between the port and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
@@ -124,7 +124,7 @@ impl Platform {
     }
 }
 
-/// Reads `[file_system]`, the journal to which a flush commits: `journal_records`, `journal_commit`, `timestamp_step`.
+/// Reads `[file_system]`, the journal that a flush commits: `journal_records`, `journal_commit` and `timestamp_step`.
 fn file_system(root: &Section<'_>) -> Result<Option<JournalSpec>, StudyError> {
     let Some(section) = root.optional_table("file_system")? else { return Ok(None) };
     let spec = JournalSpec {
@@ -151,7 +151,7 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
 fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
     let transfer_max = section.quantity("transfer_max")?;
     let spec = match kind {
-        // A separate controller does all its work before the command leaves, and fetches no data.
+        // A separate controller does all its work before it sends the command, and does not fetch data.
         ProtocolKind::AtaDma => ProtocolSpec {
             kind,
             queues: 1,
@@ -202,8 +202,8 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
     Ok(spec)
 }
 
-/// Reads the arbitration of a drive between `queues` queues: `arbitration`, `arbitration_burst`, and for weighted round
-/// robin `weights` and `classes`.
+/// Reads how a drive arbitrates between `queues` queues: `arbitration`, `arbitration_burst` and, for weighted round
+/// robin, `weights` and `classes`.
 fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, StudyError> {
     const CLASSES: [(&str, QueueClass); 4] = [
         ("urgent", QueueClass::Urgent),
@@ -254,8 +254,8 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
     Ok(ArbitrationSpec { weights, burst, queue_classes })
 }
 
-/// Reads the `adapter` of `[sas]`, whose largest command is `transfer_max`: `command_time`, `crowded` and
-/// `crowded_time` for an adapter that many commands slow down, and its `cache`.
+/// Reads the `adapter` of `[sas]`, whose maximum command size is `transfer_max`: `command_time`, `cache`, and, for an
+/// adapter that slows down with many commands, `crowded` and `crowded_time`.
 fn adapter(
     section: &Section<'_>,
     kind: ProtocolKind,
@@ -287,7 +287,7 @@ fn adapter(
     Ok(Some(AdapterSpec { command_time, crowded, cache }))
 }
 
-/// Reads the `cache` of a RAID adapter whose largest command is `transfer_max`: `size`, `gather` and `depth`.
+/// Reads the `cache` of a RAID adapter whose maximum command size is `transfer_max`: `size`, `gather` and `depth`.
 fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCacheSpec, StudyError> {
     let size: Bytes = table.quantity("size")?;
     if size < transfer_max || size > ADAPTER_CACHE_MAX {
@@ -325,11 +325,11 @@ fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
     Ok(CoalescingSpec { threshold, time })
 }
 
-/// Reads a link between processor and ports.
+/// Reads a link between the processor and the ports.
 fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     if section.has("behind") {
         return Err(section
-            .error("behind", "a link does not state its position: the ports do")
+            .error("behind", "a link does not state its position, because the ports state it")
             .hint("list the links on the path in `behind` of each port, the nearest to the processor first"));
     }
     let name = section.text("name")?;

@@ -1,4 +1,4 @@
-//! A drive in a port: the link to which both train, its protocol, and the checks that drive and port fit.
+//! A drive in a port: the link after training, its protocol, and the checks that the drive and the port fit.
 
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
@@ -19,26 +19,26 @@ pub struct PluggedDrive {
     pub link: LinkSpec,
     /// The time at which the link retrains, and the result of the new training.
     pub retrain: Option<(Duration, TrainedRate)>,
-    /// The drive's own connector, if the port limits it.
+    /// The drive's own connector, if the port limits the drive.
     pub own: Option<ConnectorLink>,
     /// The warnings about the combination.
     pub warnings: Vec<Warning>,
 }
 
-/// A drive's own connector, faster than the link to which it trained.
+/// A drive's own connector that is faster than the trained link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectorLink {
-    /// Name of the connector, `SATA 6 Gb/s`.
+    /// Name of the connector, such as `SATA 6 Gb/s`.
     pub name: String,
-    /// The connector's speed over the trained link's speed.
+    /// Ratio of the connector's speed to the trained link's speed.
     pub times: f64,
 }
 
-/// Plugs `drive` into `port` of `platform`, which was read from `platform_file`. Errors about the port refer to
-/// `named_at`.
+/// Plugs `drive` into `port` of `platform`, which was read from `platform_file`. Errors about the port have the
+/// location `named_at`.
 ///
 /// # Errors
-/// Returns an error if the two do not fit, or if the platform lacks a driver for the protocol.
+/// Returns an error if the two do not fit, or if the platform does not have a driver for the protocol.
 pub fn plug_in(
     drive: &Drive,
     platform: &Platform,
@@ -69,7 +69,7 @@ pub fn plug_in(
     };
     let known = platform.protocols.iter().find(|spec| spec.kind == kind);
     let mut protocol = known.cloned().ok_or_else(|| {
-        let message = format!("`{}` lacks a {} driver", platform.name, kind.name());
+        let message = format!("`{}` does not have a {} driver", platform.name, kind.name());
         StudyError::new(Location::file(platform_file), message).hint(format!(
             "add the table [{}], which {} needs",
             table_of(kind),
@@ -95,7 +95,8 @@ pub fn plug_in(
     Ok(PluggedDrive { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
 }
 
-/// Returns the connector to which drive and port train, which is the lesser of the two, and its formula.
+/// Returns the connector to which the drive and the port train, which is the lesser of the two, and the model of the
+/// link.
 fn train(
     drive: &Drive,
     platform: &Platform,
@@ -116,14 +117,14 @@ fn train(
             Ok((Plug::Sata(rate), LinkModel::Sata(sata(drive, rate, commands))))
         }
         (Plug::Sata(own), Plug::Sas(other, _)) => {
-            // A SAS phy uses SATA's rate for a SATA drive, through connections of a separate kind.
+            // A SAS phy uses SATA's rate for a SATA drive, in connections of a different kind.
             let connection = Sas::new(other, 1).stp_connection_time();
             let sata = sata(drive, own, commands).over_stp(connection);
             Ok((Plug::Sata(own), LinkModel::Sata(sata)))
         }
         (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
             let (rate, phys) = (own.min(other), own_phys.min(phys));
-            // Connections stay open as long as there is work, as under an initiator's load.
+            // Connections stay open while there is work, as under load from an initiator.
             Ok((Plug::Sas(rate, phys), LinkModel::Sas(Sas::new(rate, phys).kept_open())))
         }
         (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {

@@ -6,7 +6,7 @@ use lanemark_sim::spec::{HostPower, MediaPower, PowerSpec, PowerState};
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// Reads the power of a drive, if its file states it. The model checks the bounds of the values.
+/// Reads the power of a drive, if its file states it. The model checks whether the values are in bounds.
 ///
 /// # Errors
 /// Returns the first error in the table.

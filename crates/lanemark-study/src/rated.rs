@@ -1,9 +1,9 @@
-//! `[rated]` in a drive file: the figures on the drive's box, from which the values that the file omits follow.
+//! `[rated]` in a drive file: the figures on the drive's box, from which the values that the file omits are computed.
 //!
 //! A drive file with `[rated]` needs neither `[flash]` nor `[front_end]`. Each omitted value is computed from a rating
-//! (`derived`), or taken from the library's priors for flash, controllers and disks of its time (`assumed`, with the
-//! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
-//! reach the ratings.
+//! (`derived`), or taken from the library's priors for flash, controllers and disks of the same period (`assumed`, with
+//! the range that contains 80% of comparable drives). Values in the file are not changed. The platform `data-sheet` is
+//! assumed to reach the ratings.
 
 #[cfg(test)]
 mod completed_tests;
@@ -33,20 +33,20 @@ use completion::Completion;
 use old_data::PAGE_RATIO;
 use priors::Priors;
 
-/// A library drive with the origin of each of its values.
+/// A library drive, with the origin of each of its values.
 #[derive(Clone, Debug)]
 pub struct ExplainedDrive {
     /// Display name of the drive.
     pub name: String,
     /// Ratings of the drive, if its file contains any.
     pub rated: Option<Rated>,
-    /// Values of the drive in the order in which they are read.
+    /// Values of the drive, in the order in which they were read.
     pub values: Vec<Record>,
     /// Whether the media are platters.
     pub is_disk: bool,
 }
 
-/// Reads the drive `name`, completed from its ratings.
+/// Reads the drive `name` and completes it from its ratings.
 ///
 /// # Errors
 /// Returns an error if the file or its values cannot be read.
@@ -58,12 +58,12 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
     let drive = Drive::read(&completed, context)?;
     let mut values: Vec<Record> = Vec::new();
     for record in ledger.records() {
-        // The connector and the capacity are also read for the ratings.
+        // The connector and the capacity are read a second time for the ratings.
         if !values.iter().any(|one| one.parameter == record.parameter) {
             values.push(record);
         }
     }
-    // The ratings were read without an error above. Their records are already part of the drive's records.
+    // Reading the ratings succeeded above, and their records are already among the drive's records.
     let unseen = Ledger::default();
     let context = Context { ledger: &unseen, overrides: &overrides };
     let rated = completed.read("drive", Some(context), |root| {
@@ -76,7 +76,7 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
     Ok(ExplainedDrive { name: drive.name, rated, values, is_disk })
 }
 
-/// Checks the text of a drive file as [`explain`] would read it, and that its media can be simulated.
+/// Checks the text of a drive file in the same way as [`explain`], and that its media can be simulated.
 ///
 /// # Errors
 /// Returns all errors in the text.
@@ -114,7 +114,7 @@ pub fn file_text(
 pub enum FileValue {
     /// A string, which is written in quotes.
     Text(String),
-    /// A number, or a table in braces, which is written unchanged.
+    /// A number, or a table in braces, which is written as it is.
     Bare(String),
 }
 
@@ -127,10 +127,10 @@ impl std::fmt::Display for FileValue {
     }
 }
 
-/// Completes a drive file from its ratings. Returns `None` if the file does not contain `[rated]`.
+/// Completes a drive file from its ratings; returns `None` if the file does not contain `[rated]`.
 ///
 /// # Errors
-/// Returns all contradictions of the ratings.
+/// Returns all contradictions between the ratings.
 pub(crate) fn complete(
     document: &Document,
     library: &Library,
@@ -162,7 +162,7 @@ pub(crate) fn complete(
             true => disks::complete(&rated, priors, &mut completion),
             false => {
                 flash::complete(&rated, priors, &mut completion);
-                // Separate times of the pages in the file replace their ratio.
+                // If the file states separate times for the kinds of pages, it does not need their ratio.
                 let flash = root.settings("flash")?;
                 if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
                     completion.omit(PAGE_RATIO);

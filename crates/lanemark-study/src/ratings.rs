@@ -1,8 +1,8 @@
-//! `reference/drive-ratings.toml`: ratings of drives from data sheets and reviews, and the model's figures for them.
+//! `reference/drive-ratings.toml`: drive ratings from data sheets and reviews, and the model's figures for them.
 //!
-//! A rating that set a model value does not test the model ([`Role::Calibrated`]); the other ratings do. A steady-load
-//! rating is simulated over the whole of a drive that was written at random from end to end until its state no longer
-//! changes.
+//! A rating from which a model value was set does not test the model ([`Role::Calibrated`]); the other ratings do. A
+//! rating of a steady load is simulated over a whole drive that was written randomly from end to end until its state no
+//! longer changed.
 
 use lanemark_schema::result::{Calibration, Metric, Provenance, Role};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -14,12 +14,12 @@ use crate::library::Library;
 use crate::system::{NameLocations, System, SystemName};
 use crate::workload;
 
-/// The workload whose tests the ratings name.
+/// The workload that contains the tests of the ratings.
 const WORKLOAD: &str = "data-sheet";
-/// The time for which a steady load runs before it counts, and the time that counts. During the former, several
-/// superblocks of the largest drive must be collected. After a full cache, the latter is long enough for the bursts of
-/// its emptying.
+/// The time for which a steady load runs before the measurement. In this time, several superblocks of the largest drive
+/// must be collected.
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
+/// The time of the measurement. After a full cache, it is long enough for the bursts in which the cache is emptied.
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
 /// The relative error above which the file must state the cause.
 pub const MISS: f64 = 0.10;
@@ -27,7 +27,7 @@ pub const MISS: f64 = 0.10;
 /// A drive in a port, with its ratings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
-    /// Name of the system on which the ratings are run.
+    /// Names of the system on which the ratings are simulated.
     pub parts: SystemName,
     /// Publisher of the ratings.
     pub source: String,
@@ -49,13 +49,13 @@ pub struct Rating {
     pub sets: Option<String>,
     /// Whether the rating is of a steady load over the whole drive.
     pub steady: bool,
-    /// Time that the load runs before it counts, if it matters.
+    /// Time for which the load runs before the measurement, if it matters.
     pub after: Option<Duration>,
     /// Part of the drive that the test uses, if it matters.
     pub span: Option<Bytes>,
     /// Compressibility of the test's data.
     pub compressibility: Ratio,
-    /// The part of the model that determines a predicted figure.
+    /// The part of the model on which a predicted figure depends.
     pub rests_on: Option<String>,
     /// The reason why the model misses the rating.
     pub miss: Option<String>,
@@ -71,13 +71,13 @@ pub struct Rated {
 }
 
 impl Rating {
-    /// Returns the rating's role, which depends on whether a model value was set from it.
+    /// Returns the role of the rating: calibrated if a model value was set from it, otherwise predicted.
     pub fn role(&self) -> Role {
         if self.sets.is_some() { Role::Calibrated } else { Role::Predicted }
     }
 }
 
-/// Reads all ratings of `document`; each names a test of `library`'s workload `data-sheet`.
+/// Reads all ratings of `document`; each names a test in the workload `data-sheet` of `library`.
 ///
 /// # Errors
 /// Returns the first error in the file.
@@ -115,7 +115,7 @@ fn rating(section: &Section<'_>, tests: &Workload) -> Result<Rating, StudyError>
         (None, Some(iops), None) => (Metric::Iops, iops as f64),
         (None, None, Some(latency)) => (Metric::Latency, latency.as_microseconds()),
         _ => {
-            let message = "a rating is one of `throughput`, `iops` and `latency`";
+            let message = "a rating must have exactly one of `throughput`, `iops` and `latency`";
             return Err(StudyError::new(section.location(), message));
         }
     };
@@ -144,7 +144,8 @@ fn rating(section: &Section<'_>, tests: &Workload) -> Result<Rating, StudyError>
 }
 
 impl RatedDrive {
-    /// Returns the drive in its port, in its fresh state of the library or in the state of a steady load.
+    /// Returns the drive in its port, in the fresh state of the library or, with `steady`, in the state after a steady
+    /// load.
     ///
     /// # Errors
     /// Returns an error if the parts do not fit together.

@@ -1,9 +1,9 @@
-//! Systems by free text: "980 pro in the second slot of a B550" finds `samsung-980-pro-1tb@amd-b550:m2-2`.
+//! Search for systems by free text: "980 pro in the second slot of a B550" finds `samsung-980-pro-1tb@amd-b550:m2-2`.
 //!
-//! Each word is compared with the names of drives and platforms. A word that names few entries has a large weight. The
-//! kind of part whose best entry matches the larger weight claims its words first, so that "intel z270" is a platform
-//! and "intel 520" is a drive. All words then rank the ports that accept the drive. A part that the text does not name
-//! is the part of the current system.
+//! Each word is compared with the names of drives and platforms. A word that occurs in few names has a large weight.
+//! Words may match both kinds of parts. The kind whose best entry matches the larger weight claims its words first, so
+//! that "intel z270" is a platform and "intel 520" is a drive. All words then rank the ports that accept the drive. If
+//! the text does not name a part, the part of the current system is used.
 
 mod ports;
 #[cfg(test)]
@@ -21,21 +21,21 @@ use crate::system::SystemName;
 use crate::{Ledger, Overrides};
 use words::{NameWords, spelled, words};
 
-/// Maximum length of a text that is read; the rest is ignored.
+/// Maximum length of a text that is searched; the rest is ignored.
 const TEXT_MAX: usize = 400;
-/// Maximum number of drives and platforms that are combined.
+/// Maximum number of drives and of platforms that are combined.
 const DRIVES: usize = 6;
 const PLATFORMS: usize = 4;
-/// Share of the best score from which an entry counts as an alternative.
+/// Share of the best score above which an entry counts as an alternative.
 const ALTERNATIVE: f64 = 0.6;
-/// Factor for words that mostly describe ports, such as `sata`, in names of drives and platforms.
+/// Factor for words in the names of drives and platforms that usually describe ports, such as `sata`.
 const PORT_WORD: f64 = 0.05;
-/// Minimum score of an entry that the text names.
+/// Minimum score of an entry that counts as named by the text.
 const NAMED: f64 = 0.4;
 /// Weight of a drive whose part number the text contains.
 const PART: f64 = 40.0;
 
-/// The heads of the library's drives and platforms, with which texts are compared.
+/// The names of the library's drives and platforms, with which texts are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     drives: Vec<(DriveEntry, NameWords)>,
@@ -53,7 +53,7 @@ struct PlatformEntry {
 /// A system that a text may mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundSystem {
-    /// The system, `drive@platform:port`.
+    /// The system in the form `drive@platform:port`.
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
@@ -61,7 +61,7 @@ pub struct FoundSystem {
     pub platform: String,
     /// Name of the port.
     pub port: String,
-    /// Connector of the port.
+    /// Name of the port's connector.
     pub connector: String,
     /// Links between the port and the processor, nearest to the processor first.
     pub behind: Vec<String>,
@@ -74,12 +74,12 @@ pub struct SearchResult {
     pub found: Vec<FoundSystem>,
     /// Words that do not name a part in the library.
     pub unknown: Vec<String>,
-    /// The reason if the text names parts that do not fit together.
+    /// The reason why the named parts do not fit together, if they do not.
     pub misfit: Option<String>,
 }
 
 impl Index {
-    /// Reads the heads of a library's files. Files that cannot be read are omitted.
+    /// Reads the heads of the library's files. Files that cannot be read are omitted.
     pub fn new(library: &Library) -> Self {
         let mut index = Self::default();
         for id in library.names(LibraryKind::Drive) {
@@ -110,7 +110,7 @@ impl Index {
         Ok(())
     }
 
-    /// Returns up to `most` systems that `text` may mean. `present` completes the text.
+    /// Returns up to `most` systems that `text` may mean. Parts that the text does not name are taken from `present`.
     pub fn find(
         &self,
         library: &Library,
@@ -131,7 +131,7 @@ impl Index {
         let by_drive = weights(&words, &self.drives);
         let by_platform = weights(&words, &self.platforms);
         let (mut drives, mut platforms) = (by_drive.scores(&[]), by_platform.scores(&[]));
-        // A part number is not a word in any name.
+        // Part numbers do not occur as words in names.
         for id in model_names::drives_of(library, &text, None).same {
             if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == id) {
                 drives[at] += PART;
@@ -188,7 +188,7 @@ impl Index {
             .then(|| found_system(drive, platform, port))
     }
 
-    /// Returns `word`, or the name's word that it misspells.
+    /// Returns `word`, or the word from a name that it misspells.
     fn corrected(&self, word: String) -> String {
         let names = self.drives.iter().map(|(_, names)| names);
         let names = names.chain(self.platforms.iter().map(|(_, names)| names));
@@ -218,7 +218,7 @@ impl Index {
         at.into_iter().map(|at| (at, 1.0)).collect()
     }
 
-    /// Returns the current platform if it accepts one of the drives, otherwise the platforms whose ports suit the first
+    /// Returns the current platform if it accepts one of the drives; otherwise the platforms whose ports suit the first
     /// drive best.
     fn present_platform(
         &self,
@@ -262,7 +262,7 @@ impl Index {
                 }
             }
         }
-        // Equal scores keep the order of drives, platforms and ports.
+        // Combinations with equal scores keep the order of drives, platforms and ports.
         all.sort_by(|one, other| other.0.total_cmp(&one.0));
         all.into_iter().map(|(_, found)| found).take(most).collect()
     }
@@ -302,9 +302,9 @@ fn found_system(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> Fo
     }
 }
 
-/// The quality of the match of each word with each entry, and the weight of the word.
+/// The quality of each word's match with each entry, and the weight of each word.
 struct Weights {
-    /// For each entry the weighted quality of each word.
+    /// For each entry, the weighted match of each word.
     matches: Vec<Vec<f64>>,
 }
 
@@ -323,7 +323,7 @@ fn weights<T>(words: &[String], entries: &[(T, NameWords)]) -> Weights {
 }
 
 impl Weights {
-    /// Returns the score of each entry, over all words except the words at `without`.
+    /// Returns the score of each entry over all words except those at the positions `without`.
     fn scores(&self, without: &[usize]) -> Vec<f64> {
         let score = |all: &Vec<f64>| {
             let own = all.iter().enumerate().filter(|(word, _)| !without.contains(word));
@@ -349,7 +349,7 @@ fn best(scores: &[f64]) -> f64 {
     scores.iter().copied().fold(0.0, f64::max)
 }
 
-/// Returns the entries, with the current one first if its score is the best.
+/// Returns the entries; the current one is first if it has the best score.
 fn preferred(
     mut ranked: Vec<(usize, f64)>,
     is_present: impl Fn(usize) -> bool,
@@ -361,8 +361,8 @@ fn preferred(
     ranked
 }
 
-/// Returns the entries of the best scores with their share of the best. Among equal scores, entries with fewer words
-/// are first.
+/// Returns the entries with the best scores, each with its score as a share of the best score. Among equal scores,
+/// entries with fewer words are first.
 fn ranked(
     scores: &[f64],
     most: usize,

@@ -1,7 +1,7 @@
 //! The studies that are built into the program.
 //!
 //! A study is named by its file without `.toml`, or by the path of a file. The program contains the studies as they
-//! were at build time, so an installed `lanemark` runs them from any folder.
+//! were at build time, so an installed `lanemark` can run them from any folder.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -43,7 +43,7 @@ pub fn title(name: &str) -> Result<String, StudyError> {
 /// Opens the built-in study `name`.
 ///
 /// # Errors
-/// Returns an error with the nearest names if the program does not contain the study.
+/// Returns an error with the most similar names if the program does not contain the study.
 pub(crate) fn open(name: &str) -> Result<Document, StudyError> {
     let Some(text) = text(name) else {
         return Err(StudyError::unknown(Location::file("studies"), WORD, name, names()));
@@ -51,7 +51,7 @@ pub(crate) fn open(name: &str) -> Result<Document, StudyError> {
     Document::parse(&format!("studies/{name}.toml"), text)
 }
 
-/// Returns `path` as the name of a built-in study, unless it can only be the path of a file.
+/// Returns `path` as the name of a built-in study; `None` if `path` can only be the path of a file.
 pub(crate) fn name_in(path: &Path) -> Option<&str> {
     let is_one_word = matches!(path.components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
     let is_file = path.extension().is_some_and(|extension| extension == "toml")
@@ -59,7 +59,7 @@ pub(crate) fn name_in(path: &Path) -> Option<&str> {
     path.to_str().filter(|name| is_one_word && !is_file && !name.ends_with('/'))
 }
 
-/// Returns the built-in study with the file name of `path`, which does not exist.
+/// Returns the built-in study that has the file name of `path`; the path itself does not exist.
 pub(crate) fn like(path: &Path) -> Option<&'static str> {
     let stem = path.file_stem()?.to_str()?;
     names().into_iter().find(|name| *name == stem).filter(|_| !path.exists())
@@ -93,7 +93,7 @@ mod tests {
             assert_eq!(name_in(Path::new(path)), None, "{path}");
         }
         assert_eq!(name_in(Path::new("sata-express")), Some("sata-express"));
-        // A folder cannot be a study, but a file can.
+        // A folder cannot be a study, so its name may be the name of a built-in study.
         assert_eq!(name_in(Path::new("src")), Some("src"));
         assert_eq!(name_in(Path::new("Cargo")), Some("Cargo"));
         assert_eq!(like(Path::new("x/sata-express.toml")), Some("sata-express"));

@@ -39,14 +39,14 @@ pub struct Study {
 struct Column {
     name: String,
     label: String,
-    /// The system's name, with the values that replace library values.
+    /// The name of the system, and the values that replace library values.
     made_of: (String, Vec<(Calibration, Location)>),
     system: System,
     workload: Workload,
 }
 
 impl Study {
-    /// Reads the study at `path` with the required files from `library`.
+    /// Reads the study at `path`, and the files that it needs from `library`.
     ///
     /// # Errors
     /// Returns the first error in the study or in the files that it names.
@@ -57,15 +57,15 @@ impl Study {
         Self::read(library, &document, id)
     }
 
-    /// Reads the built-in study of this name, or the study in the file `name`. An existing file takes precedence.
+    /// Reads the built-in study with this name, or the study in the file `name`. An existing file takes precedence.
     ///
     /// # Errors
-    /// Returns an error with the nearest names if there is no such study, or the errors of [`Self::open`].
+    /// Returns an error with the most similar names if there is no such study, or the errors of [`Self::open`].
     pub fn find(library: &Library, name: &Path) -> Result<Self, StudyError> {
         let Some(built_in) = studies::name_in(name) else {
             let study = Self::open(library, name);
             return study.map_err(|error| match (&error.hint, studies::like(name)) {
-                (None, Some(like)) => error.hint(format!("`{like}` is built in: give its name")),
+                (None, Some(like)) => error.hint(format!("`{like}` is built in: use its name")),
                 _ => error,
             });
         };
@@ -105,7 +105,7 @@ impl Study {
             Ok(column)
         })?;
         if systems.is_empty() {
-            return Err(StudyError::new(head.location(), "the study lacks systems")
+            return Err(StudyError::new(head.location(), "the study does not contain a system")
                 .hint("add at least one [[system]]"));
         }
         for setting in &settings {
@@ -161,17 +161,17 @@ impl Study {
         &self.id
     }
 
-    /// Returns the study's systems by name, each with the tests that it runs, in the order of its results.
+    /// Returns the study's systems with their names and the tests that each one runs, in the order of the results.
     pub fn systems(&self) -> impl Iterator<Item = (&str, &System, &Workload)> {
         self.systems.iter().map(|column| (column.name.as_str(), &column.system, &column.workload))
     }
 
-    /// Returns for each system its name in the format of `sim`, with the values that the study sets for it.
+    /// Returns, for each system, its name in the format of `sim` and the values that the study sets for it.
     pub fn made_of(&self) -> impl Iterator<Item = (&str, &[(Calibration, Location)])> {
         self.systems.iter().map(|column| (column.made_of.0.as_str(), column.made_of.1.as_slice()))
     }
 
-    /// Returns the outcome of the study with the results `runs`. A system without a test that ended is omitted.
+    /// Returns the outcome of the study with the results `runs`. A system is omitted if no test of it ended.
     pub fn outcome(
         &self,
         provenance: &Provenance,
@@ -297,7 +297,7 @@ fn read_system(
     Ok(Column { name, label, made_of: (parts.to_string(), built), system, workload })
 }
 
-/// Reads the publication with which a study is compared. A study without figures needs no publication.
+/// Reads the publication with which a study is compared. A study without figures does not need a publication.
 fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, StudyError> {
     if !root.has("figure") && !head.has("document") && !head.has("citation") {
         return Ok(Publication { file: String::new(), citation: String::new() });
@@ -305,7 +305,7 @@ fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, St
     Ok(Publication { file: head.text("document")?, citation: head.text("citation")? })
 }
 
-/// The tests of a study: the tests of a workload's file, or its own.
+/// The tests of a study, from a workload file or from the study's own file.
 enum Tests<'d> {
     Named(String),
     Own(&'d Document, &'d str),
@@ -325,7 +325,7 @@ impl<'d> Tests<'d> {
             let message = "the study has its own tests and also names a workload";
             return Err(head.error("workload", message).hint("omit one of the two"));
         }
-        // The workload's reader requests the keys of these tables.
+        // These tables belong to the workload, and its reader requests their keys.
         for key in ["workload", "defaults", "transactions"] {
             root.optional_table(key)?;
         }
@@ -340,7 +340,7 @@ impl<'d> Tests<'d> {
         }
     }
 
-    /// Moves an error about the name of an unknown workload to the location of the name in the study.
+    /// Moves an error about an unknown workload to the location of the workload's name in the study.
     fn locate(&self, error: StudyError, head: &Section<'_>) -> StudyError {
         match self {
             Self::Named(_) => locate(error, head, "workload"),
@@ -349,7 +349,7 @@ impl<'d> Tests<'d> {
     }
 }
 
-/// Reads the faults of one system, each in the format of the command line.
+/// Reads the faults of one system; each has the format of the command line.
 fn own_faults(section: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
     let read = |text: String| {
         let fault = text.parse::<Fault>();
@@ -358,7 +358,8 @@ fn own_faults(section: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
     section.texts("faults")?.into_iter().map(read).collect()
 }
 
-/// Reads the drives of a system: one, or one in each of the ports that `+` joins, or a volume if `volume` is present.
+/// Reads the drives of a system: a drive in one port, or a drive in each of the ports that `+` joins. The drives form a
+/// volume if `volume` is present.
 fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
     let [drive, platform, port] = ["drive", "platform", "port"].map(|key| section.text(key));
     let name = format!("{}@{}:{}", drive?, platform?, port?);
@@ -370,7 +371,7 @@ fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
         .map_err(|error| StudyError { location: section.location_of("port"), ..error })
 }
 
-/// Returns the tests of `workload` that a system runs: the tests that it names, otherwise all.
+/// Returns the tests of `workload` that a system runs: those that it names, otherwise all of them.
 fn chosen(workload: &Workload, section: &Section<'_>) -> Result<Workload, StudyError> {
     let names = section.texts("tests")?;
     let mut chosen = workload.clone();
@@ -469,7 +470,8 @@ fn read_figure(
     Ok(Figure { id, system, test, metric, published, bound, over, place, role })
 }
 
-/// Checks that the power of the drives is known for a figure about power, and the platform's for one about a battery.
+/// Checks that the power of the drives is known for a figure about power, and that the platform's battery is known for
+/// a figure about a battery.
 fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result<(), StudyError> {
     if !matches!(metric, Metric::Power | Metric::BatteryLife) {
         return Ok(());
@@ -529,7 +531,7 @@ fn known_system(systems: &[Column], name: &str, location: Location) -> Result<()
     Err(StudyError::unknown(location, "system", name, known))
 }
 
-/// Moves an error about an unknown name in a library to the line that contains the name.
+/// Moves an error about an unknown name to the line of the study that contains the name.
 fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
     match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: section.location_of(key), ..error },
@@ -537,7 +539,7 @@ fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
     }
 }
 
-/// Compares a figure with the systems' results.
+/// Compares a figure with the results of the systems.
 fn check(figure: &Figure, systems: &[StudySystem]) -> Option<FigureCheck> {
     let result = |name: &str| {
         let system = systems.iter().find(|system| system.name == name)?;

@@ -1,14 +1,14 @@
-//! A sweep: one test on one system at every combination of its axes' values.
+//! A sweep: one test on one system at every combination of the values on its axes.
 //!
-//! An axis is a parameter of the test, one of the system's parts, or any model value that can be set. Points are
-//! numbered with the last axis fastest. Each point is assembled and run separately, with the random streams of a run of
-//! that test only, so that a point is the same on every machine and at every time. A value that no system or test
-//! accepts is the outcome of its points; an unknown name is an error before any run.
+//! An axis is a parameter of the test, a part of the system, or any model value that can be set. Points are numbered so
+//! that the last axis varies fastest. Each point is assembled and run separately, with the same random streams as a run
+//! of only that test, so that a point has the same result on every machine and at any time. If a value is not valid for
+//! the system or the test, its points have an error as their outcome. An unknown name is an error before the first run.
 //!
-//! Every point has a key, a hash of all its inputs: version, library files, system, test, settings, seed, axes and the
-//! point's values. The key identifies the rows of a file as rows of this sweep.
+//! Every point has a key, which is a hash of all its inputs: the version, library files, system, test, settings, seed,
+//! axes, and the values of the point. The key identifies the rows of a file that belong to this sweep.
 //!
-//! Not supported: axes that vary together, omitted points, several tests.
+//! Axes that vary together, omitted points and several tests are not supported.
 
 mod axis;
 mod parameter;
@@ -35,15 +35,15 @@ use parameter::{OF_SYSTEM, OF_TEST};
 
 /// The maximum number of points of a sweep.
 pub const POINTS_MAX: u64 = 1_000_000;
-/// The percentiles in the figures of a point.
+/// The latency percentiles among the figures of a point.
 const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// A sweep as defined in its file.
 #[derive(Clone, Debug)]
 pub struct SweepDefinition {
-    /// The system, `drive@platform:port`.
+    /// The system in the form `drive@platform:port`.
     pub system: String,
-    /// The test, `workload:test`.
+    /// The test in the form `workload:test`.
     pub workload: String,
     /// Axes of the sweep.
     pub axes: Vec<Axis>,
@@ -51,7 +51,7 @@ pub struct SweepDefinition {
     pub settings: Vec<(Calibration, Location)>,
 }
 
-/// A sweep, with all checks that do not require assembling each point.
+/// A sweep that passed all checks that do not require assembling each point.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     parts: SystemName,
@@ -60,15 +60,15 @@ pub struct Sweep {
     settings: Vec<(Calibration, Location)>,
     seed: u64,
     length: RunLength,
-    /// The hash of all inputs that the points share.
+    /// The hash of all inputs that the points have in common.
     inputs: String,
 }
 
-/// Runs points in sequence. Several runners can work on one sweep.
+/// Runs points in sequence. Several runners can work on one sweep in parallel.
 pub struct PointRunner<'s> {
     sweep: &'s Sweep,
     library: Library,
-    /// The system of the last point, with the values from which it was assembled.
+    /// The system of the last point, and the values from which it was assembled.
     last: Option<(Vec<String>, Result<System, String>)>,
 }
 
@@ -105,13 +105,14 @@ impl SweepDefinition {
 }
 
 impl Sweep {
-    /// Creates the sweep of `definition` with the single test of `workload`, which provides repeats and average.
-    /// `length` of the test runs at each point. A test that converges runs once, regardless of the repeats.
+    /// Creates the sweep of `definition` with the single test of `workload`, which also provides the number of repeats
+    /// and the kind of average. Each point runs `length` of the test. A test that converges runs once, regardless of
+    /// the repeats.
     ///
     /// # Errors
-    /// Returns an error if a name is known to neither tests nor systems, or if a value does not have the format of its
-    /// parameter. Returns an error if an axis appears twice, if there is no axis or more than one test, or if there are
-    /// more points than [`POINTS_MAX`].
+    /// Returns an error if a name is not known to tests or systems, or if a value does not have the format of its
+    /// parameter. Also returns an error if an axis appears twice, if there is no axis, if there is not exactly one
+    /// test, or if there are more than [`POINTS_MAX`] points.
     pub fn new(
         library: &Library,
         definition: SweepDefinition,
@@ -123,7 +124,7 @@ impl Sweep {
         let parts = SystemName::parse(&system)?;
         if workload.tests.len() != 1 {
             let tests = workload.tests.iter().map(|test| crate::workload::slug(&test.name));
-            let message = format!("has {} tests, but a sweep runs one", workload.tests.len());
+            let message = format!("{} tests, but a sweep runs one", workload.tests.len());
             return Err(StudyError::new(Location::file(&named), message).hint(format!(
                 "name one of them: {}:{}",
                 workload.id,
@@ -145,7 +146,7 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.name.clone()).collect()
     }
 
-    /// Returns the values of each axis, in the order of the axes.
+    /// Returns the values on each axis, in the order of the axes.
     pub fn axis_values(&self) -> impl Iterator<Item = &[String]> {
         self.axes.iter().map(|axis| axis.values.as_slice())
     }
@@ -160,7 +161,7 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.values.len() as u64).product()
     }
 
-    /// Returns the hash of all inputs that its points share, in hexadecimal.
+    /// Returns the hash of all inputs that the points have in common, in hexadecimal.
     pub fn inputs(&self) -> &str {
         &self.inputs
     }
@@ -170,7 +171,7 @@ impl Sweep {
         key(&self.inputs, number, &self.values(number))
     }
 
-    /// Returns the values of a point, one for each axis.
+    /// Returns the values of a point, one per axis.
     pub fn values(&self, number: u64) -> Vec<String> {
         let mut rest = number;
         let mut values: Vec<String> = self
@@ -190,7 +191,7 @@ impl Sweep {
 
     fn check_axes(&self) -> Result<(), StudyError> {
         if self.axes.is_empty() {
-            return Err(StudyError::new(Location::file("sweep"), "lacks an axis")
+            return Err(StudyError::new(Location::file("sweep"), "no axis")
                 .hint("for example --axis queue_depth=1..256*2"));
         }
         for (place, axis) in self.axes.iter().enumerate() {
@@ -207,15 +208,15 @@ impl Sweep {
         let counts = self.axes.iter().map(|axis| axis.values.len() as u64);
         let points = counts.fold(1u64, u64::saturating_mul);
         if points > POINTS_MAX {
-            let message = format!("has {points} points; at most {POINTS_MAX} are run");
+            let message = format!("{points} points; the maximum is {POINTS_MAX}");
             return Err(StudyError::new(Location::file("sweep"), message)
                 .hint("use fewer values, or a factor instead of a step: 1..256*2"));
         }
         Ok(())
     }
 
-    /// Finds values that do not have the format of their parameter, which no point could accept. Whether a value is in
-    /// its bounds depends on the others, and is checked for each point.
+    /// Finds values that do not have the format of their parameter, and are therefore invalid at every point. Whether a
+    /// value is in bounds depends on the other values, and is checked for each point.
     fn check_values(&self) -> Result<(), StudyError> {
         let is_of_test = |axis: &&Axis| OF_TEST.iter().any(|(name, _)| *name == axis.name);
         for axis in self.axes.iter().filter(is_of_test) {
@@ -230,7 +231,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Opens every library file that a point can need, so that their hashes are known and all names exist.
+    /// Opens every library file that a point can need, so that the hashes are known and unknown names are found.
     fn open_files(&self, library: &Library) -> Result<(), StudyError> {
         let kinds = [(LibraryKind::Drive, "drive"), (LibraryKind::Platform, "platform")];
         for (kind, name) in kinds {
@@ -254,8 +255,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// Finds names of model values that no system of the sweep knows. Each is set to the first value of its axis; the
-    /// bounds are checked for each point.
+    /// Finds names of model values that no system of the sweep knows. For this check, each value is set to the first
+    /// value on its axis; the bounds are checked for each point.
     fn check_parameters(&self, library: &Library) -> Result<(), StudyError> {
         let values = |name: &str| {
             let axis = self.axes.iter().find(|axis| axis.name == name);
@@ -298,7 +299,7 @@ impl Sweep {
         let axes = self.axes.iter().map(|axis| (&axis.name, &axis.values));
         let settings = self.settings.iter().map(|(set, _)| (&set.parameter, &set.value));
         let (axes, settings): (Vec<_>, Vec<_>) = (axes.collect(), settings.collect());
-        // Equal files at different paths have the same hash.
+        // Equal files at different paths have equal hashes.
         let files: BTreeSet<String> = library.used().into_values().collect();
         sha256(&format!(
             "{}\n{}\n{:?}\n{:?}\n{:?}\n{axes:?}\n{settings:?}\n{}",
@@ -313,13 +314,12 @@ impl Sweep {
 }
 
 impl<'s> PointRunner<'s> {
-    /// Creates a runner of points of `sweep`.
+    /// Creates a runner for the points of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
         Self { sweep, library, last: None }
     }
 
-    /// Runs a point. An error is part of the point's outcome. Returns `None` if `watch` ended the run by returning
-    /// false.
+    /// Runs a point. An error is part of the outcome. Returns `None` if `watch` returned false, which ends the run.
     pub fn run(
         &mut self,
         number: u64,
@@ -368,7 +368,7 @@ impl<'s> PointRunner<'s> {
 }
 
 impl Sweep {
-    /// Returns the figures of a test, or `None` if `watch` ended it.
+    /// Returns the figures of a test; `None` if `watch` ended the run.
     fn figures(
         &self,
         system: &System,
@@ -418,14 +418,14 @@ impl Sweep {
     }
 }
 
-/// Returns the key of a point with these values, in a sweep whose points share the inputs with the hash `inputs`.
+/// Returns the key of a point with these values, in a sweep whose common inputs have the hash `inputs`.
 pub fn key(inputs: &str, number: u64, values: &[String]) -> String {
     let mut key = sha256(&format!("{inputs}\n{number}\n{}", values.join("\n")));
     key.truncate(16);
     key
 }
 
-/// Returns the setting of a model value at a point.
+/// Returns the setting that applies to a model value at a point.
 fn setting(axis: &Axis, value: &str) -> (Calibration, Location) {
     let (parameter, value) = (axis.name.clone(), value.to_owned());
     let location = Location::file(format!("{parameter} = {value}"));

@@ -29,9 +29,9 @@ pub struct SystemName {
     pub drive: String,
     /// The platform's file.
     pub platform: String,
-    /// The port, or two ports, `one|other`, for a drive that is connected by both.
+    /// The port, or two ports as `one|other` for a drive that is connected through both.
     pub port: String,
-    /// Further drives, each with its port, that work at the same time.
+    /// Other drives that work at the same time, each with its port.
     pub beside: Vec<(String, String)>,
     /// The volume that contains all drives, if there is one.
     pub volume: Option<VolumeSpec>,
@@ -59,17 +59,17 @@ pub struct System {
     pub target: SimulatedTarget,
     /// The used ports, with their drives.
     pub taken: Vec<UsedPort>,
-    /// Whether values follow from a drive's ratings, because its file omits them.
+    /// Whether any values are computed from a drive's ratings, because its file omits them.
     pub is_rated: bool,
     /// The values of the system, in the order in which they were read.
     pub values: Vec<Record>,
     /// The values that are known only within a range.
     pub uncertain: Vec<UncertainValue>,
-    /// The warnings of the assembly.
+    /// The warnings from the assembly.
     pub warnings: Vec<Warning>,
 }
 
-/// A port with a drive in it.
+/// A port and the drive in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsedPort {
     /// The port's name.
@@ -83,12 +83,12 @@ pub struct UsedPort {
 }
 
 impl SystemName {
-    /// Parses `drive@platform:port`. Further ports follow after `+`, each with a separate drive before a colon, or with
+    /// Parses `drive@platform:port`. Other ports follow after `+`, each preceded by its drive and a colon, or with
     /// another drive of the first kind: `drive@platform:port+port+other-drive:port`. A drive with two ports uses both
     /// of `one|other`. With `stripe:`, `stripe-64KiB:` or `mirror:` before the first drive, all drives form one volume.
     ///
     /// # Errors
-    /// Returns an error if `text` has another form.
+    /// Returns an error if `text` does not have this form.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let fail = || {
             let message = format!("`{text}`: expected drive@platform:port");
@@ -146,7 +146,7 @@ impl SystemName {
     }
 }
 
-/// Parses the kind of volume before the first drive, and returns the text after it.
+/// Parses the kind of volume that precedes the first drive, and returns the rest of the text.
 fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
     let Some((before, behind)) = text.split_once(':') else { return Ok((None, text)) };
     let fail = |message: String| {
@@ -196,7 +196,7 @@ impl std::fmt::Display for SystemName {
 }
 
 impl System {
-    /// Plugs a drive into a port. `name` is the system's name in results. `named_at` contains the locations of the
+    /// Plugs a drive into a port. `name` is the name of the system in results. `named_at` contains the locations of the
     /// names of its parts. Each of `settings` replaces a library value.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ impl System {
         Self::assemble_on(library, &platform_file, parts, named_at, name, settings)
     }
 
-    /// Plugs a drive into a port of the platform of `platform_file`, as [`Self::assemble`] does.
+    /// Plugs a drive into a port of the platform in `platform_file`, like [`Self::assemble`].
     pub(crate) fn assemble_on(
         library: &Library,
         platform_file: &Document,
@@ -294,10 +294,10 @@ impl System {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
 
-    /// Returns the system for the simulator, with these faults in addition to its own.
+    /// Returns the system for the simulator, with these faults added to its own faults.
     ///
     /// # Errors
-    /// Returns all faults that the system cannot have, in one error at `location`.
+    /// Returns all faults that the system cannot have, as one error at `location`.
     pub fn with_faults(
         &self,
         faults: &[Fault],
@@ -333,19 +333,19 @@ impl System {
         Ok(self.result(workload, provenance, samples.into_iter().map(Some)))
     }
 
-    /// Returns whether a test of `workload`, by its number, may end when its figures have converged. In that case its
-    /// repeats would differ only in their random numbers, so one repeat suffices.
+    /// Returns whether the test of `workload` with this index may end when its figures have converged. Repeats of the
+    /// test would differ only in their random numbers, so one repeat suffices.
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
         let (spec, load) = (&self.spec, &workload.tests[test]);
         let is_plain = workload.is_alone(test) && workload.faults.is_empty();
         is_plain && (may_converge(spec, load) || is_shortened(spec, load))
     }
 
-    /// Simulates `length` of one repeat of a test of `workload` and of the tests that run alongside it, by the numbers
-    /// of the first test and of the repeat. Returns `None` if `watch` ended it by returning false.
+    /// Simulates one repeat of a test, and of the tests that run in parallel with it, for `length`. The first test and
+    /// the repeat are given by their indices. Returns `None` if `watch` returned false, which ends the simulation.
     ///
     /// # Errors
-    /// Returns an error if a test does not fit the drive, or does not permit others alongside it.
+    /// Returns an error if a test does not fit the drive, or does not permit other tests in parallel.
     pub fn samples(
         &self,
         workload: &Workload,
@@ -373,8 +373,8 @@ impl System {
         }
     }
 
-    /// Returns the result with `samples` of each test of `workload` that ran to its end. The result is complete if all
-    /// tests ran to their end.
+    /// Returns the result with the `samples` of each test of `workload` that ran to its end. The result is complete if
+    /// all tests ran to their end.
     pub fn result(
         &self,
         workload: &Workload,
@@ -433,7 +433,7 @@ impl System {
                 let samples = result.tests[group].iter().flat_map(|test| &test.samples);
                 self.uncollected(samples, content)
             });
-            // There is one warning for all tests, from the test that wrote the most data.
+            // All tests together have one warning, from the test that wrote the most data.
             let written = |warning: &Warning| match warning {
                 Warning::NoCollection { written_bytes, .. } => *written_bytes,
                 _ => Bytes::ZERO,
@@ -449,7 +449,7 @@ impl System {
         result
     }
 
-    /// Returns the assumed value that determines a `sample` of `test` as its bottleneck.
+    /// Returns the assumed value that limits a `sample` of `test`.
     #[must_use]
     pub fn assumed_limit(&self, test: &Test, sample: &Sample) -> Option<AssumedLimit> {
         let is_nvme = self.spec.first().protocol.kind == ProtocolKind::Nvme;
@@ -460,8 +460,8 @@ impl System {
         crate::assumed::limit(test, sample, &uncertain, &self.target.values_assumed, is_nvme)
     }
 
-    /// Returns the warning about samples that wrote to a drive before any collection was necessary. A fresh drive, or
-    /// the volume, contained `content` before.
+    /// Returns the warning about samples that wrote to a drive without making collection necessary. A fresh drive or
+    /// volume contained `content` before the test.
     pub fn uncollected<'s>(
         &self,
         samples: impl IntoIterator<Item = &'s Sample>,
@@ -479,7 +479,7 @@ impl System {
             .then_some(Warning::NoCollection { written_bytes, before })
     }
 
-    /// Returns the space of the volume, or of each drive, before a run. A fresh one contains `content`.
+    /// Returns the state of the volume, or of each drive, before a run. A fresh one contains `content`.
     fn state_before(&self, content: PriorContent) -> DriveState {
         let attachment = self.spec.first();
         let one = attachment.drive.capacity;
@@ -519,7 +519,7 @@ impl System {
     }
 }
 
-/// Moves an error about an unknown name in a library to the location of the name.
+/// Moves an error about an unknown name in a library to the location of this name.
 pub(crate) fn located_at(error: StudyError, place: &Location) -> StudyError {
     match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: place.clone(), ..error },
@@ -535,7 +535,7 @@ fn describe(
     settings: &[(Calibration, Location)],
 ) -> SimulatedTarget {
     let mut records = ledger.records();
-    // The values of a drive that appears twice are included once.
+    // If a drive appears twice, its values are included once.
     let mut seen = std::collections::BTreeSet::new();
     records.retain(|record| seen.insert((record.parameter.clone(), record.text.clone())));
     let count = |wanted: fn(&Origin) -> bool| {

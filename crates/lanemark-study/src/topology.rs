@@ -1,8 +1,8 @@
-//! The check that a platform's links form a tree: each link has one parent, and no path is a loop.
+//! Checks that the links of a platform form a tree: each link has one parent, and no path contains a loop.
 //!
-//! A platform file lists the links on the path to each port. A link that is listed downstream of one chip for one port
-//! and of another chip for the next would have two parents. Two links that are each listed downstream of the other form
-//! a loop. The error names the two ends.
+//! A platform file lists the links on the path to each port. A link that is listed after one chip for one port and
+//! after another chip for another port would have two parents. Two links that are each listed after the other form a
+//! loop. The error message names both parents.
 
 use crate::error::StudyError;
 use crate::links::NamedLink;
@@ -11,10 +11,10 @@ use crate::platform::Port;
 /// The name of the node before the first link of every path.
 const PROCESSOR: &str = "the processor";
 
-/// Checks that `link` does not have the name of a link in `known`.
+/// Checks that no link in `known` has the name of `link` but leads to another chip.
 ///
 /// # Errors
-/// Returns a message with the chips at the far ends of both.
+/// Returns a message that names the chips at the far ends of both links.
 pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), String> {
     match known.iter().find(|other| other.name == link.name) {
         None => Ok(()),
@@ -25,10 +25,10 @@ pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), St
     }
 }
 
-/// Checks the path `behind` to the port `name` for loops, and against the paths to `ports`.
+/// Checks the path `behind` to the port `name` for loops, and compares it with the paths to `ports`.
 ///
 /// # Errors
-/// Returns a message about the two parents of the link, as an error that `fail` creates.
+/// Returns a message about the two parents of a link, as an error that `fail` creates.
 pub(crate) fn check_way(
     name: &str,
     behind: &[NamedLink],
@@ -64,7 +64,7 @@ pub(crate) fn check_way(
     Ok(())
 }
 
-/// Returns the name of the upper end of link `index` of a path: a chip, and the link that ends at it.
+/// Returns the name of the upper end of the link at `index` on a path: the chip, and the link that leads to the chip.
 fn parent_of(behind: &[NamedLink], index: usize) -> String {
     index.checked_sub(1).map_or(PROCESSOR.to_owned(), |before| {
         let NamedLink { name, to, .. } = &behind[before];

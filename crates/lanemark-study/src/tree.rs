@@ -1,6 +1,6 @@
-//! A parsed TOML file as plain owned values with their offsets.
+//! A parsed TOML file as plain owned values, each with its offset.
 //!
-//! The parser's own tree borrows the text. This tree does not, so a document can be stored and passed on.
+//! The parser's own tree borrows the text, but this tree does not, so a document can be stored and passed on.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,19 +32,19 @@ pub(crate) enum Node {
     Number(String),
     Table(Table),
     Array(Vec<Value>),
-    /// A boolean or a date; our files do not contain any.
+    /// A boolean or a date; Lanemark's files do not contain any.
     Other(&'static str),
 }
 
 impl Entry {
-    /// Moves the entry and its contents to `offset`, the location that represents it in another file's text.
+    /// Moves the entry and its contents to `offset`, which represents their location in the text of another file.
     pub(crate) fn move_to(&mut self, offset: usize) {
         self.key_offset = offset;
         self.value.move_to(offset);
     }
 }
 
-/// Writes the value in the format of a file, on one line.
+/// Writes the value on one line, formatted as in a file.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.node {
@@ -95,7 +95,7 @@ impl Value {
     }
 }
 
-/// Returns a string in the format of a file, in quotes.
+/// Returns a string in quotes, formatted as in a file.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),

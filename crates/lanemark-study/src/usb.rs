@@ -1,7 +1,7 @@
-//! A USB port with an enclosure's bridge: `usb` and `[port.bridge]` of a platform's port.
+//! A USB port with the bridge of an enclosure: `usb` and `[port.bridge]` in a platform's port.
 //!
-//! Such a port has the type of the drive downstream of the bridge, SATA or PCI Express. The USB link and the bridge are
-//! the last links on its path.
+//! The type of the port is the type of the drive downstream of the bridge, SATA or PCI Express. The USB link and the
+//! bridge are the last links on the path.
 
 use lanemark_schema::units::{BitsPerSecond, BytesPerSecond, Duration};
 use lanemark_sim::link::{Bridge, LinkModel, LinkSpec, PcieSetup, Usb, UsbRate, UsbTransport};
@@ -12,22 +12,22 @@ use crate::drive::{Plug, plug};
 use crate::error::StudyError;
 use crate::links::{NamedLink, packets};
 
-/// Links and bridge between a USB port and the drive in its enclosure.
+/// The links between a USB port and the drive in an enclosure.
 pub(crate) struct Enclosure {
     /// The links of the port, and the bridge.
     pub(crate) links: [NamedLink; 2],
     /// The connector downstream of the bridge.
     pub(crate) plug: Plug,
-    /// The limits of a PCI Express drive downstream of the bridge.
+    /// The packet settings of a PCI Express drive downstream of the bridge.
     pub(crate) packets: Option<PcieSetup>,
-    /// The protocol between host and bridge.
+    /// The protocol between the host and the bridge.
     pub(crate) protocol: ProtocolKind,
 }
 
 /// Reads `usb` and `bridge` of the port `name`.
 ///
 /// # Errors
-/// Returns an error if USB does not have the rate, or if the kind of bridge does not exist.
+/// Returns an error if USB does not support the rate, or if the kind of bridge does not exist.
 pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, StudyError> {
     let line_rate: BitsPerSecond = section.quantity("usb")?;
     let Some(usb) = UsbRate::new(line_rate) else {

@@ -1,4 +1,4 @@
-//! `library/workloads/*.toml`: the tests that run on a target.
+//! `library/workloads/*.toml`: the tests that a target runs.
 
 pub(crate) mod fault;
 mod load;
@@ -17,21 +17,21 @@ use crate::error::{Location, StudyError};
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides};
 
-/// The maximum number of repeats of a test.
+/// The maximum number of repeats per test.
 const REPEATS_MAX: u64 = 1000;
 
 /// Reads the workload `name`, or one test of it if the name is `workload:test`.
 ///
 /// # Errors
-/// Returns an error if the file or test does not exist, or the first error in the file.
+/// Returns an error if the file or the test does not exist, or the first error in the file.
 pub fn open(library: &Library, name: &str) -> Result<Workload, StudyError> {
     open_set(library, name, &Overrides::default())
 }
 
-/// Opens a workload with some values overridden, for example `workload.transactions.processor`.
+/// Opens a workload with some values overridden, such as `workload.transactions.processor`.
 ///
 /// # Errors
-/// Returns the error of [`open`], or an error if there is no such value.
+/// Returns the error of [`open`], or an error if there is no value with the overridden name.
 pub fn open_set(
     library: &Library,
     name: &str,
@@ -58,7 +58,7 @@ pub fn open_set(
     Ok(workload)
 }
 
-/// Parses `text` as a workload's file; `id` represents the file in errors.
+/// Parses `text` as a workload file; `id` represents the file in errors.
 ///
 /// # Errors
 /// Returns all errors in the text.
@@ -67,7 +67,7 @@ pub fn parse(id: &str, text: &str) -> Result<Workload, StudyError> {
     read(&document, id, Context { ledger: &ledger, overrides: &Overrides::default() })
 }
 
-/// Parses `text` as a scenario, a file of only `[[fault]]` tables; `file` represents it in errors.
+/// Parses `text` as a scenario, a file that contains only `[[fault]]` tables; `file` represents it in errors.
 ///
 /// # Errors
 /// Returns all errors in the text.
@@ -85,7 +85,8 @@ pub fn scenario(file: &str, text: &str) -> Result<Vec<Fault>, StudyError> {
     })
 }
 
-/// Returns a test's name in the form that users type: lower case, with dashes for all but letters and digits.
+/// Returns the name of a test as users type it: in lower case, with dashes instead of all characters except letters and
+/// digits.
 pub fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
@@ -95,7 +96,7 @@ fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload,
     document.read("workload", Some(context), |root| read_root(root, id))
 }
 
-/// Reads the workload in a study's own file. The study's faults do not belong to it.
+/// Reads the workload in the study's own file. The faults of the study are not part of it.
 ///
 /// # Errors
 /// Returns the same errors as [`open_set`].
@@ -132,7 +133,7 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let transactions = root.optional_table("transactions")?;
     let transactions = transactions.map(|section| transactions::read(&section)).transpose()?;
     if !root.has("test") {
-        return Err(StudyError::new(head.location(), "the workload lacks tests")
+        return Err(StudyError::new(head.location(), "the workload does not contain a test")
             .hint("add at least one [[test]]"));
     }
     let tests = root.each("test", |section, tests: &[Test]| {
@@ -147,14 +148,14 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     Ok(Workload { id, name: workload_name, repeats, average, order, faults, tests })
 }
 
-/// A test's own table and the defaults.
+/// A test's own table, and the table of defaults.
 struct TestTables<'s, 'd> {
     own: &'s Section<'d>,
     defaults: Option<&'s Section<'d>>,
 }
 
 impl<'s, 'd> TestTables<'s, 'd> {
-    /// Returns the table that contains `key`: the test's own, otherwise the defaults.
+    /// Returns the table that contains `key`: the test's own table if it contains the key, otherwise the defaults.
     fn holding(&self, key: &str) -> &'s Section<'d> {
         let inherited = self.defaults.filter(|defaults| defaults.has(key));
         match inherited {
@@ -171,7 +172,8 @@ impl<'s, 'd> TestTables<'s, 'd> {
     }
 }
 
-/// Reads a test. A test of `transactions` does not describe single requests, which follow from the transactions.
+/// Reads a test. A test of `transactions` does not describe individual requests, because the transactions determine
+/// them.
 fn test(
     own: &Section<'_>,
     defaults: Option<&Section<'_>>,
@@ -210,7 +212,7 @@ fn test(
     Ok(test)
 }
 
-/// Reads the requests that a test describes itself, and the length of the largest.
+/// Reads the requests that a test describes, and the length of the longest request.
 fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError> {
     let mix = load::mix(layers)?;
     let block = match mix.sizes.iter().map(|size| size.block).max() {
@@ -221,7 +223,7 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
     let requests = Requests {
         pattern: pattern::read(layers.holding("pattern"))?,
         read_share: match mix.copy_to {
-            // A copy reads and writes each block, so the file need not state the share.
+            // A copy reads and writes each block, so the file does not need to state the share of reads.
             Some(_) => layers.quantity("read")?.unwrap_or(Ratio::HALF),
             None => layers.holding("read").quantity("read")?,
         },
@@ -234,8 +236,8 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
     Ok((block, requests.into()))
 }
 
-/// Reads `round`, the length of rounds that continue until they are steady, and `track`, the figure that must be
-/// steady.
+/// Reads `round`, the length of the rounds, which continue until they are steady, and `track`, the figure that must
+/// become steady.
 fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
     let length: Option<Duration> = layers.quantity("round")?;
     let section = layers.holding("track");
@@ -249,7 +251,7 @@ fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
         }
         (None, Some(_)) => Err(section
             .error("track", "there are no rounds whose figure could be tracked".to_owned())
-            .hint("give round, \"60 s\" for example")),
+            .hint("add round, \"60 s\" for example")),
         (None, None) => Ok(None),
     }
 }

@@ -1,9 +1,9 @@
-//! The written answer of a study: a sentence whose numbers are filled in from the results, and claims about these
-//! numbers that must hold for the sentence to be shown.
+//! The written answer of a study: a sentence with numbers from the results, and claims about these numbers. The
+//! sentence is shown only if the claims hold.
 //!
-//! `{nvme: Seq read}` is the throughput of a test on a system in MB/s, `{latency of nvme: Seq read}` another metric,
-//! `{nvme: Seq read / sata: Seq read}` a ratio, and `{nvme: Seq read % sata: Seq read}` the difference from the second
-//! value in per cent, without its sign. A claim bounds such an expression.
+//! `{nvme: Seq read}` is the throughput of a test on a system in MB/s, and `{latency of nvme: Seq read}` is another
+//! metric. `{nvme: Seq read / sata: Seq read}` is a ratio, and `{nvme: Seq read % sata: Seq read}` is the difference
+//! from the second value in per cent, without its sign. A claim sets bounds for such an expression.
 
 use lanemark_schema::result::{Metric, StudyAnswer, StudyClaim, StudySystem};
 use lanemark_schema::text::significant;
@@ -11,7 +11,7 @@ use lanemark_schema::text::significant;
 use crate::document::Section;
 use crate::error::{Location, StudyError};
 
-/// Metrics that an expression may name.
+/// Metrics that may appear in an expression.
 const METRICS: [(&str, Metric); 9] = [
     ("throughput", Metric::Throughput),
     ("iops", Metric::Iops),
@@ -24,7 +24,7 @@ const METRICS: [(&str, Metric); 9] = [
     ("processor-use", Metric::ProcessorUse),
 ];
 
-/// The written answer as it was read.
+/// The written answer, as read from the file.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenAnswer {
     parts: Vec<AnswerPart>,
@@ -57,7 +57,7 @@ enum Operator {
     Difference,
 }
 
-/// A metric of a test on a system.
+/// A metric of a test on a system, to which an expression refers.
 #[derive(Clone, Debug)]
 struct AnswerCell {
     metric: Metric,
@@ -69,8 +69,8 @@ impl WrittenAnswer {
     /// Reads the text and the claims; `knows` returns whether a system runs a test.
     ///
     /// # Errors
-    /// Returns an error if an expression names an unknown system, test or metric, if a claim lacks bounds, or if the
-    /// text lacks a number or a claim, or one of two braces.
+    /// Returns an error if an expression names an unknown system, test or metric, if a claim does not have a bound, if
+    /// the text does not contain a number or there is no claim, or if a brace is not paired.
     pub(crate) fn read(
         section: &Section<'_>,
         claims: &[Section<'_>],
@@ -96,7 +96,7 @@ impl WrittenAnswer {
         }
         parts.push(AnswerPart::Text(rest.to_owned()));
         if !parts.iter().any(|part| matches!(part, AnswerPart::Value(_))) {
-            return Err(StudyError::new(location, "`text` states no figure")
+            return Err(StudyError::new(location, "`text` does not contain a figure")
                 .hint("write figures as {SYSTEM: TEST}, for example {nvme: Seq read}"));
         }
         let claims = claims.iter().map(|claim| Claim::read(claim, knows));
@@ -133,10 +133,10 @@ impl Claim {
         let (from, to) = (end("from")?, end("to")?);
         section.finish()?;
         match (from, to) {
-            (None, None) => Err(StudyError::new(section.location(), "the claim lacks a bound")
+            (None, None) => Err(StudyError::new(section.location(), "the claim does not have a bound")
                 .hint("add `from` or `to`")),
             (Some(from), Some(to)) if from > to => {
-                Err(section.error("from", format!("from = {from}: is above to = {to}")))
+                Err(section.error("from", format!("from = {from} is above to = {to}")))
             }
             _ => Ok(Self { text, expression, from, to }),
         }
@@ -177,7 +177,8 @@ impl Expression {
         value.is_finite().then_some(value)
     }
 
-    /// Formats the value: three digits for figures, two for ratios, and whole per cents from ten on.
+    /// Formats the value: figures with three significant digits, ratios with two decimals, and per cents of ten or more
+    /// as whole numbers.
     fn shown(&self, systems: &[StudySystem]) -> Option<String> {
         let value = self.value(systems)?;
         Some(match &self.second {
@@ -234,7 +235,8 @@ mod tests {
             |system: &str, test: &str| ["a", "b"].contains(&system) && test == "4K read / x: y";
         let location = Location::file("study");
         let parse = |text: &str| Expression::parse(text, &location, &knows);
-        // A test whose name contains an operator cannot be named; this causes an error rather than a wrong figure.
+        // A test whose name contains an operator cannot appear in an expression; this results in an error rather than
+        // in a wrong figure.
         assert!(parse("a: 4K read / x: y").is_err());
         let knows = |system: &str, test: &str| ["a", "b"].contains(&system) && test == "4K read";
         let parse = |text: &str| Expression::parse(text, &location, &knows);

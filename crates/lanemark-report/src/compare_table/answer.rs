@@ -5,8 +5,8 @@ use lanemark_schema::result::{Metric, RunResult, Target, TestResult};
 use super::{FigurePair, TestPair, Verdict, figure, shared};
 use crate::number::ratio;
 
-/// Returns a text such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…)
-/// to 4.37x (…)`.
+/// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x
+/// (…) to 4.37x (…)`.
 pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     if a.1 == b.1 {
         return format!("{} and {} are the same result.", a.0, b.0);
@@ -89,7 +89,8 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     text + "."
 }
 
-/// Returns the reason why the figures of two runs on served systems show nothing about the systems, if there is one.
+/// Returns the reason why the figures of two runs on served systems cannot be attributed to the systems, if there is
+/// one.
 fn unranked(
     a: (&str, &RunResult),
     b: (&str, &RunResult),
@@ -107,7 +108,7 @@ fn unranked(
         (false, false) => None,
     };
     let (side, test) = shared.iter().find_map(late)?;
-    Some(format!("the server of {side} did not answer as its model in {test}"))
+    Some(format!("the server of {side} did not keep to its model's times in {test}"))
 }
 
 /// Returns names that distinguish two runs: their targets, or their files if the targets have the same name.

@@ -1,13 +1,15 @@
-//! Two runs compared: the change of each figure, whether the repeats show a change, and how many servers the faster run
-//! saves.
+//! Comparison of two runs: the change of each figure, whether the repeats show a change, and how many servers the
+//! faster run saves.
 //!
-//! The first rows follow the chart of the paper that compares two kinds of drives (tpm, latency of reads, of writes and
-//! of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
+//! The first rows have the order of the chart in the paper that compares two kinds of drives: tpm, latency of reads, of
+//! writes and of both, and processors. The overall latency covers all requests, reads and writes weighted by their
+//! number.
 //!
-//! A change is shown if the 95% intervals of both means do not overlap. The intervals are Student's; with two or three
-//! repeats they are wide, because few repeats give little evidence. A single repeat does not have a spread, so it shows
-//! no change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
-//! with the worse figure had more processor time taken by other programs.
+//! A change is shown if the 95% confidence intervals of the two means do not overlap. The intervals are based on
+//! Student's t-distribution; with two or three repeats they are wide, because few repeats give little evidence. A
+//! single repeat does not have a spread, so it cannot show a change. A change is also not shown if other programs on
+//! the processors could have caused it: that is, if other programs used more processor time during the run with the
+//! worse figure.
 
 use lanemark_plan::{Costs, Fleet, Node, Plan, PlanError};
 use lanemark_schema::result::{RunResult, Sample, Statistic, TestResult};
@@ -16,11 +18,11 @@ use lanemark_schema::workload::{DatabaseUsers, TransactionKind};
 use super::figures::FIGURES;
 use super::text::parts;
 
-/// The minimum share of the machine's processors at which other programs are reported. The same value is the minimum
-/// difference in that share between two runs that explains a worse figure.
+/// The share of the machine's processors from which the use by other programs is reported. If this share differs by the
+/// same amount between two runs, other programs may explain the worse figure.
 const OTHERS: f64 = 0.05;
 
-/// Two-sided 95% points of Student's distribution for 1 to 30 degrees of freedom.
+/// Two-sided 95% points of Student's t-distribution for 1 to 30 degrees of freedom.
 const STUDENT: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
@@ -41,7 +43,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict as text; `None` if the change is shown.
+    /// Returns the verdict as text; `None` if the repeats show the change.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Self::Distinct => None,
@@ -52,7 +54,7 @@ impl Verdict {
     }
 }
 
-/// A figure of two runs.
+/// A figure with its values in two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Name of the figure, with its unit.
@@ -61,13 +63,14 @@ pub struct Change {
     pub from: Statistic,
     /// Figure of the second run.
     pub to: Statistic,
-    /// Change in per cent of the first figure, unless that figure is 0.
+    /// Change in per cent of the first figure; `None` if that figure is 0.
     pub per_cent: Option<f64>,
     /// Whether the repeats show a difference.
     pub verdict: Verdict,
 }
 
-/// Returns the 95% confidence interval of the mean for normally distributed repeats; `None` for fewer than two.
+/// Returns the 95% confidence interval of the mean, on the assumption of normally distributed repeats; `None` for fewer
+/// than two repeats.
 pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
     let freedom =
         usize::try_from(statistic.count).ok()?.checked_sub(1).filter(|&value| value > 0)?;
@@ -91,7 +94,7 @@ fn per_minute(run: &RunResult) -> Option<Statistic> {
     statistic(run, &|sample| Some(sample.transactions.as_ref()?.per_minute))
 }
 
-/// Returns the maximum processor time of other programs in a repeat, as a share of all processors.
+/// Returns the maximum share of all processors that other programs used in a repeat.
 fn others(run: &RunResult) -> Option<f64> {
     let share = |sample: &Sample| sample.transactions.as_ref()?.processor_others;
     let shares: Option<Vec<f64>> = samples(run).iter().map(share).collect();
@@ -104,7 +107,8 @@ fn disturbed(run: &RunResult) -> Option<String> {
     Some(format!("other programs used up to {:.0}% of the processors", 100.0 * share))
 }
 
-/// Returns whether other programs could have made `b` differ from `a`; `more` states whether a larger figure is better.
+/// Returns whether other programs could have caused the difference between `a` and `b`; `more` is true if a larger
+/// figure is better.
 fn made_by_others(
     from: &RunResult,
     to: &RunResult,
@@ -129,7 +133,7 @@ fn verdict(from: &RunResult, to: &RunResult, a: &Statistic, b: &Statistic, more:
     }
 }
 
-/// Compares the figures that both runs have.
+/// Compares the figures that both runs contain.
 pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut add = |name: String, more: bool, figure: &dyn Fn(&Sample) -> Option<f64>| {
@@ -163,11 +167,11 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     changes
 }
 
-/// Computes how many of `nodes` servers the second run saves over the first; `None` if the repeats show no difference
-/// in tpm, because then no saving follows.
+/// Computes how many of `nodes` servers the second run saves compared with the first; `None` if the repeats show no
+/// difference in tpm, because then no saving can be derived.
 ///
 /// # Errors
-/// Returns an error if a run is without repeats.
+/// Returns an error if a run does not have a repeat.
 pub fn nodes_saved(
     from: &RunResult,
     to: &RunResult,
@@ -177,7 +181,7 @@ pub fn nodes_saved(
         let bound = "both runs must have at least one repeat";
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
-    // A rate below one transaction a minute cannot determine a number of servers.
+    // The number of servers cannot be determined from a rate below one transaction a minute.
     if verdict(from, to, &a, &b, true) != Verdict::Distinct || a.min < 1.0 || b.min < 1.0 {
         return Ok(None);
     }
@@ -204,15 +208,15 @@ pub fn nodes_saved(
 /// The servers that a faster run saves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodesSaved {
-    /// The plan from the mean tpm of both runs.
+    /// The plan based on the mean tpm of both runs.
     pub plan: Plan,
-    /// The plan from the repeats that are most unfavourable to the second run.
+    /// The plan based on the repeats that are the most unfavourable to the second run.
     pub least: Plan,
-    /// The plan from the repeats that are most favourable to the second run.
+    /// The plan based on the repeats that favour the second run most.
     pub greatest: Plan,
 }
 
-/// Returns reasons not to compare the two runs, if any.
+/// Returns the reasons not to compare the two runs, if there are any.
 pub fn warnings(from: &RunResult, to: &RunResult) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {

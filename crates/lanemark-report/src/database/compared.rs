@@ -1,4 +1,4 @@
-//! Two runs next to each other, in lines of up to [`WIDTH`] columns.
+//! Two runs compared as text, in lines of up to [`WIDTH`] columns.
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use super::text::{NO_TPC_RESULT, line, parts, title};
 use super::wrapped::{WIDTH, wrapped};
 use crate::number::{fixed, grouped, percent_whole};
 
-/// Writes two runs on databases as a table: each figure with its change, and below it the intervals with their verdict.
-/// Returns `None` if one of the runs is not on a database.
+/// Writes two runs on databases as a table: each figure with its change, followed by a line with the intervals and the
+/// verdict. Returns `None` if one of the runs is not on a database.
 pub fn database_compare_text(from: &RunResult, to: &RunResult) -> Option<String> {
     let changes = compare(from, to);
     let mut text = wrapped(&answer(from, to, &changes)?, 0);
@@ -73,7 +73,7 @@ fn row(change: &Change) -> String {
         format!("{:<24}{:>12}{:>12}{per_cent:>12}\n", change.name, formatted(a), formatted(b));
     let mean = |statistic| {
         let (low, high) = interval(statistic)?;
-        // No figure here can be negative, regardless of the spread of a few repeats.
+        // A figure here cannot be negative, although the interval of a few repeats may extend below zero.
         Some(format!("{} to {}", formatted(low.max(0.0)), formatted(high)))
     };
     let mut below = Vec::new();

@@ -1,7 +1,7 @@
-//! The figures of a database's transactions that real and simulated runs share, and a table that compares runs.
+//! The figures of database transactions that real and simulated runs share, and a table that compares runs.
 //!
-//! Rows are figures, columns are runs. A figure that a run does not contain is shown as a dash: a real database does
-//! not report single requests, and a simulated database does not distinguish kinds of transactions.
+//! Rows are figures, and columns are runs. A figure that a run does not contain is shown as a dash: a real database
+//! does not report single requests, and a simulated database does not distinguish kinds of transactions.
 
 use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
 use lanemark_schema::workload::Operation;
@@ -16,13 +16,13 @@ pub(crate) struct Figure {
     pub(crate) of: fn(&Sample) -> Option<f64>,
     /// Whether a larger value is better.
     pub(crate) more: bool,
-    /// Whether the comparison of two real runs includes the figure.
+    /// Whether the comparison of two real runs contains the figure.
     pub(crate) compared: bool,
     /// Whether a page draws the figure.
     pub(crate) drawn: bool,
 }
 
-/// A figure that is drawn and not compared; smaller is better.
+/// A figure that is neither drawn nor compared; smaller is better.
 const PLAIN: Figure =
     Figure { name: "", unit: "", of: |_| None, more: false, compared: false, drawn: false };
 
@@ -173,11 +173,11 @@ fn per_cent(share: Option<f64>) -> Option<f64> {
     share.map(|share| 100.0 * share)
 }
 
-/// Transaction tests to show next to each other, each group with its name.
+/// Transaction tests to compare, in groups with names.
 pub(crate) type Groups<'a> = Vec<(String, Vec<(&'a str, &'a TestResult)>)>;
 
-/// Groups the transaction tests by name. If no two runs share a name and each run has only one such test, all tests
-/// form one group.
+/// Groups the transaction tests by name. If no name occurs in two runs and each run has only one transaction test, all
+/// tests form one group.
 pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
     let mut groups: Groups<'a> = Vec::new();
     for (label, run) in runs {

@@ -5,7 +5,7 @@
 //! | `figures` | the figures of a database's transactions, which real and simulated runs share |
 //! | `split` | the parts of a transaction's time |
 //! | `text` | one run |
-//! | `change`, `compared` | two runs: the changes that their repeats show, and their text |
+//! | `change`, `compared` | two runs: the changes that the repeats show, and their text |
 //!
 //! No figure is taken from a model to fill a gap in the measurement.
 

@@ -7,7 +7,7 @@ use lanemark_schema::result::{SessionTime, TestResult, TransactionsUse, WaitClas
 pub(crate) struct TimeSplit {
     /// The source of the parts: `from 400 samples of sessions`.
     pub(crate) source: String,
-    /// Measured times on a processor and ready to run on one, in ms, if the parts come from samples.
+    /// Mean time on a processor and mean time ready to run, both measured and in ms, if the parts come from samples.
     pub(crate) measured: Option<(f64, f64)>,
     pub(crate) parts: Vec<TimePart>,
 }
@@ -15,23 +15,23 @@ pub(crate) struct TimeSplit {
 /// One part of a transaction's time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimePart {
-    /// Number of the part's class, the same in all runs.
+    /// Number of the part's wait class, which is the same in all runs.
     pub(crate) class: usize,
     pub(crate) name: &'static str,
     pub(crate) ms: f64,
     /// Share of the response time.
     pub(crate) share: f64,
-    /// The error of a sampled share, or the meaning of a part.
+    /// The error of a sampled share, or an explanation of the part.
     pub(crate) note: String,
 }
 
-/// The class of a part that does not have a wait class.
+/// The class of a part that does not belong to a wait class.
 const READY: usize = WaitClass::ALL.len();
 const WAITING: usize = READY + 1;
 
 impl TimeSplit {
-    /// Returns the parts of the transactions of `test`: from samples of the server if available, otherwise from the
-    /// states of the users' threads. `None` if neither is known.
+    /// Returns the parts of the transactions of `test`, from samples of the server if available, otherwise from the
+    /// states of the users' threads; `None` if neither source is available.
     pub(crate) fn of(test: &TestResult) -> Option<Self> {
         let response_ms = test.of_transactions(TransactionsUse::response_ms)?.value;
         let part = |class: usize, name: &'static str, ms: f64, note: String| TimePart {
@@ -64,7 +64,8 @@ impl TimeSplit {
         let mut parts = Vec::new();
         for (index, class) in WaitClass::ALL.into_iter().enumerate() {
             let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
-            // The share is over all samples together; repeats have nearly equal numbers of samples.
+            // The share is computed over the samples of all repeats together; repeats have nearly equal numbers of
+            // samples.
             let share = test.of_transactions(share).map(|statistic| statistic.value);
             let Some(share) = share.filter(|share| *share > 0.0) else { continue };
             let error = (share * (1.0 - share) / all.max(1.0)).sqrt();

@@ -1,4 +1,4 @@
-//! A run on a real database as text of a fixed layout: its figures with their spread, the parts of a transaction's
+//! A run on a real database as text with a fixed layout: its figures with their spread, the parts of a transaction's
 //! time, and each kind of transaction.
 
 use std::fmt::Write;
@@ -19,7 +19,7 @@ use crate::target::warnings;
 pub(super) const NO_TPC_RESULT: &str =
     "TPC-C-derived workload; not a TPC result, and not comparable with other programs' figures.";
 
-/// Returns the database, the test and its users of a run on a real database; `None` for any other run.
+/// Returns the database of a run on a real database, with the test and its users; `None` for any other run.
 pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &DatabaseUsers)> {
     let Target::Database(database) = &run.target else { return None };
     let test = run.tests.first()?;
@@ -57,8 +57,8 @@ pub fn database_text(run: &RunResult) -> Option<String> {
     Some(text)
 }
 
-/// Returns a text such as `PostgreSQL 17.11 completes 12,345 transactions a minute with 4 users: 19.4 ms each, 63% of
-/// it in the device`.
+/// Returns a sentence such as `PostgreSQL 17.11 completes 12,345 transactions a minute with 4 users: 19.4 ms each, 63%
+/// of it in the device`.
 fn answer(database: &DatabaseTarget, test: &TestResult) -> String {
     let product = &database.product;
     let version = database.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
@@ -111,7 +111,7 @@ pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> Str
     )
 }
 
-/// Writes the figures of a run, each with its spread over repeats and, if available, its components.
+/// Writes the figures of a run, each with its spread over the repeats and, if available, a note.
 fn figures(test: &TestResult) -> String {
     let mut text = String::new();
     let mut figure = |name: &str, statistic: Option<Statistic>, digits: usize, beside: &str| {
@@ -205,7 +205,7 @@ fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     Some(text)
 }
 
-/// Writes a row for each kind of transaction.
+/// Writes one row per kind of transaction.
 fn transactions(test: &TestResult) -> String {
     let mut text = format!(
         "{:<13}{:>10}{:>8}{:>12}{:>9}{:>10}{:>10}{:>10}{:>10}\n",

@@ -2,7 +2,7 @@
 
 use crate::terminal::lines_of;
 
-/// Minimum width, in columns, of a terminal into which the text fits.
+/// Minimum width in columns of a terminal that can show the text without wrapping.
 pub const WIDTH: usize = 60;
 
 /// Wraps a paragraph into lines of up to [`WIDTH`] columns; lines after the first are indented by `indent`. A word that

@@ -1,16 +1,16 @@
 //! A linear axis from zero, with ticks at 1, 2 or 5 times a power of ten.
 //!
-//! The axis is never logarithmic and always starts at zero, because the length of a bar represents its value.
+//! The axis is always linear and starts at zero, because the length of a bar represents its value.
 
 use maud::{Markup, html};
 
 use super::svg::{num, text_width};
 use crate::number::{ABSENT, grouped};
 
-/// Space between a plot and the labels of its ticks.
+/// Distance between a plot and its tick labels.
 const TICK_LABEL_DROP: f64 = 12.0;
 
-/// A scale from zero to the maximum value.
+/// A scale from zero to a maximum value.
 pub(super) struct Axis {
     max: f64,
     width: f64,
@@ -18,24 +18,24 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis of `width` that reaches to the maximum of `values`.
+    /// Creates an axis of `width` that extends to the maximum of `values`.
     pub(super) fn new(values: impl Iterator<Item = f64>, width: f64) -> Self {
         Self::with_ticks(values, width, 4.0)
     }
 
-    /// An axis of `width` with about `most` ticks.
+    /// Creates an axis of `width` with about `most` ticks.
     pub(super) fn with_ticks(values: impl Iterator<Item = f64>, width: f64, most: f64) -> Self {
         let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let max = if greatest > 0.0 { greatest } else { 1.0 };
         Self { max, width, step: step(max / most) }
     }
 
-    /// Returns the distance of `value` from zero.
+    /// Returns the distance of `value` from zero on the axis.
     pub(super) fn place(&self, value: f64) -> f64 {
         if value.is_finite() { (value / self.max).clamp(0.0, 1.0) * self.width } else { 0.0 }
     }
 
-    /// Draws grid lines from `top` to `bottom`, the labels of the ticks below them, and `unit` after the last label.
+    /// Draws grid lines from `top` to `bottom`, the tick labels under them, and `unit` after the last label.
     pub(super) fn draw(&self, top: f64, bottom: f64, unit: &str) -> Markup {
         let ticks = self.ticks();
         let last = ticks.last().copied().unwrap_or(0.0);
@@ -75,7 +75,7 @@ impl Axis {
     }
 }
 
-/// Returns the smallest of 1, 2 and 5 times a power of ten that is not below `least`.
+/// Returns the smallest of 1, 2 and 5 times a power of ten that is `least` or more.
 pub(crate) fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn ticks_are_drawn_at_their_values_and_the_unit_after_the_last() {
-        // Ticks at 0, 20, 40 and 60 of 75 units on 150 pixels.
+        // The ticks are at 0, 20, 40 and 60 of 75 units, on 150 pixels.
         let axis = Axis::new([75.0, 10.0].into_iter(), 150.0);
         assert_eq!((axis.max, axis.step, axis.ticks()), (75.0, 20.0, vec![0.0, 20.0, 40.0, 60.0]));
         assert_eq!([30.0, -5.0, 80.0].map(|value| axis.place(value)), [60.0, 0.0, 150.0]);
@@ -125,12 +125,12 @@ mod tests {
             "<path class=\"grid\" d=\"M40 7v24M80 7v24M120 7v24\">",
             "<g class=\"soft\" transform=\"translate(0 43)\"><text>0</text>",
             "<text x=\"40\">20</text><text x=\"80\">40</text><text x=\"120\">60</text></g>",
-            // Half of a label of two characters, and 4.
+            // The unit begins half a label of two characters, and 4, after the last tick.
             "<text x=\"130.6\">ms</text></g>",
         ] {
             assert!(drawn.contains(part), "{part} in {drawn}");
         }
-        // The step exceeds the maximum only if ticks are few: one tick is the base.
+        // The step exceeds the maximum only on an axis with few ticks; the single tick is then at zero.
         let few = Axis::with_ticks([3.0].into_iter(), 150.0, 0.5);
         assert_eq!((few.step, few.ticks()), (10.0, vec![0.0]));
         assert!(!few.lines(0.0, 9.0).into_string().contains("grid"));

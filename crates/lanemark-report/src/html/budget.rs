@@ -1,7 +1,7 @@
-//! Time budgets as stacked bars: the mean latency of a request by hop, for each test and system.
+//! Time budgets as stacked bars: the mean latency of a request by hop, per test and system.
 //!
-//! The length of a bar is the latency. The bar shows the hops of the path in order, waiting in a pale colour and
-//! service in full colour. A table below contains the same numbers, with utilisation and ceilings.
+//! The length of a bar is the latency. The bar shows the hops in the order of the path, with waiting in pale colours
+//! and service in full colours. A table after the panels lists the same numbers, with utilisation and ceilings.
 
 use lanemark_schema::result::RunResult;
 use maud::{Markup, html};
@@ -17,8 +17,8 @@ use crate::table::{Cell, Column, Table};
 
 /// Maximum number of bars in a panel, so that the panel fits on a sheet of paper.
 const BARS_MOST: usize = 20;
-/// Maximum number of bars, in all panels together, whose parts show their numbers under the pointer; if there are more,
-/// only the table shows the numbers.
+/// Maximum number of bars in all panels together whose parts show their numbers under the pointer. If there are more
+/// bars, only the table lists the numbers.
 const POINTED: usize = 96;
 const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
@@ -79,7 +79,7 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
 /// Relative difference up to which two times are drawn with the same length.
 const SAME: f64 = 0.01;
 
-/// Returns the panels, except those with the same bars as an earlier panel.
+/// Returns the panels, without those whose bars equal the bars of an earlier panel.
 fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
     let mut visible: Vec<Panel<'a>> = Vec::new();
     for panel in panels {
@@ -96,7 +96,7 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
 }
 
 fn draw_panels(panels: &[Panel<'_>]) -> Picture {
-    // Hops with the same colour, such as the first link of each system, share a legend entry.
+    // Hops with the same colour, such as the first link of every system, share a legend entry.
     let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
         let (colour, name) = (colour(hop), hop.label());
@@ -121,7 +121,7 @@ fn draw_panels(panels: &[Panel<'_>]) -> Picture {
     }
 }
 
-/// Returns whether there are few enough bars that each part can show its numbers.
+/// Returns whether there are few enough bars for each part to show its numbers.
 fn is_pointed(panels: &[Panel<'_>]) -> bool {
     panels.iter().map(|panel| panel.bars.len()).sum::<usize>() <= POINTED
 }
@@ -131,7 +131,7 @@ fn colour(hop: &HopShare) -> String {
     format!("h{}", palette::hop(hop.id))
 }
 
-/// Returns the class of a name that is printed on a part of a bar.
+/// Returns the class of the text that is printed on a part of a bar.
 fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
     match is_wait {
         true => "over",
@@ -141,7 +141,7 @@ fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
 }
 
 impl Panel<'_> {
-    /// Returns whether another panel has the same systems with the same times at all hops.
+    /// Returns whether the other panel has the same systems, with the same times at all hops.
     fn is_like(&self, other: &Self) -> bool {
         let near = |one: f64, other: f64, total: f64| (one - other).abs() <= SAME * total;
         self.bars.len() == other.bars.len()
@@ -161,7 +161,7 @@ impl Panel<'_> {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
 
-    /// Draws the panel with its title, in several parts if it has many bars.
+    /// Draws the panel with its title, split into several parts if it has many bars.
     fn figures(&self, pointed: bool) -> Vec<Drawing> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
@@ -194,7 +194,7 @@ impl Panel<'_> {
                     text x=(num(WIDTH)) y=(num(top(index) + LINE - 5.0)) { (busiest(budget)) }
                 }
             }
-            // Waits are translucent and must not show the grid.
+            // Waiting parts are translucent, and the grid must not show through them.
             path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
             @if pointed {
                 @for part in bars.iter().flat_map(|bar| &bar.parts) {
@@ -229,7 +229,7 @@ fn busiest(budget: &Budget) -> String {
     })
 }
 
-/// Writes the line above a bar: its run and its length.
+/// Writes the line above a bar: the name of the run and the length of the bar.
 fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
     let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
     let room = WIDTH - text_width(&busiest(budget)) - text_width(&total) - 30.0;
@@ -240,18 +240,18 @@ fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup 
     }
 }
 
-/// A budget as parts of its bar.
+/// A budget as the parts of a bar.
 struct Bar<'b> {
     top: f64,
     end: f64,
     parts: Vec<HopTimePart<'b>>,
 }
 
-/// The time that a hop makes a request wait, or serves it.
+/// The time for which a hop makes a request wait, or for which it serves the request.
 struct HopTimePart<'b> {
     hop: &'b HopShare,
     is_wait: bool,
-    /// Centre of the part, and its width.
+    /// Centre of the part.
     middle: f64,
     width: f64,
     shape: String,
@@ -285,7 +285,7 @@ impl<'b> Bar<'b> {
         block(0.0, self.top, self.end, BAR)
     }
 
-    /// Writes the names of the hops that fit into the wider of their parts.
+    /// Writes the name of each hop in the wider of its two parts, if the name fits.
     fn names(&self) -> Markup {
         let is_named = |part: &&HopTimePart<'_>| {
             let is_wider = part.is_wait == (part.hop.wait_ns > part.hop.service_ns);
@@ -309,8 +309,7 @@ impl HopTimePart<'_> {
     }
 }
 
-/// Groups the parts of all bars by their style, each style as one path; parts that are too thin to be visible are
-/// omitted.
+/// Groups the parts of all bars by style, with one path per style. Parts that are too thin to be visible are omitted.
 fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
     let mut looks: Vec<(String, String)> = Vec::new();
     for part in bars.iter().flat_map(|bar| &bar.parts).filter(|part| part.width >= 0.1) {
@@ -323,11 +322,11 @@ fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
     looks
 }
 
-/// `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, at most 552 MB/s`.
+/// Returns a text such as `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, up to 552 MB/s`.
 fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
     let ceiling = hop.ceiling_megabytes;
     let most =
-        ceiling.map_or(String::new(), |rate| format!(", at most {} MB/s", significant(rate)));
+        ceiling.map_or(String::new(), |rate| format!(", up to {} MB/s", significant(rate)));
     format!(
         "{}, {verb}: {} {}, {} of the latency; {} busy{most}",
         hop.label(),
@@ -341,7 +340,7 @@ fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: Laten
 fn table(panels: &[Panel<'_>]) -> Table {
     let bars = || panels.iter().flat_map(|panel| &panel.bars);
     let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
-    // In a long table the reader can add the two previous columns.
+    // In a long table this column is omitted, because it is the sum of the two columns before it.
     let both = is_pointed(panels).then(|| Column::number("both", unit.name()));
     let mut columns = vec![
         Column::name("test"),

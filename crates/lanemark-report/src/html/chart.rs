@@ -1,9 +1,9 @@
-//! Bars of one metric: a panel for each test, each with its own linear axis from zero.
+//! Bars of one metric: one panel per test, each with its own linear axis from zero.
 //!
-//! Tests differ by a factor of fifty. On one common axis the small values would vanish, and on a logarithmic axis a
-//! bar's length would mean nothing. Separate panels avoid both; the text above them states that the scales differ.
-//! Whiskers reach from the smallest to the largest repeat. An absent value is not drawn. Tests that differ in only one
-//! number are drawn as lines over that number ([`family_chart`]).
+//! Values of tests may differ by a factor of fifty. On one common axis the small values would be invisible, and on a
+//! logarithmic axis the length of a bar would not represent its value. Separate panels avoid both problems; the text
+//! above the panels states that the scales differ. Whiskers extend from the smallest to the largest repeat. Absent
+//! values are not drawn. Tests that differ in only one number are drawn as lines over that number ([`family_chart`]).
 
 use lanemark_schema::result::{Figure, Metric, Role, RunResult, Statistic, StudyOutcome};
 use maud::{Markup, html};
@@ -23,7 +23,7 @@ mod pointed;
 
 pub(super) use pointed::pointed;
 
-/// The width of a panel in its own units, which are about one pixel.
+/// The width of a panel in drawing units; a unit is about one pixel.
 const WIDTH: f64 = 340.0;
 /// Width reserved for the values next to the bars.
 const VALUES: f64 = 100.0;
@@ -34,7 +34,7 @@ const BAR: f64 = 11.0;
 const GROUPS_MOST: usize = 25;
 const BAR_GAP: f64 = 3.0;
 const GROUP_GAP: f64 = 6.0;
-/// Tick labels below the plot.
+/// Height of the tick labels under the plot.
 const AXIS: f64 = 16.0;
 
 /// The panel of one test.
@@ -56,7 +56,7 @@ struct Bar {
     note: String,
     is_large_error: bool,
     value: f64,
-    /// Smallest and largest repeat, or the ends of the 80% interval.
+    /// Smallest and largest repeat, or the bounds of the 80% interval.
     range: Option<(f64, f64)>,
     predicted: bool,
 }
@@ -82,7 +82,7 @@ pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -
     }
 }
 
-/// Draws the pictures of a study: families of tests as lines, and the other tests as bars.
+/// Draws the charts of a study: families of tests as lines, and the other tests as bars.
 pub(super) fn study_pictures(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
@@ -143,7 +143,7 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
     }
 }
 
-/// Draws the pictures of runs without a study: families of tests as lines, and a bar for each run of the other tests.
+/// Draws the charts of runs without a study: families of tests as lines, and the other tests with a bar for each run.
 pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture) {
     let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
     let lines = family_chart::runs(runs, Metric::Throughput, &families);
@@ -202,7 +202,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
 
-/// Returns the panel of one figure, with a coloured bar for each run; `None` if the figure is unknown in all runs.
+/// Returns the panel of one figure, with a coloured bar for each run; `None` if no run contains the figure.
 pub(super) fn panel(
     figure: &str,
     unit: &str,
@@ -262,7 +262,7 @@ impl ChartKind {
         }
     }
 
-    /// Draws a sample of the bars, in the colours of systems if the bars use them.
+    /// Draws a sample of the bar, in the systems' colours if the bars use them.
     fn swatch(self) -> Markup {
         let colours = if self == Self::Measured { ["neutral"; 2] } else { ["s0", "s1"] };
         html! {
@@ -293,7 +293,8 @@ impl Bar {
         })
     }
 
-    /// Returns the bar with the ends of its 80% interval, if it has one, instead of its repeats.
+    /// Returns the bar with the bounds of its 80% interval as whiskers, if it has an interval; otherwise the range of
+    /// the repeats remains.
     fn within(self, interval: Option<(f64, f64)>) -> Self {
         match interval {
             Some(ends) => Self { range: Some(ends), predicted: true, ..self },
@@ -323,7 +324,7 @@ impl Bar {
         let label_at = axis.place(self.end()) + 6.0;
         let shape = block(0.0, top, axis.place(self.value), BAR);
         html! {
-            // A published bar is translucent and must not show the grid.
+            // Published bars are translucent, and the grid must not show through them.
             @if self.kind == ChartKind::Published { path class="ground" d=(shape) {} }
             path class=(format!("{} {colour}", self.kind.class())) d=(shape) {}
             @if let Some((min, max)) = self.range {
@@ -349,7 +350,7 @@ fn bar_top(top: f64, index: usize) -> f64 {
 }
 
 impl Panel {
-    /// Draws the panel with its title, in several parts if it has many groups.
+    /// Draws the panel with its title, split into several parts if it has many groups.
     pub(super) fn figures(&self, unit: &str) -> Vec<Drawing> {
         let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
         let axis = Axis::new(ends, WIDTH - VALUES);
@@ -365,7 +366,7 @@ impl Panel {
         html! { @for figure in self.figures(unit) { (figure.draw()) } }
     }
 
-    /// Splits the panel into parts with titles and about equal numbers of groups.
+    /// Splits the panel into titled parts with about the same number of groups.
     fn parts(&self) -> Vec<(String, &[Group])> {
         let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1);
         let ranges = split(self.groups.len(), GROUPS_MOST / bars.max(1));
@@ -377,7 +378,7 @@ impl Panel {
     }
 }
 
-/// Returns the top of each group, and the end of the last one.
+/// Returns the top of each group, and the bottom of the last group.
 fn bar_group_tops(groups: &[Group]) -> (Vec<f64>, f64) {
     let mut top = 0.0;
     let mut tops = Vec::new();

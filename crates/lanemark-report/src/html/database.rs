@@ -1,7 +1,8 @@
-//! Transactions of real and simulated databases compared: a panel of bars for each figure, and a table of all figures.
+//! Comparison of transactions on real and simulated databases: a panel of bars for each figure, and a table of all
+//! figures.
 //!
-//! A run keeps its colour in all panels. Each panel has its own scale from zero. A figure that is unknown in all runs
-//! of a group does not get a panel.
+//! A run keeps its colour in all panels. Each panel has its own scale from zero. There is no panel for a figure that is
+//! unknown in all runs of a group.
 
 use lanemark_schema::result::{RunResult, Target, TestResult};
 use maud::{Markup, html};
@@ -10,7 +11,7 @@ use super::chart::{self, Panel};
 use super::{grid, time_split};
 use crate::database::{FIGURES, Figure, groups, table};
 
-/// Draws the transactions of `runs` next to each other; `None` if there are no transactions.
+/// Draws a comparison of the transactions of `runs`; `None` if there are no transactions.
 pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let groups = groups(runs);
     (!groups.is_empty()).then(|| {
@@ -28,12 +29,12 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Returns the panels of all groups of `runs`, each with its unit.
+/// Returns the panels of all groups of `runs`, each with the unit of its figure.
 pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(Panel, &'static str)> {
     groups(runs).iter().flat_map(|(_, tests)| of_group(runs, tests)).collect()
 }
 
-/// Returns the panels of one group of tests, whose bars have the colours of their runs.
+/// Returns the panels of one group of tests; each bar has the colour of its run.
 fn of_group(
     runs: &[(&str, &RunResult)],
     tests: &[(&str, &TestResult)],
@@ -51,7 +52,7 @@ fn of_group(
     FIGURES.iter().filter(|figure| figure.drawn).filter_map(panel).collect()
 }
 
-/// States which runs are real, and the consequence for their figures.
+/// States which runs are real and which are simulated, and the meaning of their figures.
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let relevant =
         runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
@@ -66,7 +67,7 @@ fn kinds(runs: &[(&str, &RunResult)]) -> String {
     if !real.is_empty() {
         text += &format!(
             "Real: {}, derived from TPC-C; not a TPC result. Requests include all requests of the \
-             device that holds the data, as its kernel counts them. ",
+             device that holds the data, as the kernel counts them. ",
             real.join(", ")
         );
     }
@@ -76,5 +77,5 @@ fn kinds(runs: &[(&str, &RunResult)]) -> String {
     }
     text + "Each panel has its own scale from zero, and whiskers from the minimum to the maximum \
             repeat. The device's share is the time of all requests over the time of all \
-            transactions, and exceeds 100% if requests overlap."
+            transactions, and may exceed 100% if requests overlap."
 }

@@ -1,4 +1,4 @@
-//! The evidence for the figures: errors, calibrations, model values, notes and warnings.
+//! The evidence for the figures: errors, calibrated values, model values, notes and warnings.
 
 use lanemark_schema::result::{Role, RunResult, StudyOutcome, Target};
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::number::{ABSENT, fixed, or_absent};
 use crate::table::{Cell, Column, Table};
 use crate::target;
 
-/// Writes the model's errors, with predicted and calibrated figures separate.
+/// Writes the errors of the model, separately for predicted and calibrated figures.
 pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     html! {
         @for role in [Role::Predicted, Role::Calibrated] {
@@ -22,7 +22,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     }
 }
 
-/// Lists the values set from figures, with the reason; `None` if the list is empty.
+/// Lists the values that were set from figures, with the reasons; `None` if there are no such values.
 pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     let settings = settings(outcome);
     (!settings.is_empty()).then(|| {
@@ -53,8 +53,8 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// Counts the sourced, derived and assumed values of each model, and lists the assumed ones by name; `None` if no run
-/// was simulated.
+/// Counts the sourced, derived and assumed values of each model, and names the assumed ones; `None` if no run was
+/// simulated.
 pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let models: Vec<_> = runs
         .iter()
@@ -90,7 +90,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!models.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "Sourced values are published, derived values follow from published ones, and assumed values lack a published source."
+                "Sourced values are published, derived values are computed from published values, and assumed values lack a published source."
             }
             (grid(&table, "Model values"))
             (lists("values assumed", models.iter().map(|(label, target, _)| (*label, target.values_assumed.clone()))))
@@ -99,7 +99,8 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes lists that open on demand, each under the names of all runs that have it; empty lists are omitted.
+/// Writes collapsed lists. A list that several runs share appears once, under the names of these runs; empty lists are
+/// omitted.
 fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) -> Markup {
     let mut all: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for (name, list) in of.filter(|(_, list)| !list.is_empty()) {
@@ -118,7 +119,7 @@ fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) ->
     }
 }
 
-/// Lists the published figures that no run covers, with the reason; `None` if the list is empty.
+/// Lists the published figures that no run covers, with the reasons; `None` if all are covered.
 pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.not_modelled.is_empty()).then(|| {
         html! {
@@ -131,14 +132,14 @@ pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// Lists the document's contradictions and the model's misses; `None` if the list is empty.
+/// Lists the contradictions in the document and the errors of the model; `None` if there are no notes.
 pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.notes.is_empty())
         .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
 }
 
-/// Lists every warning with its advice; warnings about runs follow the names of all runs that have them. Returns `None`
-/// if there are no warnings.
+/// Lists every warning with its advice. A warning about runs names all runs that have it. Returns `None` if there are
+/// no warnings.
 pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],

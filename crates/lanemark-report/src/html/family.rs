@@ -1,22 +1,22 @@
-//! Families of tests: tests that differ in only one number are points of lines over that number, without separate
-//! panels.
+//! Families of tests. Tests that differ in only one number are points on lines over that number, and do not have
+//! separate panels.
 
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
 
 use super::lines::{Scale, Unit};
 
-/// Minimum number of tests of a family.
+/// Minimum number of tests in a family.
 const LEAST: usize = 4;
 
 /// The number in which the tests of a family differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Axis {
-    /// Total volume of moved data.
+    /// Total volume of data moved.
     Volume,
     /// Size of a request.
     Block,
-    /// Outstanding requests of each thread.
+    /// Number of outstanding requests per thread.
     Depth,
 }
 
@@ -24,14 +24,14 @@ pub(super) enum Axis {
 #[derive(Debug)]
 pub(super) struct Family<'t> {
     pub(super) axis: Axis,
-    /// The tests with their number, in ascending order of it.
+    /// The value of the number for each test, with the test, in ascending order of the value.
     pub(super) tests: Vec<(f64, &'t Test)>,
 }
 
 impl Axis {
     const ALL: [Self; 3] = [Self::Volume, Self::Block, Self::Depth];
 
-    /// Returns the number of a test; `None` if the test does not have it.
+    /// Returns the test's value of this number; `None` if the test does not have the number.
     fn of(self, test: &Test) -> Option<f64> {
         match self {
             Self::Volume => test.volume.map(|volume| volume.get() as f64),
@@ -40,7 +40,7 @@ impl Axis {
         }
     }
 
-    /// Returns the test without this number, and without the fields that follow from it.
+    /// Returns the test without this number, and without the fields that depend on it.
     fn without(self, test: &Test) -> Test {
         let mut test = Test { name: String::new(), ..test.clone() };
         match self {
@@ -57,7 +57,7 @@ impl Axis {
         test
     }
 
-    /// Returns the scale for the values of a family, with a tick at each value.
+    /// Returns a scale for the values of a family, with a tick at each value.
     pub(super) fn scale(self, values: impl Iterator<Item = f64>) -> Scale {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
@@ -83,7 +83,7 @@ impl Axis {
 }
 
 impl<'t> Family<'t> {
-    /// Returns the families among `tests`; a test is in one family or in no family.
+    /// Returns the families among `tests`; a test belongs to up to one family.
     pub(super) fn all(tests: &[&'t Test]) -> Vec<Self> {
         let mut families: Vec<Self> = Vec::new();
         let mut left: Vec<&Test> = tests.to_vec();
@@ -109,12 +109,12 @@ impl<'t> Family<'t> {
         families
     }
 
-    /// Returns whether the family contains the test of this name.
+    /// Returns whether the family contains a test with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.tests.iter().any(|(_, test)| test.name == name)
     }
 
-    /// Returns the title of the family: `sequential write, 32 MiB`.
+    /// Returns the title of the family, such as `sequential write, 32 MiB`.
     pub(super) fn title(&self) -> String {
         let Some((_, test)) = self.tests.first() else { return String::new() };
         let order = if test.is_in_order() { "sequential" } else { "random" };

@@ -11,7 +11,7 @@ use super::picture::Picture;
 use crate::figure_table::{heading, rows};
 use crate::number::{grouped, known_value, significant};
 
-/// Percentile at which the whiskers of latency over load end.
+/// Percentile that the whiskers of latency over load reach.
 const TAIL: f64 = 99.0;
 
 /// Returns the families among the tests of these runs.
@@ -25,7 +25,7 @@ pub(super) fn of_runs<'r>(runs: impl Iterator<Item = &'r RunResult>) -> Vec<Fami
     Family::all(&tests)
 }
 
-/// Draws the families of a study: simulated and measured values as lines, published ones as rings.
+/// Draws the families of a study: simulated and measured values as lines, published values as rings.
 pub(super) fn study(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
@@ -84,7 +84,7 @@ pub(super) fn study_charts(
     charts.flat_map(Chart::parts).collect()
 }
 
-/// Draws the families of runs, a line for each run.
+/// Draws the families of runs, with one line per run.
 pub(super) fn runs(
     runs: &[(String, &RunResult)],
     metric: Metric,
@@ -119,7 +119,7 @@ fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Pictur
     Picture { entries: entries(named), figures: charts.iter().map(Chart::figure).collect() }
 }
 
-/// Draws families on a page; draws nothing if there are no families.
+/// Draws families on a page; draws nothing if there is no family.
 pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     html! {
         @if !families.figures.is_empty() {
@@ -137,9 +137,7 @@ pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!picture.figures.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "Half of the requests take no longer than the line shows, 99% no longer than the \
-                 whisker. Each point is a queue depth. The vertical line is the ceiling: the \
-                 throughput of the path's slowest hop if it were the only limit."
+                "The line shows the median latency, and the whisker reaches the 99th percentile. Each point is a queue depth. The vertical line is the ceiling: the throughput of the path's slowest hop if this hop were the only limit."
             }
             (picture.legend())
             (picture.panels("panels pairs"))
@@ -215,7 +213,7 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
     }
 }
 
-/// Returns the maximum requests a second of the bottleneck of a simulated test, with its name.
+/// Returns the maximum requests a second of the bottleneck of a simulated test, and the bottleneck's name.
 fn ceiling(result: &TestResult) -> Option<(f64, String)> {
     let path = result.samples.first()?.path.as_ref()?;
     let rates = path.hops.iter().filter_map(|hop| Some((hop.ceiling?.0 as f64, hop.name.clone())));
@@ -229,7 +227,7 @@ impl Family<'_> {
         self.tests.iter().filter_map(|&(at, test)| Some((at, value(test)?))).collect()
     }
 
-    /// Returns the line of one system; `None` without a test of the family.
+    /// Returns the line of one system; `None` if the system does not have a test of the family.
     fn line(
         &self,
         name: String,
@@ -272,8 +270,8 @@ mod tests {
     use super::*;
     use crate::run_tests::{reads, run};
 
-    /// Returns a test of 4 KiB reads with this queue depth, whose requests take these times in µs, and a path whose
-    /// hops have ceilings in MB/s.
+    /// Returns a test of 4 KiB reads at this queue depth. Its requests take `latencies_us`, and the hops of its path
+    /// have `ceilings` in MB/s.
     fn test(depth: u32, latencies_us: &[u64], ceilings: &[Option<u64>]) -> TestResult {
         let name = format!("Q{depth}");
         let test = Test { name, ..Test::of_blocks(Bytes::kibi(4)) };
@@ -292,7 +290,7 @@ mod tests {
         TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
     }
 
-    /// Returns a run with the depths 1, 2, 4 and 8, each with as many requests as times in `latencies_us`.
+    /// Returns a run with tests at the depths 1, 2, 4 and 8; each test has one request per latency in `latencies_us`.
     fn depths(latencies_us: [&[u64]; 4]) -> RunResult {
         let each = [1, 2, 4, 8].into_iter().zip(latencies_us);
         let ceilings = [Some(900), None, Some(500), Some(700)];
@@ -303,7 +301,7 @@ mod tests {
     fn latency_over_load_has_a_point_for_each_depth_and_the_ceiling_of_the_slowest_hop() {
         let (few, many) = ([100; 200], [200; 300]);
         let first = depths([&[50; 100], &few, &many, &[400; 320]]);
-        // Fewer than a hundred requests do not have a 99th percentile.
+        // The 99th percentile is not known for fewer than a hundred requests.
         let second = depths([&[50; 99], &[], &[], &[]]);
         let third = depths([&[60; 50], &[70; 60], &[], &[]]);
         let runs = [("A".to_owned(), &first), ("B".to_owned(), &second), ("C".to_owned(), &third)];
@@ -311,7 +309,7 @@ mod tests {
         assert_eq!(charts.len(), 1);
         let chart = &charts[0];
         assert_eq!(chart.title, "random read, 4 KiB: latency over load");
-        // A single point is no line.
+        // A single point does not form a line.
         let names: Vec<(&str, usize)> =
             chart.lines.iter().map(|line| (line.name.as_str(), line.style)).collect();
         assert_eq!(names, [("A", 0), ("C", 2)]);
@@ -322,7 +320,7 @@ mod tests {
             assert!((latency / 1e3 / us - 1.0).abs() < 0.05, "{latency}");
         }
         assert_eq!((chart.lines[0].intervals.len(), chart.lines[1].intervals.len()), (4, 0));
-        // 500 MB/s of requests of 4 KiB.
+        // A ceiling of 500 MB/s, in requests of 4 KiB.
         let marks: Vec<(f64, &str, usize)> = chart
             .marks
             .iter()

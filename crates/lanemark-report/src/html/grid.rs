@@ -1,4 +1,4 @@
-//! A [`Table`] as an HTML table that scrolls separately if the page is narrow.
+//! A [`Table`] as an HTML table that scrolls on its own if the page is narrow.
 //!
 //! Numbers are aligned at their decimal points with figure spaces, which are as wide as a digit. All columns are shown;
 //! names are not shortened.
@@ -13,10 +13,10 @@ const FIGURE_SPACE: char = '\u{2007}';
 /// A space as wide as a decimal point.
 const PUNCTUATION_SPACE: char = '\u{2008}';
 
-/// Number of columns, counted from the last, that a table can mark as text.
+/// Number of columns, counted from the last, that a table's class can mark as text.
 const COUNTED: usize = 12;
 
-/// Writes `table` under the name `label`, which is read out and not shown.
+/// Writes `table` with the name `label`, which screen readers read out and the page does not show.
 pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     let tails: Vec<String> = (0..table.columns.len()).map(|column| tail(table, column)).collect();
     let texts: Vec<Option<String>> =
@@ -36,8 +36,8 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     }
 }
 
-/// Replaces plain signs with typographic signs that a terminal may not display. Only this crate's text is changed, not
-/// names.
+/// Replaces plain signs with typographic signs that a terminal may not display. Only text of this crate is changed;
+/// names are not.
 pub(crate) fn typeset(text: &str) -> String {
     text.replace("10^6", "10⁶")
 }
@@ -81,8 +81,9 @@ fn body_row(
     }
 }
 
-/// Returns the class with which a table marks a column as text, so that the column's cells need no class. Columns are
-/// counted from the last. Returns `None` if cells after the column are omitted, because it cannot be counted then.
+/// Returns the class with which a table marks a column as text, so that the cells of the column do not need a class.
+/// Columns are counted from the last. Returns `None` if a row omits cells after the column, because the column cannot
+/// be counted then.
 fn text_class(table: &Table, column: usize) -> Option<String> {
     let left = table.columns.len() - column;
     let whole = |row: &Row| row.cells[column + 1..].iter().all(|cell| !cell.repeated);
@@ -91,12 +92,12 @@ fn text_class(table: &Table, column: usize) -> Option<String> {
         .then(|| format!("text{left}"))
 }
 
-/// Writes the text of a cell, strong if it is important.
+/// Writes the text of a cell, in bold if the cell is important.
 fn inked(cell: &Cell, text: &str) -> Markup {
     html! { @if cell.ink == CellEmphasis::Strong { b { (text) } } @else { (text) } }
 }
 
-/// Returns the class of a cell. Most cells are numbers, without a class.
+/// Returns the class of a cell; `None` for a plain number, which is the most frequent kind of cell.
 fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
         CellEmphasis::Plain | CellEmphasis::Strong => None,
@@ -112,14 +113,14 @@ fn span(table: &Table, index: usize, column: usize) -> usize {
     1 + table.rows[index + 1..].iter().take_while(|row| row.cells[column].repeated).count()
 }
 
-/// Returns the longest fractional part, including the point, of any number in the column.
+/// Returns the longest fractional part of any number in the column, including the point.
 fn tail(table: &Table, column: usize) -> String {
     let tails =
         table.rows.iter().map(|row| &row.cells[column].text).map(|text| &text[point(text)..]);
     tails.max_by_key(|tail| tail.chars().count()).unwrap_or("").to_owned()
 }
 
-/// Pads `text` to the end of the column's longest number, and writes a true minus sign.
+/// Pads `text` to the length of the column's longest fractional part, and writes a true minus sign.
 fn aligned(text: &str, longest: &str) -> String {
     let decimals = text[point(text)..].chars().count();
     let padding = longest.chars().skip(decimals).map(|character| match character {

@@ -1,7 +1,8 @@
-//! Latency over time as a heat map: the number of an interval's requests in each step of latency.
+//! Latency over time as a heat map: for each interval, the number of requests in each latency step.
 //!
-//! Rows are steps of latency, two for each doubling, so the axis is logarithmic. A cell's colour is its share of
-//! the requests of its column, in five classes: an interval with few requests is as visible as an interval with many.
+//! Rows are latency steps, two per doubling, so the axis is logarithmic. The colour of a cell is the cell's share of
+//! the requests in its column, in five classes. An interval with few requests is therefore as visible as an interval
+//! with many.
 
 use lanemark_schema::result::{LatencySteps, Series};
 use lanemark_schema::units::Duration;
@@ -15,7 +16,7 @@ use super::svg::num;
 pub(super) const HEADING: &str = "latency of requests";
 /// Minimum height between the labels of two rows.
 const LABEL: f64 = 14.0;
-/// Minimum share of its column for a cell of each class.
+/// Minimum share of the column's requests for a cell of each class.
 const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 /// Names of the classes.
 const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
@@ -30,7 +31,7 @@ pub(super) struct HeatMap {
 }
 
 impl HeatMap {
-    /// Returns the heat map of a series in up to `columns` columns, with rows of height `row`; `None` if its latencies
+    /// Returns the heat map of a series with up to `columns` columns and rows of height `row`; `None` if the latencies
     /// were not counted.
     pub(super) fn of(series: &Series, columns: usize, row: f64) -> Option<Self> {
         let series = series.condensed(columns);
@@ -48,14 +49,14 @@ impl HeatMap {
         f64::from(self.rows.1 - self.rows.0 + 1) * self.row
     }
 
-    /// Draws the map from `top` on, with times at the positions that `x_of` returns.
+    /// Draws the map below `top`, with times at the positions that `x_of` returns.
     pub(super) fn draw(&self, top: f64, right: f64, x_of: &impl Fn(Duration) -> f64) -> Markup {
         let bottom = top + self.height();
         let below = |row: u8| bottom - f64::from(row - self.rows.0) * self.row;
         let mut label_at = f64::INFINITY;
         let mut labels = Vec::new();
-        // The even rows begin at a power of two. Steps of 1, 2 and 5 are not among these values, so each label states
-        // its exact value.
+        // The even rows begin at a power of two. These values are not steps of 1, 2 and 5, so each label states its
+        // exact value.
         for row in self.rows.0..=self.rows.1 + 1 {
             if label_at - below(row) >= LABEL {
                 label_at = below(row);
@@ -76,7 +77,8 @@ impl HeatMap {
         }
     }
 
-    /// Returns the cells of each class as a path of lines as wide as a row; neighbours in one row and class are joined.
+    /// Returns the cells of each class as a path of lines as thick as a row is high; adjacent cells of one row and
+    /// class are joined.
     fn paths(
         &self,
         x_of: &impl Fn(Duration) -> f64,
@@ -112,7 +114,7 @@ impl HeatMap {
         paths
     }
 
-    /// Returns the class of a cell; `None` if it is empty.
+    /// Returns the class of a cell; `None` if the cell is empty.
     fn class(&self, column: usize, row: u8) -> Option<usize> {
         let point = &self.series.points[column];
         let (_, count) = point.latency_steps.counts().find(|&(step, _)| step == row)?;

@@ -1,9 +1,9 @@
-//! A page with interactive charts: the same page, with the data of its charts and a chart library.
+//! A page with interactive charts: the static page, plus the data of its charts and a chart library.
 //!
-//! The library is Vega-Lite with its dependencies, in one script that the caller has read (`make charts`). The page
-//! contains it together with the page's own script, compressed, next to the compressed data and a short script that
-//! unpacks both. The page's policy allows no other script and no outside request. Without scripts, or in a browser that
-//! cannot unpack (before 2023), the page shows its static pictures.
+//! The library is Vega-Lite with its dependencies, in one script that the caller provides (`make charts`). The page
+//! contains this script and its own script in compressed form, the compressed data, and a short script that unpacks
+//! them. The page's policy allows no other script and no outside request. Without scripts, or in a browser that cannot
+//! unpack (before 2023), the page shows its static pictures.
 
 use std::io::Write;
 
@@ -20,16 +20,15 @@ use super::lines::{Chart, Line, Scale, Unit};
 use super::series::{self, Rate};
 use super::{family_chart, labelled, latency};
 
-/// The script that unpacks, the page's own script, and the rules of its drawings.
+/// The script that unpacks the other scripts and the data.
 const LOADER: &str = include_str!("unpack.js");
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
-/// Digits of a value in the data, and digits of the number of nines in a percentile. A percentile with several nines
-/// needs many digits.
+/// Significant digits of a value in the data.
 const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
 
-/// The page's notice about the library that is packed in it.
+/// The page's notice about the packed library.
 const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2025, University of \
     Washington Interactive Data Lab and contributors, BSD-3-Clause. The packed script contains the \
     whole licence.";
@@ -39,10 +38,10 @@ const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2
 pub struct ChartLibrary(String);
 
 impl ChartLibrary {
-    /// Creates the library from `script`.
+    /// Creates the library from the text of its script.
     ///
     /// # Errors
-    /// Returns the text in the script that would end its enclosing element.
+    /// Returns a text that the script contains and that would end the enclosing element.
     pub fn new(script: String) -> Result<Self, &'static str> {
         let lower = script.to_ascii_lowercase();
         match ["</script", "<!--"].into_iter().find(|end| lower.contains(end)) {
@@ -92,7 +91,7 @@ impl InteractiveParts {
     }
 }
 
-/// Compresses a text by gzip and encodes it in base64, which cannot end an element.
+/// Compresses a text with gzip and encodes it in base64, which cannot contain an end tag.
 fn packed(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
@@ -120,7 +119,7 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
     lines.chain(rates.iter().map(rate)).chain(bars).collect()
 }
 
-/// Returns the data of a rate over time; its axis of time is aligned with the rest of the drawing.
+/// Returns the data of a rate over time; the time axis is aligned with the rest of the drawing.
 fn rate(rate: &Rate) -> Value {
     let mut value = data(&rate.label, &rate.chart);
     value["rest"] = json!(rate.rest);
@@ -130,7 +129,7 @@ fn rate(rate: &Rate) -> Value {
     value
 }
 
-/// Returns the data of a chart, whose drawing has the description `label`.
+/// Returns the data of a chart; `label` describes the drawing.
 fn data(label: &str, chart: &Chart) -> Value {
     let x_text =
         |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
@@ -166,14 +165,15 @@ fn axis(scale: &Scale) -> Value {
     let ends = [exact(scale.ends.0), exact(scale.ends.1)];
     let mut axis =
         json!({"name": scale.name, "log": scale.logarithmic, "ends": ends, "unit": unit});
-    // On these axes only the given ticks have a meaning: named percentiles, and the sizes and depths of the tests.
+    // On these axes only the given ticks are meaningful: named percentiles, and the request sizes and queue depths of
+    // the tests.
     if scale.unit != Unit::Latency && (scale.logarithmic || scale.unit == Unit::Nines) {
         axis["ticks"] = scale.ticks.iter().map(|tick| exact(tick.0)).collect();
     }
     axis
 }
 
-/// Rounds a value to the digits that a reader can use.
+/// Rounds a value to the digits that a chart can show.
 fn rounded(value: f64) -> Value {
     digits(value, DIGITS)
 }

@@ -1,7 +1,7 @@
-//! Distributions of latency: percentiles up to the last that enough requests support, and the cumulative share.
+//! Latency distributions: percentiles up to the highest one that enough requests support, and the cumulative share.
 //!
-//! The horizontal axis of the percentile ladder is logarithmic in the share of slower requests, so that each further
-//! nine takes the same width. Its whiskers reach from the smallest to the largest repeat. Both pictures combine all
+//! The horizontal axis of the percentile ladder is logarithmic in the share of slower requests, so that each additional
+//! nine takes the same width. Whiskers extend from the smallest to the largest repeat. Both pictures combine all
 //! repeats.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
@@ -27,9 +27,7 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!names.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "All repeats together. Left: the latency that a share of the requests did not \
-                 exceed, up to the last percentile that enough requests support; whiskers from the \
-                 minimum to the maximum repeat. Right: the share of requests that took no longer."
+                "All repeats together. Left: the latency that a share of the requests did not exceed, up to the highest percentile that enough requests support; whiskers extend from the minimum to the maximum repeat. Right: the share of requests that took this latency or less."
             }
             @if runs.len() > LOOKS {
                 p class="soft" { "With this many runs, colours and dashes repeat from run " (LOOKS + 1) " on, and there are no whiskers." }
@@ -53,19 +51,19 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// The panels of a test, with whether they show a difference.
+/// The charts of a test, and whether they show a difference.
 type TestPanels = (Vec<Chart>, Difference);
 
-/// The difference that the panels of a test show.
+/// The kind of difference that the charts of a test show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Difference {
-    /// The systems differ, or there is only one system, so that no difference is expected.
+    /// The systems differ; also used if there is only one system, because then no difference is expected.
     Visible,
     /// All requests of a system take the same time.
     Flat,
-    /// No difference between systems.
+    /// The systems do not differ.
     Uniform,
-    /// The panels of an earlier test with this name apply.
+    /// The distributions equal the distributions of an earlier test with this name.
     Like(String),
 }
 
@@ -98,8 +96,8 @@ fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<TestPanels>, Vec<TestPanel
     (visible, folded)
 }
 
-/// States why panels are folded: `12 tests in which all requests of a system take the same time, 1 test with the
-/// distributions of an earlier test`.
+/// States why charts are folded, such as `12 tests in which all requests of a system take the same time, 1 test with
+/// the distributions of an earlier test`.
 fn summary(folded: &[TestPanels]) -> String {
     let count = |is: fn(&Difference) -> bool| {
         folded.iter().filter(|(_, difference)| is(difference)).count()
@@ -141,14 +139,14 @@ pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Pic
     }
 }
 
-/// Returns the charts of all tests in the page's order: percentiles and cumulative shares of each.
+/// Returns the charts of all tests in the order of the page: the percentiles and the cumulative share of each test.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
     let tests = tests(runs).into_iter().map(|name| of_test(runs, name)).collect();
     let (visible, folded) = folded(tests);
     visible.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
 }
 
-/// Returns the tests that counted several requests.
+/// Returns the names of the tests that counted several requests.
 fn tests<'r>(runs: &'r [(String, &RunResult)]) -> Vec<&'r str> {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
@@ -192,7 +190,7 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             let all = all.filter(|all| all.len() > 1)?;
             Some((nines(rung), *all.iter().min()? as f64, *all.iter().max()? as f64))
         };
-        // With more lines their whiskers would hide each other.
+        // With more lines the whiskers would hide each other.
         let ranged = WITH_RANGE.into_iter().filter(|_| results.len() <= LOOKS);
         let intervals = ranged.filter_map(range).collect();
         Line { name: label.to_owned(), style, rings: false, points, intervals }
@@ -200,7 +198,7 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
     rungs(format!("{name}: percentiles"), results.iter().map(line).collect())
 }
 
-/// Returns a ladder of `lines`, up to the last rung that any of them has.
+/// Returns a percentile chart of `lines`, up to the highest rung of any line.
 pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
     let values: Vec<f64> = lines
         .iter()
@@ -256,7 +254,7 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
     Chart {
         title: format!("{name}: cumulative"),
         across: Scale::latency("latency (logarithmic)", values.into_iter()),
-        up: Scale::from_zero("requests no slower, %", [100.0].into_iter()),
+        up: Scale::from_zero("requests up to this latency, %", [100.0].into_iter()),
         lines,
         marks: Vec::new(),
     }
@@ -266,7 +264,7 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
 mod tests {
     use super::*;
 
-    /// Panels of a test with these lines of latencies.
+    /// Creates the charts of a test with these latencies, one slice per line.
     fn test(name: &str, lines: &[&[f64]]) -> (String, Chart, Chart) {
         let line = |(style, values): (usize, &&[f64])| Line {
             name: style.to_string(),

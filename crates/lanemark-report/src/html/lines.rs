@@ -1,7 +1,7 @@
 //! Lines of several series on one pair of axes, each linear or logarithmic, with names and units.
 //!
 //! Series differ by colour and, from the seventh on, also by dashes. Whiskers are intervals. A line between two points
-//! shows only that they belong together, not the values between them.
+//! shows only that the points belong together; it does not show values between them.
 
 use maud::{Markup, html};
 
@@ -10,42 +10,42 @@ use super::svg::{Image, fitted, image, listed, num, part_title, split, text_widt
 use crate::number::grouped;
 use crate::palette;
 
-/// The width of a panel in its own units, about the pixels of half a page.
+/// The width of a panel in drawing units, about as many pixels as half a page is wide.
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 190.0;
-/// Minimum room for the labels of the vertical axis; room for its name above, and to the right.
+/// Minimum room for the labels of the vertical axis.
 const LEFT: f64 = 48.0;
 const TOP: f64 = 20.0;
 const RIGHT: f64 = 14.0;
 /// Room for the labels of the horizontal axis and its name.
 const BOTTOM: f64 = 32.0;
-/// Number of colours before they repeat with another dash.
+/// Number of colours before they repeat with a different dash.
 const COLOURS: usize = palette::SYSTEM_COLOURS;
-/// Number of series that the description of a later part of a split panel names.
+/// Number of series that the description names in the second and later parts of a split panel.
 const PART_TOLD: usize = 1;
 /// Maximum number of series in a panel.
 const LINES_MAX: usize = COLOURS;
-/// Number of dashes before they repeat.
+/// Number of dash patterns before they repeat.
 const DASHES: usize = 4;
 /// Relative difference up to which two values are drawn at the same position.
 const SAME: f64 = 0.01;
 /// Number of series with distinct styles.
 pub(super) const LOOKS: usize = COLOURS * DASHES;
 
-/// The unit of an axis, which determines the format of its values.
+/// The unit of an axis, which determines how its values are formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// A number, whose unit the axis names.
+    /// A number whose unit is part of the axis name.
     Number,
     /// Nanoseconds.
     Latency,
-    /// Nines of a percentile: 2 for the 99th.
+    /// Nines of a percentile, such as 2 for the 99th.
     Nines,
     /// Bytes.
     Size,
 }
 
-/// One axis: its name with the unit, its ends, and its ticks with their labels.
+/// One axis: its name with the unit, its range, and its ticks with their labels.
 #[derive(Clone)]
 pub(crate) struct Scale {
     pub(crate) name: String,
@@ -55,20 +55,20 @@ pub(crate) struct Scale {
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
-/// A series of points with its name.
+/// A named series of points.
 #[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// Index of the series, which selects colour and dash.
+    /// Index of the series, which selects its colour and dash.
     pub(crate) style: usize,
-    /// Whether the series is drawn as rings, such as published values, and not as a line.
+    /// Whether the series, such as published values, is drawn as rings and not as a line.
     pub(crate) rings: bool,
     pub(crate) points: Vec<(f64, f64)>,
-    /// Positions with the ends of their intervals.
+    /// Positions with the bounds of their intervals.
     pub(crate) intervals: Vec<(f64, f64, f64)>,
 }
 
-/// An upright line at a value of the horizontal axis, in the colour of a series.
+/// A vertical line at a value of the horizontal axis, in the colour of a series.
 #[derive(Clone)]
 pub(crate) struct Mark {
     pub(crate) at: f64,
@@ -86,23 +86,23 @@ pub(crate) struct Chart {
     pub(crate) marks: Vec<Mark>,
 }
 
-/// Returns the class of the series at `index`: its colour and its dash.
+/// Returns the class of the series at `index`, which selects its colour and dash.
 pub(crate) fn style(index: usize) -> String {
     format!("c{} d{}", index % COLOURS, index / COLOURS % DASHES)
 }
 
-/// Returns whether two series have the same points, except for differences that a reader would not see.
+/// Returns whether two series have the same points, except for differences too small to see.
 fn same_points(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
     let same = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
 }
 
-/// Writes the names of the lines, each next to a sample of it.
+/// Writes the names of the lines, each next to a sample of the line.
 pub(crate) fn legend<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Markup {
     picture::legend(&entries(names))
 }
 
-/// Returns the legend entries of the lines by their style and name.
+/// Returns the legend entries of lines that are given by style and name.
 pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<Entry> {
     let entry = |(index, name)| {
         Entry::new(html! { path class=(format!("trace {}", style(index))) d="M0 6H22" {} }, name)
@@ -111,7 +111,7 @@ pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<
 }
 
 impl Scale {
-    /// An axis of latencies in ns, logarithmic, that contains all of `values`.
+    /// Creates a logarithmic axis of latencies in ns that contains all of `values`.
     pub(crate) fn latency(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let known = values.filter(|value| value.is_finite() && *value > 0.0);
         let (least, most) = known
@@ -139,7 +139,7 @@ impl Scale {
         }
     }
 
-    /// A linear axis from zero to beyond the maximum of `values`.
+    /// Creates a linear axis from zero to beyond the maximum of `values`.
     pub(crate) fn from_zero(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let most = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let each = super::axis::step(if most > 0.0 { most } else { 1.0 } / 5.0);
@@ -165,7 +165,7 @@ impl Scale {
     }
 }
 
-/// Formats a round latency in ns with a fitting unit.
+/// Formats a round latency in ns with a suitable unit.
 pub(super) fn time_label(ns: f64) -> String {
     let (unit, size) = match ns {
         ns if ns >= 0.999e9 => ("s", 1e9),
@@ -214,7 +214,7 @@ impl Chart {
         ranges.into_iter().enumerate().map(part).collect()
     }
 
-    /// Returns whether no series rises or falls by more than [`SAME`].
+    /// Returns whether every series is constant, within [`SAME`].
     pub(crate) fn is_flat(&self) -> bool {
         let flat = |line: &Line| {
             let values = || line.points.iter().map(|point| point.1);
@@ -225,13 +225,13 @@ impl Chart {
         self.lines.iter().all(flat)
     }
 
-    /// Returns whether all series have the same values as the first, within [`SAME`].
+    /// Returns whether all series have the same values as the first one, within [`SAME`].
     pub(super) fn is_uniform(&self) -> bool {
         let Some((first, others)) = self.lines.split_first() else { return false };
         !others.is_empty() && others.iter().all(|line| same_points(&first.points, &line.points))
     }
 
-    /// Returns whether the panel has the same series as another one, within [`SAME`].
+    /// Returns whether the panel has the same series as the other panel, within [`SAME`].
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.lines.len() == other.lines.len()
             && self.lines.iter().zip(&other.lines).all(|(one, other)| {
@@ -254,7 +254,7 @@ impl Chart {
         let mut placed = Vec::new();
         for (at, label) in &self.across.ticks {
             let (at, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
-            // A label at an end of the axis stays in the drawing.
+            // A label at an end of the axis must not extend beyond the drawing.
             let centre = at.min(width + RIGHT - half).max(half - left);
             let fits = centre - half >= free;
             if fits {
@@ -301,7 +301,7 @@ impl Chart {
         image(WIDTH, bottom + BOTTOM, &self.alt_text(), drawn)
     }
 
-    /// Describes the panel as text: the first and the last point of each line.
+    /// Describes the panel as text, with the first and the last point of each line.
     pub(super) fn alt_text(&self) -> String {
         let label = |value: f64| match self.up.logarithmic {
             true => time_label(value),
@@ -312,7 +312,7 @@ impl Chart {
             Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
         });
         let marks = self.marks.iter().map(|mark| format!("ceiling {}", mark.name));
-        // A later part of a split panel names one series; the table has all.
+        // The description of a later part names only one series; the table lists all series.
         let is_later = self.lines.first().is_some_and(|line| line.style >= LINES_MAX);
         let few = if is_later { PART_TOLD } else { usize::MAX };
         let description = listed(lines.take(few).chain(marks));
@@ -345,11 +345,11 @@ impl Line {
     }
 }
 
-/// Returns a path through points in as few characters as possible: a step names one coordinate, and extends over the
-/// points on it.
+/// Returns a path through points in as few characters as possible: a step changes one coordinate and extends over all
+/// points on the same line.
 pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
-    // The current position of the path, and a step that may be extended: its command, its offset in the path, and
+    // The current position of the path, and a step that may still be extended: its command, its offset in the path, and
     // whether it goes up.
     let mut before: Option<(String, String)> = None;
     let mut previous = (0.0, 0.0);
@@ -430,7 +430,7 @@ mod tests {
             let axis = Scale::latency("l", values.into_iter());
             axis.ticks.into_iter().map(|tick| tick.1).collect()
         };
-        // An axis of less than 1.7 decades shows all steps.
+        // An axis that spans less than 1.7 decades has a tick at every step.
         assert_eq!(labels([2e3, 50e3]), ["2 µs", "5 µs", "10 µs", "20 µs", "50 µs"]);
         assert_eq!(labels([2e3, 200e3]), ["10 µs", "100 µs"]);
         assert_eq!(labels([500e6, 2e9]), ["500 ms", "1 s", "2 s"]);
@@ -481,10 +481,10 @@ mod tests {
             Mark { at: 50.0, name: "PCIe".to_owned(), style: 7 },
         ];
         let image = chart.figure().image;
-        // The top of 20, the plot of 190, and 32 for the labels below.
+        // The height is 20 at the top, 190 for the plot, and 32 for the labels below it.
         assert_eq!((image.width, image.height), (440.0, 242.0));
         let svg = maud::Render::render(&image).into_string();
-        // The plot is 440 - 48 - 14 wide.
+        // The plot is 440 - 48 - 14 units wide.
         for part in [
             "<g transform=\"translate(48 0)\">",
             "<path class=\"base\" d=\"M0 20V210H378\">",
@@ -505,7 +505,7 @@ mod tests {
         ] {
             assert!(svg.contains(part), "{part} in {svg}");
         }
-        // Labels wider than the margin need more room: ten characters and 7.
+        // Labels that are wider than the margin need more room: ten characters, plus 7.
         chart.up.ticks[1].1 = "1234567890".to_owned();
         let svg = maud::Render::render(&chart.figure().image).into_string();
         assert!(svg.contains("translate(73 0)") && svg.contains("M0 20V210H353"), "{svg}");
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn labels_of_an_axis_stay_in_the_drawing_and_apart() {
         let mut chart = chart(Vec::new());
-        // Two labels of 132 around 0 and 378, and one of 66 that begins before the first has ended.
+        // Two labels of width 132 around 0 and 378, and one of width 66 that would begin before the first one ends.
         chart.across.ticks = vec![
             (0.0, "x".repeat(20)),
             (25.0, "y".repeat(10)),
@@ -528,7 +528,7 @@ mod tests {
             text.split('"').next()?.parse::<f64>().ok()
         };
         assert_eq!(at('x'), Some(18.0), "half of 132 from the left edge at -48");
-        // The first label ends at 84, and the next one would begin at 61.5.
+        // The first label ends at 84, but the next one would begin at 61.5.
         assert_eq!(at('y'), None);
         assert_eq!(at('z'), Some(207.9));
         assert_eq!(at('w'), Some(326.0), "half of 132 from the right edge at 392");

@@ -1,9 +1,9 @@
-//! The HTML report: one self-contained file without fonts, images or outside links. The file contains scripts only if
-//! the caller requests interactive charts (`interactive.rs`).
+//! The HTML report: one self-contained file that refers to no external file. The report uses no web fonts and contains
+//! scripts only if the caller requests interactive charts (`interactive.rs`).
 //!
-//! The page begins with the answer and continues with its evidence. The page follows the reader's light or dark
-//! preference, the width of a phone, and paper. maud escapes all names from results; only this crate's own style sheet
-//! is written into the page unescaped.
+//! The page begins with the answer, followed by the evidence. It adapts to the reader's preference for light or dark
+//! colours, to the width of a phone, and to paper. maud escapes all names from results; only this crate's own style
+//! sheet is written into the page unescaped.
 
 pub(crate) mod axis;
 mod budget;
@@ -44,22 +44,22 @@ use crate::{
     trial,
 };
 
-/// All rules of a page.
+/// All style rules of a page.
 const STYLE: &str =
     concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
 
-/// Minimum number of sections of a page with a list of contents.
+/// Minimum number of sections for which a page has a list of contents.
 const LISTED: usize = 5;
 
-/// Maximum number of runs that are described below the title; more runs are described under a separate heading.
+/// Maximum number of runs that are described directly under the title; more runs are described in a separate section.
 const TOLD: usize = 6;
 
-/// Writes one self-contained HTML file of a study, of runs, or of a study with runs.
+/// Writes one self-contained HTML file about a study, about runs, or about a study and runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
     whole(study, runs, None)
 }
 
-/// Writes the file of [`html`] with interactive charts, drawn by `library`.
+/// Writes the file of [`html`] with interactive charts that `library` draws.
 pub fn interactive_html(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
@@ -82,7 +82,7 @@ fn whole(
     let content = markup! {
         (header(title, study, &runs))
         @if live.is_some() {
-            noscript { p class="soft" { "Without scripts the charts are still pictures." } }
+            noscript { p class="soft" { "Without scripts the charts are static pictures." } }
             p class="soft hint" hidden { (HINT) }
         }
         (sections(study, &runs))
@@ -156,7 +156,7 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
     }
 }
 
-/// The sections of a page in their order.
+/// The sections of a page in order.
 #[derive(Default)]
 struct Sections(Vec<(&'static str, Markup)>);
 
@@ -165,7 +165,7 @@ impl Sections {
         self.0.extend(content.into().map(|content| (heading, content)));
     }
 
-    /// Writes the sections, after a list of contents if there are many.
+    /// Writes the sections, after a list of contents if there are enough of them.
     fn draw(&self) -> Markup {
         markup! {
             @if self.0.len() >= LISTED {
@@ -180,7 +180,7 @@ impl Sections {
     }
 }
 
-/// Returns the anchor of a heading: `what-would-help`.
+/// Returns the anchor of a heading, such as `what-would-help`.
 fn anchor(heading: &str) -> String {
     heading.to_lowercase().replace(' ', "-")
 }
@@ -250,12 +250,12 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
 
 fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
     markup! {
-        p class="soft" { "Percentiles are over all repeats together, and absent if too few requests support them." }
+        p class="soft" { "Percentiles cover all repeats together, and are absent if too few requests support them." }
         (grid::grid(&run_table::figures(runs), "Throughput and latency"))
     }
 }
 
-/// Writes the power of the drives test by test; `None` if it is unknown in all runs.
+/// Writes the power of the drives by test; `None` if it is unknown in all runs.
 fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = energy::by_test(runs)?;
     Some(markup! {
@@ -267,26 +267,24 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes the table of a trial; `None` without a trial.
+/// Writes the table of a trial; `None` if the runs are not a trial.
 fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let runs: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
     let table = trial::table(&runs)?;
     Some(markup! {
         p class="soft" {
-            "A program on each served system in turn. Waiting is the share of the program's time \
-             in which the system had requests; ratios are to the first system."
+            "A program ran on each served system in turn. Waiting is the share of the program's time during which the system had requests. Ratios are relative to the first system."
         }
         (grid::grid(&table, "Trial"))
     })
 }
 
-/// Writes the table of simulated transactions, if there are any.
+/// Writes the table of simulated transactions; `None` if there are no transactions.
 fn transactions_section(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
         p class="soft" {
-            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are \
-             latencies of the drives; the response is the transaction's."
+            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are latencies of the drives; the response time is the time of a whole transaction."
         }
         (grid::grid(&table, "Transactions"))
     })
@@ -301,7 +299,7 @@ fn provenance_list<'a>(
     study.into_iter().chain(runs).collect()
 }
 
-/// Labels the runs with distinct names. Next to a study a single measured run is called `measured here`.
+/// Labels the runs with distinct names. A single run that was measured alongside a study is called `measured here`.
 fn labelled<'a>(runs: &[&'a RunResult], beside_study: bool) -> Vec<(String, &'a RunResult)> {
     let name = |run: &RunResult| match &run.target {
         Target::Measured(_) if beside_study && runs.len() == 1 => "measured here".to_owned(),

@@ -1,5 +1,5 @@
-//! Pictures: panels, and the names of their marks. A page contains pictures among its text; a drawing in a separate
-//! file contains only the picture.
+//! Pictures: panels and a legend for their marks. A page contains pictures among its text; a separate drawing file
+//! contains only one picture.
 
 use maud::{Markup, html};
 
@@ -8,9 +8,9 @@ use super::svg::Image;
 /// Size of a sample of a mark.
 pub(crate) const SWATCH: (f64, f64) = (22.0, 12.0);
 
-/// A mark with its name; text between marks is unnamed.
+/// A mark and its name, or text between marks without a separate mark.
 pub(crate) struct Entry {
-    /// Sample of the mark, of the size [`SWATCH`].
+    /// Sample of the mark, with the size [`SWATCH`].
     pub(crate) swatch: Option<Markup>,
     pub(crate) name: String,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Drawing {
     pub(crate) image: Image,
 }
 
-/// Panels that share their marks.
+/// Panels that share a legend.
 #[derive(Default)]
 pub(crate) struct Picture {
     pub(crate) entries: Vec<Entry>,
@@ -48,13 +48,13 @@ impl Picture {
         legend(&self.entries)
     }
 
-    /// Draws the panels next to each other, in a grid of this class.
+    /// Draws the panels next to each other, in a grid with this class.
     pub(crate) fn panels(&self, class: &str) -> Markup {
         html! { div class=(class) { @for figure in &self.figures { (figure.draw()) } } }
     }
 }
 
-/// Writes the names of marks, each next to its sample.
+/// Writes the names of the marks, each next to a sample.
 pub(crate) fn legend(entries: &[Entry]) -> Markup {
     html! {
         @if !entries.is_empty() { ul class="legend" {

@@ -1,4 +1,4 @@
-//! Charts of results as separate drawings: SVG that needs no outside style sheet, font or script.
+//! Charts of results as separate drawings: SVG files that do not need an external style sheet, font or script.
 
 use lanemark_schema::result::{RunResult, StudyOutcome};
 use maud::{Markup, PreEscaped, html};
@@ -13,23 +13,23 @@ const GAP: f64 = 28.0;
 /// Height of a panel's title, and of a line of the legend.
 const TITLE: f64 = 20.0;
 const LEGEND: f64 = 20.0;
-/// Height of the text above a drawing.
+/// Height of the heading of a drawing.
 const HEADING: f64 = 46.0;
-/// Maximum number of systems that the text above a drawing names.
+/// Maximum number of systems that the heading of a drawing names.
 const SYSTEMS_NAMED: usize = 4;
-/// Maximum number of panels of a drawing.
+/// Maximum number of panels in a drawing.
 const PANELS_MAX: usize = 64;
-/// A word near the top of every drawing of results, by which programs recognise such a file.
+/// A word near the beginning of every drawing of results, by which programs recognise the file.
 pub const PLOT_MARK: &str = "lanemark-plot";
 
 /// A chart of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chart {
-    /// Throughput of each test: bars, or lines if tests differ in only one number.
+    /// Throughput of each test: as bars, or as lines for tests that differ in only one number.
     Throughput,
     /// Latency by percentile.
     Percentiles,
-    /// Share of the requests whose latency does not exceed a given one.
+    /// Share of the requests whose latency does not exceed the value on the axis.
     Cumulative,
     /// Latency over requests a second.
     Load,
@@ -39,7 +39,7 @@ pub enum Chart {
     Budget,
 }
 
-/// The text above a drawing.
+/// The heading of a drawing.
 struct Heading {
     title: String,
     chart: &'static str,
@@ -62,9 +62,9 @@ impl Chart {
 /// The look of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlotStyle {
-    /// Whether marks are light on a dark background.
+    /// Whether the drawing has light marks on a dark background.
     pub dark: bool,
-    /// Number of panels next to each other.
+    /// Number of panels per row.
     pub columns: usize,
 }
 
@@ -79,8 +79,8 @@ pub struct Plot {
     pub height: f64,
 }
 
-/// Draws a chart of a study, of runs, or of a study with runs: all panels, or only the panels whose title contains
-/// `panel`. Returns `None` if the results contain no data for the chart.
+/// Draws a chart of a study, of runs, or of a study and runs: all panels, or only the panels whose title contains
+/// `panel`. Returns `None` if the results do not contain data for the chart.
 pub fn plot(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
@@ -130,7 +130,7 @@ pub fn plot(
     (!picture.figures.is_empty()).then(|| render(&picture, &heading, style))
 }
 
-/// Joins two pictures; names of marks that both have appear once.
+/// Joins two pictures; a legend entry that both have appears once.
 fn both(mut first: Picture, other: Picture) -> Picture {
     if !other.figures.is_empty() {
         first.entries.extend(other.entries);
@@ -186,7 +186,7 @@ fn render(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
     Plot { svg: svg.into_string(), width: width.ceil(), height: height.ceil() }
 }
 
-/// Returns the positions of the entries of a legend, line by line.
+/// Returns the positions of the legend entries, row by row.
 fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
     let (mut x, mut y) = (0.0, 0.0);
     let arranged = |entry| {

@@ -1,18 +1,20 @@
-//! The provenance of the results: the data that is needed to reproduce them.
+//! The provenance of the results: the information that is needed to reproduce them.
 
 use lanemark_schema::result::Provenance;
 use maud::{Markup, html};
 
 use crate::number::ABSENT;
 
-/// Maximum number of results whose provenance is shown in full; further results are collapsed under their names.
+/// Maximum number of results whose provenance is shown in full; the provenance of other results is collapsed under
+/// their names.
 const SHOWN: usize = 4;
-/// The heading of files.
+/// The heading of the list of files.
 const FILES: &str = "Library and study files with their SHA-256";
 
 type File<'p> = (&'p str, &'p str);
 
-/// Writes the provenance of each result under its name. With many results, their common fields appear once.
+/// Writes the provenance of each result under the result's name. If there are many results, the fields that they share
+/// appear once.
 pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
     if results.len() <= SHOWN {
         return html! {
@@ -37,11 +39,11 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
                 (files(FILES, &remaining))
             }
         }
-        (files("Library and study files of all of them, with their SHA-256", &agreed))
+        (files("Library and study files of all results, with their SHA-256", &agreed))
     }
 }
 
-/// Returns the fields that are the same in all results.
+/// Returns the fields that have the same value in all results.
 fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
     let [(_, first), others @ ..] = results else { return Vec::new() };
     let mut common = values_of(first);
@@ -52,7 +54,7 @@ fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
     common
 }
 
-/// Returns the files that have the same digest in all results that contain them, each once.
+/// Returns each file whose digest is the same in all results that contain the file.
 fn agreed<'p>(results: &[(String, &'p Provenance)]) -> Vec<File<'p>> {
     let mut files: Vec<File<'p>> =
         results.iter().flat_map(|(_, provenance)| of(provenance)).collect();
@@ -95,7 +97,7 @@ fn values_of(provenance: &Provenance) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Writes the fields of a provenance, except the fields in `before`.
+/// Writes the fields of a provenance, except those in `before`.
 fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup {
     html! {
         dl {

@@ -1,7 +1,6 @@
-//! The sensitivity chart: for each test, one bar for each hop at twice its speed. The length of the bar is the gain in
-//! throughput.
+//! The sensitivity chart: for each test, one bar per hop, which shows the gain in throughput at twice the hop's speed.
 //!
-//! Losses are not drawn as bars; they are printed as text, as is the change of the mean latency.
+//! Losses are printed as text instead of bars, and so are changes of the mean latency.
 
 use lanemark_schema::result::{RunResult, Sensitivity};
 use maud::{Markup, html};
@@ -12,7 +11,7 @@ use super::svg::{Image, fitted, image, num, text_width};
 use crate::sensitivity::{label, latency, sentence, signed, table};
 
 const WIDTH: f64 = 470.0;
-/// Room for the names of hops, and for the text after a bar.
+/// Room for the names of hops.
 const NAMES: f64 = 130.0;
 const WORDS: f64 = 150.0;
 const LINE: f64 = 17.0;
@@ -34,7 +33,7 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!panels.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "The throughput of the test with one hop at twice its speed and all else equal, and with twice the load. Gains do not add up. The hop with the largest gain is the bottleneck."
+                "The throughput of the test with one hop at twice its speed and all else equal, and with twice the load. Gains are not additive. The hop with the largest gain is the bottleneck."
             }
             div class="panels wide" {
                 @for (caption, sensitivity) in &panels {
@@ -85,7 +84,7 @@ fn draw(caption: &str, sensitivity: &Sensitivity) -> Image {
     image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(sensitivity)), content)
 }
 
-/// Formats the changes, `+85%, latency -46%`; a change of zero is omitted.
+/// Formats the changes, such as `+85%, latency -46%`; a change of zero is omitted.
 fn words(throughput: f64, latency: &str) -> String {
     match latency {
         "+0%" if throughput == 0.0 => "–".to_owned(),

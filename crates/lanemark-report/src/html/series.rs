@@ -1,9 +1,9 @@
-//! Tests over time: requests or data a second, with write amplification below them on the same time axis.
+//! Tests over time: requests or bytes a second, and below them write amplification on the same time axis.
 //!
-//! Latency follows below as a heat map. The panels of rates begin at zero. Time is linear: the width of a period is
-//! proportional to its duration. Shaded areas come from the data. They show the time in which the drive moved no data,
-//! and the time after which the figures are steady by SNIA's rule. For a test that runs in rounds, they show the rounds
-//! whose figures it reports.
+//! A heat map of latency follows below. The panels of rates begin at zero. Time is linear: the width of a period is
+//! proportional to its duration. Shaded areas are computed from the data. They show the time before the drive first
+//! moves data, and the time after which the figures are steady by SNIA's rule. For a test that runs in rounds, they
+//! show the rounds that determine the reported figures.
 
 use lanemark_schema::result::{DriveUse, Phases, RunResult, Sample, Series};
 use lanemark_schema::units::{Bytes, Duration};
@@ -21,10 +21,10 @@ use crate::over_time;
 
 mod small;
 
-/// Room for the labels of the vertical axes, and to the right of the plots.
+/// Room for the labels of the vertical axes.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 24.0;
-/// Heights of the line above a plot, and of the time axis.
+/// Height of the line above a plot.
 const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
@@ -33,27 +33,27 @@ const AXIS: f64 = 18.0;
 const BELOW: f64 = 4.0;
 /// Number of time ticks in a drawing as wide as a page.
 const TICKS: f64 = 12.0;
-/// Maximum number of drawings that a page shows in full size; with more, it shows small ones, test by test.
+/// Maximum number of drawings that a page shows at full size; a page with more shows small drawings, grouped by test.
 const WHOLE_MOST: usize = 24;
-/// Number of steps in the lines on a page of small drawings, and of columns in its heat maps.
+/// Total number of steps in the lines on a page of small drawings, and of columns in its heat maps.
 const STEPS_PAGE: usize = 20_000;
 const COLUMNS_PAGE: usize = 8_000;
-/// Minimum request size from which rates are shown as data rather than requests.
+/// Minimum request size for which rates are shown in bytes rather than requests.
 const LARGE: Bytes = Bytes::kibi(64);
 
-/// The size of drawings.
+/// The sizes in a drawing.
 #[derive(Clone, Copy)]
 struct Size {
     width: f64,
-    /// Heights of the plots.
+    /// Height of the plot of the rate.
     rate: f64,
     amplification: f64,
     /// Height of a row of a heat map.
     row: f64,
-    /// Distance between the ticks of a plot, and number of decimals in heights.
+    /// Distance between the ticks of a plot.
     tick_height: f64,
     decimals: i32,
-    /// Maximum number of steps of a line, and of columns of a heat map.
+    /// Maximum number of steps in a line.
     steps: usize,
     columns: usize,
 }
@@ -71,7 +71,7 @@ impl Size {
         columns: 120,
     };
 
-    /// Returns the size of each of `drawings` drawings.
+    /// Returns the size of a drawing if there are `drawings` of them.
     fn of(drawings: usize) -> Self {
         match drawings {
             0..=WHOLE_MOST => Self::WHOLE,
@@ -131,7 +131,7 @@ impl TestSeries<'_> {
     }
 }
 
-/// Returns the tests that have a series, each by its first sample with a series.
+/// Returns the tests that have a series, each represented by its first sample with a series.
 fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
     let several = runs.len() > 1;
     let mut all = Vec::new();
@@ -164,12 +164,12 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     }
 }
 
-/// The rate of a test over time as an interactive chart, which replaces its static plot.
+/// The rate of a test over time as an interactive chart that replaces the static plot.
 pub(super) struct Rate {
     /// Text description of the drawing.
     pub(super) label: String,
     pub(super) chart: Chart,
-    /// Top of the rest of the drawing; `None` without another plot.
+    /// Top of the rest of the drawing; `None` if there is no other plot.
     pub(super) rest: Option<f64>,
     /// Shares of the drawing's width to the left and right of its plots.
     pub(super) sides: (f64, f64),
@@ -240,7 +240,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Draws a test over time as wide as the page, with its numbers below.
+/// Draws a test over time at the full width of the page, with its numbers below.
 fn whole(plotted: &TestSeries<'_>, size: Size) -> Markup {
     html! {
         figure class="time" {
@@ -259,7 +259,7 @@ fn whole(plotted: &TestSeries<'_>, size: Size) -> Markup {
     }
 }
 
-/// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
+/// Draws a test over time. Also returns the top of the part below the rate, if this part exists.
 fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let TestSeries { ref caption, test, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
@@ -313,7 +313,7 @@ fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;
     let rate = |index: usize| {
-        // A very short interval at the end does not show a rate.
+        // A very short last interval does not yield a meaningful rate.
         let is_moment = index > 0 && series.length(index) < series.interval / 4;
         (!is_moment).then(|| match large {
             true => series.throughput(index) / 1e6,
@@ -362,8 +362,8 @@ fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
     spans
 }
 
-/// Returns the times that the sample records: the first writes out of the pseudo-SLC cache, the first data that garbage
-/// collection moved, and the faults.
+/// Returns the times of the events that the sample records: the first writes out of the pseudo-SLC cache, the first
+/// data that garbage collection moved, and the faults.
 fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
     let first = |moving: fn(&DriveUse) -> bool| {
         let point = series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
@@ -371,7 +371,7 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
     };
     let mut marks = Vec::new();
     if let Some(at) = first(|drive| drive.folded > Bytes::ZERO) {
-        let name = "pseudo-SLC is folded from here".to_owned();
+        let name = "pseudo-SLC folding begins here".to_owned();
         marks.push(Mark { at, name, class: "mark" });
     }
     if let Some(at) = first(|drive| drive.moved > Bytes::ZERO) {
@@ -385,7 +385,8 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
     marks
 }
 
-/// Draws `marks` as lines from top to bottom, with their names if a drawing of `named` has room.
+/// Draws `marks` as vertical lines. If `named` is the size of the drawing, each line is labelled with its name, on its
+/// left if there is no room on its right.
 fn marked(
     marks: &[Mark],
     x_of: &impl Fn(Duration) -> f64,
@@ -420,7 +421,7 @@ fn shading(
             @let (from, to) = (x_of(span.from), x_of(span.to));
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
-                // The name is above the plot, away from all lines, and moves to the left if there is no room.
+                // The name is above the plot, away from all lines, and moves to the left if its span is too narrow.
                 @if named && text_width(span.name) <= to.max(0.0) {
                     @let fits = text_width(span.name) <= to - from;
                     text class="soft" x=(num(if fits { f64::midpoint(from, to) } else { to }))
@@ -438,7 +439,7 @@ impl Plot {
         html! { text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(y)) { (self.heading) } }
     }
 
-    /// Draws the plot from `top` on.
+    /// Draws the plot below `top`.
     fn draw(&self, top: f64, edges: &[f64], size: Size) -> Markup {
         let greatest = self.values.iter().flatten().copied().filter(|value| value.is_finite());
         let greatest = greatest.fold(0.0_f64, f64::max);
@@ -464,11 +465,11 @@ impl Plot {
         }
     }
 
-    /// Returns the values as steps, interrupted at unknown values.
+    /// Returns the values as steps, with gaps at unknown values.
     fn steps(&self, edges: &[f64], y_of: impl Fn(f64) -> f64, decimals: i32) -> String {
         let factor = 10f64.powi(decimals);
         let mut path = String::new();
-        // The current step: its height, its beginning and its end.
+        // The current step: its height, its start and its end.
         let mut step: Option<(String, f64, f64)> = None;
         for (value, ends) in self.values.iter().zip(edges.windows(2)) {
             let known = value.filter(|value| value.is_finite());
@@ -502,7 +503,7 @@ fn alt_text(caption: &str, plots: &[Plot], series: &Series) -> String {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let first = known.first().copied().unwrap_or(f64::NAN);
         let last = known.last().copied().unwrap_or(f64::NAN);
-        format!("{}: {} at first, {} at last", plot.heading, significant(first), significant(last))
+        format!("{}: {} at first, {} at the end", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
     format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))

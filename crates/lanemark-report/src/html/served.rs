@@ -1,7 +1,7 @@
-//! Modelled latencies of served systems, compared with the delivered latencies.
+//! Modelled latencies of served systems, compared with the latencies that were delivered.
 //!
-//! Both are drawn in wall-clock time: modelled latencies are multiplied by the time scale. The gap between two lines of
-//! a colour is the lateness of the server.
+//! Both are drawn in wall-clock time: modelled latencies are multiplied by the time scale. The distance between two
+//! lines of one colour is the lateness of the server.
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, RunResult, Sample};
 use maud::{Markup, html};
@@ -19,16 +19,14 @@ const LINES: [(usize, &str); 4] = [
 
 type DirectionOf = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
 
-/// Returns the section's content, or `None` if no run served and delivered requests.
+/// Returns the section's content; `None` if no run served a system and delivered requests.
 pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let charts: Vec<Chart> = runs.iter().flat_map(|(label, run)| charts(label, run)).collect();
     (!charts.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "The modelled time of a request, multiplied by the time scale, and its time from \
-                 arrival at the server to the answer. Each curve shows the latency that a share of \
-                 the requests did not exceed, up to the last percentile that enough requests \
-                 support."
+                "The modelled time of a request, multiplied by the time scale, and the measured time from the request's arrival at the server to its answer. Each curve shows the latency that a share of \
+                 the requests did not exceed, up to the highest percentile that enough requests support."
             }
             (legend(LINES.iter().map(|(style, name)| (*style, *name))))
             div class="panels pairs" {

@@ -1,17 +1,18 @@
-//! Removes the end tags that HTML lets a writer omit, which are a tenth of a page with many tables and drawings.
+//! Removes the end tags that HTML makes optional; they are a tenth of a page with many tables and drawings.
 //!
 //! Table cells, rows and list entries end at the beginning of the next one. Empty SVG elements become self-closing.
-//! Text has been escaped before, so anything that looks like an end tag is an end tag.
+//! Text was escaped earlier, so anything that looks like an end tag is an end tag.
 
-/// End tags that the next element or the end of the parent implies. The page does not have text between them.
+/// Tags that may be omitted because the next element, or the end of the parent, implies them. The page does not contain
+/// text between these elements.
 const ENDS: [&str; 8] =
     ["</td>", "</th>", "</tr>", "</thead>", "</tbody>", "</li>", "</dt>", "</dd>"];
 /// Elements of SVG that may be empty.
 const EMPTY: [&str; 4] = ["path", "rect", "line", "circle"];
 
-/// Returns the page with only the end tags that it needs.
+/// Returns the page without the optional end tags.
 pub(super) fn shortened(page: String) -> String {
-    // An empty element ends after its last attribute.
+    // The last attribute of an empty element directly precedes its end.
     let page = EMPTY.iter().fold(page, |page, name| page.replace(&format!("\"></{name}>"), "\"/>"));
     ENDS.iter().fold(page, |page, end| page.replace(end, ""))
 }

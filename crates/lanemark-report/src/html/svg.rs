@@ -1,17 +1,17 @@
-//! Helpers for inline SVG: short numbers, the width of text, and a frame with a label.
+//! Functions for inline SVG: short numbers, the width of text, and a labelled frame.
 
 use maud::{Markup, Render, html};
 
-/// Mean width of a character at the size of labels; a generous estimate.
+/// Mean width of a character at label size; this is a generous estimate.
 const CHARACTER: f64 = 6.6;
 
-/// Formats a coordinate with one decimal, which is enough at the size of a page.
+/// Formats a coordinate with one decimal, which is precise enough on a page.
 pub(crate) fn num(value: f64) -> String {
     let text = format!("{:.1}", value + 0.0);
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// Estimates the width of `text` as a label. No font is available here.
+/// Estimates the width of `text` as a label, because no font is available here.
 pub(crate) fn text_width(text: &str) -> f64 {
     unicode_width::UnicodeWidthStr::width(text) as f64 * CHARACTER
 }
@@ -32,13 +32,12 @@ pub(crate) fn fitted(text: &str, width: f64) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// Returns the path of a rectangle from `x`, `y` on, `width` wide and `height` high, in half the characters of a `rect`
-/// element.
+/// Returns the path of a rectangle with its corner at `x`, `y`, in half the characters of a `rect` element.
 pub(crate) fn block(x: f64, y: f64, width: f64, height: f64) -> String {
     format!("M{0} {1}H{2}v{3}H{0}z", num(x), num(y), num(x + width), num(height))
 }
 
-/// Cuts the name of a run to `width` by omitting its middle: its ends distinguish it from others.
+/// Cuts the name of a run to `width` by omitting its middle, because the two ends distinguish runs.
 pub(crate) fn named(text: &str, width: f64) -> String {
     let room = (width / CHARACTER).floor() as usize;
     let letters: Vec<char> = text.chars().collect();
@@ -52,8 +51,8 @@ pub(crate) fn named(text: &str, width: f64) -> String {
     format!("{start}…{end}")
 }
 
-/// Maximum number of series or bars that a drawing's label describes; for the others, a reader who uses a screen reader
-/// has the table.
+/// Maximum number of series or bars that the label of a drawing describes; the table lists the others for users of
+/// screen readers.
 const TOLD: usize = 8;
 
 /// Lists the first of `parts`, and states the number of the others.
@@ -66,14 +65,14 @@ pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Returns the ranges into which `bars` bars are split, so that no range has more than `most` and all have about the
-/// same number: a drawing of each fits on a sheet of paper.
+/// Splits `bars` bars into ranges of about the same length, up to `most`, so that a drawing of each range fits on a
+/// sheet of paper.
 pub(crate) fn split(bars: usize, most: usize) -> Vec<std::ops::Range<usize>> {
     let parts = bars.div_ceil(most).max(1);
     (0..parts).map(|part| part * bars / parts..(part + 1) * bars / parts).collect()
 }
 
-/// Returns the title of one part of several.
+/// Returns the title of one of several parts.
 pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
     match parts {
         1 => title.to_owned(),
@@ -97,7 +96,7 @@ pub(crate) fn image(width: f64, height: f64, label: &str, content: Markup) -> Im
 }
 
 impl Image {
-    /// Returns the image with coordinates that begin at `left`.
+    /// Returns the image with its left edge at the coordinate `left`.
     pub(crate) fn from(self, left: f64) -> Self {
         Self { left, ..self }
     }

@@ -1,11 +1,11 @@
-//! Colours by name, light and dark, for drawings outside of a page.
+//! Named colours, light and dark, for drawings outside a page.
 
 use crate::palette;
 
-/// Rules of the marks in drawings, by the names of colours.
+/// Rules for the marks in drawings, with colours by name.
 pub(super) const MARKS: &str = include_str!("marks.css");
 
-/// Returns the variables of a block of a style sheet, merged over the inherited ones.
+/// Returns the variables of a block in a style sheet, merged with the inherited variables.
 pub(super) fn variables<'a>(
     block: &'a str,
     inherited: &[(&'a str, &'a str)],
@@ -19,14 +19,14 @@ pub(super) fn variables<'a>(
     all
 }
 
-/// Returns the first block of `:root` after `from`; empty without such a block.
+/// Returns the first block of `:root` after `from`; empty if there is no block.
 pub(super) fn root<'s>(style: &'s str, from: &str) -> &'s str {
     let behind = style.find(from).map_or("", |at| &style[at..]);
     let block = behind.find(":root").map_or("", |at| &behind[at..]);
     block.split('}').next().unwrap_or_default()
 }
 
-/// Returns the rules of marks with colours substituted for their names.
+/// Returns the rules for the marks, with colour values substituted for the names.
 pub(super) fn marks(dark: bool) -> String {
     let light = variables(root(palette::style(), ":root"), &[]);
     let all = match dark {

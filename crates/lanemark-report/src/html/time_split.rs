@@ -1,4 +1,4 @@
-//! The parts of a transaction's time on a page: a bar for each run, and the numbers.
+//! The parts of a transaction's time on a page: one bar per run, and the numbers.
 
 use lanemark_schema::result::TestResult;
 use maud::{Markup, html};
@@ -20,7 +20,8 @@ const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 40.0;
 
-/// Draws the parts of the transactions of `tests`, each with its run's name; `None` if they are unknown in all runs.
+/// Draws the parts of the transactions in `tests`, each labelled with the name of its run; `None` if the parts are
+/// unknown in all runs.
 pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
     let known =
         |(label, test): &(&str, &TestResult)| Some(((*label).to_owned(), TimeSplit::of(test)?));
@@ -98,7 +99,7 @@ fn draw(splits: &[(String, TimeSplit)]) -> Image {
     )
 }
 
-/// Returns each part with the time before it.
+/// Returns each part with the total time of the parts before it.
 fn placed(split: &TimeSplit) -> impl Iterator<Item = (f64, &crate::database::TimePart)> {
     split.parts.iter().scan(0.0, |from, part| {
         let own = *from;

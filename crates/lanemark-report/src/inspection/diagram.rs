@@ -1,4 +1,4 @@
-//! The paths of all inspected devices as one tree in SVG, drawn like a modelled platform.
+//! The paths of all inspected devices as one SVG tree, drawn like a modelled platform.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         title: &heading,
         topology: &topology,
         narrow: &|node| marked.contains(node.label.split(' ').next().unwrap_or_default()),
-        dashed: "Dashed: no link, or one whose rate is not known.",
+        dashed: "Dashed: no link, or a link of unknown rate.",
         sentences: sentences(inspection),
     }
     .svg()
@@ -90,7 +90,7 @@ impl Node {
     }
 }
 
-/// Returns the names of the boxes whose link a finding concerns. A drive's box has the name of its block device.
+/// Returns the names of the boxes to whose links a finding refers. A drive's box has the name of its block device.
 fn boxes_named(inspected_finding: &InspectedFinding) -> Vec<&str> {
     match &inspected_finding.finding {
         Finding::PcieBelowCapability { hop, .. }

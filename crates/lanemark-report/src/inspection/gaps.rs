@@ -1,9 +1,9 @@
-//! Missing information about the links to a device, which prevents statements about limits there.
+//! Gaps: unknown properties of the links to a device. Because of a gap, a link cannot be excluded as a limit.
 //!
-//! A link is known not to be a limit only if it runs at the full capability of both its ends. A link is a gap if its
-//! rate or one of its ends is not known. A part of the path that shows no link at all is also a gap: a network, the
-//! drives' side of a controller, or USB, whose ends report no capability. Links inside a chipset lack ends and are
-//! not counted as gaps.
+//! A link is known not to be a limit only if it runs at the full capability of both its ends. There is a gap if the
+//! rate of a link or the capability of one end is not known. There is also a gap if a part of the path shows no link at
+//! all: a network, the drives' side of a controller, or USB, which does not report the capabilities of the ends. A link
+//! inside a chipset does not have ends, so it is not counted as a gap.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use lanemark_schema::result::{
 
 use super::{is_whole, named};
 
-/// A missing piece of information, with the program that shows it.
+/// An unknown property; its text names a program that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     /// No link of the device reports its rate.
     AllLinks {
-        /// Whether there is a function on PCI whose links lspci can show.
+        /// Whether the path contains a PCI function, whose links lspci can show.
         on_pci: bool,
     },
     /// Rate of the PCIe link to a hop.
     Rate(String),
     /// Capability of a PCIe hop.
     Device(String),
-    /// Capability of the port that contains a PCIe hop; the string is the current speed of the link.
+    /// Capability of the port to which a PCIe hop is attached; the second string is the current speed of the link.
     Port(String, Option<String>),
-    /// The ends of a link of another type.
+    /// Capabilities of both ends of a link of another type.
     Ends(String),
     /// The links downstream of a controller.
     Behind(String),
@@ -63,7 +63,7 @@ pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
     gaps
 }
 
-/// Returns whether a link reports its rate or the capability of one of its ends.
+/// Returns whether a link reports its rate, or the capability of one of its ends.
 fn has_rate(link: &InspectedLink) -> bool {
     let ends = match link {
         InspectedLink::Pcie(link) => link.upper_max.or(link.lower_max),
@@ -118,7 +118,7 @@ fn of_pcie(hop: &InspectedHop, link: &PcieLink) -> Vec<Gap> {
         link.current.is_none().then(|| Gap::Rate(name())),
         link.lower_max.is_none().then(|| Gap::Device(name())),
         link.upper_max.is_none().then(|| {
-            // A device that runs at its full capability is not slowed by a port that could do more.
+            // A device that already runs at its full capability would not be faster on a faster port.
             let full = link.current.filter(|current| Some(*current) == link.lower_max);
             Gap::Port(name(), full.map(|rate| rate.to_string()))
         }),
@@ -153,7 +153,7 @@ impl Gap {
                     false => "",
                 };
                 format!(
-                    "No link to {devices} reports its rate, so the limit there is not known.{how}"
+                    "No link to {devices} reports its rate, so no limit on these links can be determined.{how}"
                 )
             }
             Self::Rate(hop) => format!(
@@ -173,7 +173,7 @@ impl Gap {
                 format!("{devices}: the capability of both ends of the link to {hop} is not known.")
             }
             Self::Behind(hop) => format!(
-                "{devices}: the rates of the links behind {hop} are not known. `lanemark inspect` \
+                "{devices}: the rates of the links downstream of {hop} are not known. `lanemark inspect` \
                  on the machine itself shows the SATA, SAS and USB links."
             ),
             Self::Network(hop) => {
@@ -194,7 +194,7 @@ fn is_shown_by_lspci(role: PciRole) -> bool {
     role == PciRole::Nvme || has_links_behind(role)
 }
 
-/// Returns whether drives are on links of another type downstream of a function of this role.
+/// Returns whether the drives of a function with this role are attached by links of another type.
 fn has_links_behind(role: PciRole) -> bool {
     use PciRole as R;
     matches!(role, R::Ahci | R::Ide | R::Sas | R::Raid | R::Storage | R::Usb | R::FibreChannel)

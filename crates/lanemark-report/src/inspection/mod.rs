@@ -1,8 +1,7 @@
-//! The storage paths of a real machine: a block of text for each device, their limits, and the files that were not
-//! read.
+//! The storage paths of a real machine as text: a block per device, the limits found, and the files that were not read.
 //!
-//! The drawing shows the paths of all devices as one tree, because devices share hops. Rates are rates of links by the
-//! simulator's formulas; a rate is marked *raw* if only the line code is subtracted.
+//! A drawing shows the paths of all devices as one tree, because devices share hops. The rate of a link is computed
+//! with the simulator's model; a rate is marked *raw* if only the overhead of the line code is subtracted.
 
 mod diagram;
 mod gaps;
@@ -26,7 +25,7 @@ pub use diagram::inspection_svg;
 
 /// Maximum number of devices that a finding names individually.
 const NAMED_MAX: usize = 6;
-/// Maximum number of unread paths that are shown for each reason.
+/// Maximum number of unread paths that are listed per reason.
 const UNREAD_MAX: usize = 3;
 
 /// Writes the devices of `inspection` with their paths, its findings with advice, and the files that were not read.
@@ -61,8 +60,8 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns the answer of an inspection: for a single drive its slowest link, for several drives their number, and then
-/// the first limit that was found.
+/// Returns the answer of an inspection: the slowest link of a single drive, or the number of drives, and then the first
+/// limit that was found.
 fn answer(inspection: &Inspection) -> String {
     let drives: Vec<&InspectedDevice> =
         inspection.devices.iter().filter(|device| is_whole(device)).collect();
@@ -97,7 +96,7 @@ fn answer(inspection: &Inspection) -> String {
     }
 }
 
-/// `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
+/// Returns `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
 fn slowest(drive: &InspectedDevice) -> String {
     let links = drive.paths.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
     let rate = |link: &InspectedLink| link.usable().or(link.range().map(|(least, _)| least));
@@ -127,7 +126,7 @@ fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
     sheet.blank();
 }
 
-/// States which devices are without a limit: the devices for which both ends of every link are known.
+/// States which devices do not have a limit: those for which both ends of every link are known.
 fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let whole = || devices.iter().filter(|device| is_whole(device));
     let known: Vec<&InspectedDevice> =
@@ -142,12 +141,12 @@ fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     }
 }
 
-/// Returns whether links lead to a device, rather than to its components.
+/// Returns whether the links lead to the device itself, rather than to its components.
 fn is_whole(device: &InspectedDevice) -> bool {
     device.below.is_empty() && has_hardware(device)
 }
 
-/// Returns whether a device of this type is attached by links.
+/// Returns whether devices of this type are attached by links.
 fn has_hardware(device: &InspectedDevice) -> bool {
     matches!(device.kind, BlockKind::Disk | BlockKind::NvmeNamespace { .. })
 }
@@ -157,7 +156,7 @@ fn named(devices: &[&InspectedDevice]) -> String {
     few(&names)
 }
 
-/// `sda, sdb and 7 more`.
+/// Returns a list such as `sda, sdb and 7 more`.
 fn few(names: &[&str]) -> String {
     match names {
         few if few.len() <= NAMED_MAX => few.join(", "),

@@ -1,4 +1,4 @@
-//! A path as it is shown: it has fewer steps than hops, because people regard some adjacent hops as one device.
+//! A path as it is shown. It has fewer steps than hops, because some adjacent hops are commonly regarded as one device.
 //!
 //! A controller is part of the step of its PCI function. A drive is part of the step of its block device, which is the
 //! last step.
@@ -9,7 +9,7 @@ use lanemark_schema::result::{
 
 use super::words;
 
-/// A step: the link before it, its name and its description.
+/// A step: the link that leads to it, its name and its description.
 pub(super) struct Step<'a> {
     pub(super) link: Option<&'a InspectedLink>,
     /// Position in the device tree, which identifies the step.
@@ -48,7 +48,7 @@ pub(super) fn steps<'a>(
     steps
 }
 
-/// Returns whether a controller and the function before it are one device.
+/// Returns whether a controller and the function before it form one device.
 fn is_one(function: &InspectedHop, hop: &InspectedHop) -> bool {
     use PciRole as R;
     let function = matches!(

@@ -1,6 +1,7 @@
-//! A device's path in a terminal: one line for each hop, each indented further, with its link on the branch.
+//! The path of a device in a terminal: one line per hop, each indented further than the previous one, with the hop's
+//! link on the branch.
 //!
-//! A link is drawn with a double line, `═`; a hop that is a part of the previous hop is drawn with a single line.
+//! A link is drawn as a double line, `═`. A hop that is part of the previous hop is connected by a single line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +15,14 @@ use crate::terminal::{TerminalText, plain, shorten, wrap};
 
 /// Maximum depth of nested devices.
 const DEPTH_MAX: usize = 12;
-/// Maximum number of lines for the components of one device.
+/// Maximum number of lines for the components of a device.
 const BELOW_MAX: usize = 200;
-/// Minimum width of text, regardless of the depth.
+/// Minimum width of the text, regardless of the depth.
 const ROOM_MIN: usize = 24;
-/// Maximum number of partitions that are shown of a device.
+/// Maximum number of partitions that are shown per device.
 const PARTITIONS_MAX: usize = 16;
 
-/// Draws the paths to `device`, or its components, and its partitions.
+/// Draws the paths to `device`, or its components if it does not have a path, and then its partitions.
 pub(super) fn draw<'a>(
     sheet: &mut TerminalText,
     device: &'a InspectedDevice,
@@ -50,7 +51,7 @@ fn draw_path(sheet: &mut TerminalText, device: &InspectedDevice, path: &Inspecte
         path.state.clone().unwrap_or_default(),
     ]);
     sheet.item("", &start, CellEmphasis::Plain);
-    // With several paths the device's limits appear once, at its last path.
+    // If there are several paths, the limits of the device appear once, at the last path.
     let limits = if last { words::queue(&device.queue) } else { String::new() };
     let lines = steps(device, path, limits);
     let end = lines.len() - 1;
@@ -126,17 +127,17 @@ fn draw_partitions(sheet: &mut TerminalText, device: &InspectedDevice, depth: us
     }
 }
 
-/// The components of a device, as they are drawn.
+/// The components of a device, as drawn so far.
 struct ComponentTree<'a> {
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
-    /// Devices that were already followed, because a device that contains itself would cause an endless loop.
+    /// Devices that were already followed; a device that contains itself would otherwise cause an endless loop.
     followed: BTreeSet<&'a str>,
     /// Number of lines that may still be drawn.
     lines: usize,
 }
 
 impl<'a> ComponentTree<'a> {
-    /// Draws the components of `device` recursively, each line after `prefix`.
+    /// Draws the components of `device` recursively; each line begins with `prefix`.
     fn draw(
         &mut self,
         sheet: &mut TerminalText,

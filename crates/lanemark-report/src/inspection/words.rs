@@ -8,12 +8,12 @@ use lanemark_schema::units::{Bytes, BytesPerSecond};
 
 use crate::number::{rate_text, significant};
 
-/// Formats a rate, `1000 MB/s`.
+/// Formats a rate, such as `1000 MB/s`.
 pub(super) fn rate(rate: BytesPerSecond) -> String {
     rate_text(rate.0 as f64)
 }
 
-/// Formats a capacity in the units of the drive market.
+/// Formats a capacity in the decimal units that drive makers use.
 pub(super) fn capacity(size: Bytes) -> String {
     let bytes = size.get() as f64;
     let (unit, name) = match size.get() {
@@ -26,7 +26,7 @@ pub(super) fn capacity(size: Bytes) -> String {
     format!("{} {name}", significant(bytes / unit))
 }
 
-/// Formats the link's type, its trained speed and its capability: `PCIe 3.0 x4 of 4.0 x4`.
+/// Formats the type of a link, its trained speed and its capability, such as `PCIe 3.0 x4 of 4.0 x4`.
 pub(super) fn link(link: &InspectedLink) -> String {
     let of = |name: &str, now: Option<u64>, could: Option<u64>| match (now, could) {
         (Some(now), Some(could)) if now < could => {
@@ -71,7 +71,7 @@ fn pcie(link: &PcieLink) -> String {
     }
 }
 
-/// Formats the link with its rate: the usable rate if a formula exists, otherwise the rate after the line code.
+/// Formats the link with its rate: the usable rate if there is a model for it, otherwise the rate after the line code.
 pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     let mut text = link(inspected);
     match (inspected.range(), inspected.usable()) {
@@ -92,7 +92,7 @@ pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     text
 }
 
-/// Formats a hop's type and name for readers, without the kernel's name.
+/// Formats the type and name of a hop in plain terms, without the kernel's name.
 pub(super) fn part(part: &HopPart) -> String {
     let driven = |what: &str, driver: &Option<String>| match driver {
         Some(driver) => format!("{what} ({driver})"),
@@ -157,7 +157,7 @@ fn role(role: PciRole) -> &'static str {
 }
 
 fn named(kind: &str, identity: &Identity) -> String {
-    // A model may begin with its vendor, and on an ATA host the kernel reports the host as the vendor.
+    // A model name may begin with the vendor's name. On an ATA host, the kernel reports the host as the vendor.
     let vendor = identity.vendor.as_deref().filter(|vendor| {
         *vendor != "ATA"
             && !identity.model.as_deref().is_some_and(|model| model.starts_with(vendor))
@@ -170,7 +170,7 @@ fn named(kind: &str, identity: &Identity) -> String {
     words.join(" ")
 }
 
-/// Describes a device, for the line above its path.
+/// Describes a device on the line above its path.
 pub(super) fn device(device: &InspectedDevice) -> String {
     let identity = named("", &device.identity);
     let kind = match &device.kind {
@@ -209,7 +209,7 @@ pub(super) fn device(device: &InspectedDevice) -> String {
     ])
 }
 
-/// Describes the limits and settings of a device's queue.
+/// Describes the limits and settings of a device's request queue.
 pub(super) fn queue(queue: &QueueLimits) -> String {
     let blocks = match (queue.logical_block, queue.physical_block) {
         (Some(logical), Some(physical)) if logical != physical => {

@@ -1,8 +1,9 @@
-//! The tree of a platform as one SVG file: line widths show the rates of links, and the system's path is highlighted.
+//! The tree of a platform as one SVG file. Line widths represent the rates of links, and the system's path is
+//! highlighted.
 //!
-//! The SVG references no outside file and follows the reader's light or dark preference. Its style is scoped to its own
-//! class, so that it works as a file and inside a page. The widths show the rates of links, regardless of the test. The
-//! highlighted link is the bottleneck of the test, if the bottleneck is a link, as in the table.
+//! The SVG does not refer to external files and adapts to the reader's preference for light or dark colours. All style
+//! rules apply to one class, so the SVG works as a file and inside a page. The widths represent link rates, regardless
+//! of the test. The highlighted link is the bottleneck of the test in the table, if the bottleneck is a link.
 
 use lanemark_schema::result::{PathView, TopologyNode};
 use maud::{Markup, PreEscaped, html};
@@ -16,22 +17,22 @@ use crate::terminal::wrap;
 
 const STYLE: &str = include_str!("diagram.css");
 
-/// The minimum width of the drawing, for the text below it.
+/// The minimum width of the drawing, which the text below it needs.
 const WIDTH_MIN: f64 = 560.0;
-/// The maximum width of the text below, regardless of the width of the tree.
+/// The maximum width of the text below the tree, regardless of the tree's width.
 const TEXT_WIDTH_MAX: f64 = 900.0;
-/// The heading's size relative to labels, for which widths are estimated.
+/// The size of the heading relative to labels, for which text widths are estimated.
 const HEADING: f64 = 15.0 / 11.0;
 /// Top of the tree, below the heading.
 const TREE_TOP: f64 = 64.0;
-/// The height of a line of the text below.
+/// The height of a line of the text below the tree.
 const LEADING: f64 = 17.0;
-/// Space above the legend, whose widest sample extends half its width above it.
+/// Space above the legend; its thickest sample extends half its thickness into this space.
 const LEGEND_DROP: f64 = 30.0;
-/// The length of a sample.
+/// The length of a sample line.
 const SAMPLE: f64 = 30.0;
 
-/// A tree to draw, with the texts around it.
+/// A tree to draw, and the texts around it.
 pub(crate) struct Drawing<'a> {
     pub(crate) heading: &'a str,
     pub(crate) subtitle: &'a str,
@@ -46,7 +47,7 @@ pub(crate) struct Drawing<'a> {
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
-/// Draws the platform of `view` as one self-contained SVG file, with the system's path highlighted.
+/// Draws the platform of `view` as one self-contained SVG file, and highlights the system's path.
 pub fn path_svg(view: &PathView) -> String {
     let narrow = bottleneck(&view.hops);
     Drawing {
@@ -106,7 +107,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Draws a box, its label, and the link that leads to it with its name above and its rate below.
+/// Draws a box and its label, and the link that leads to it, with the link's name above and its rate below.
 fn draw(placed: &PlacedNode<'_>, narrow: bool) -> Markup {
     let class = match (placed.node.on_path, narrow) {
         (true, true) => "on narrow",
@@ -144,7 +145,7 @@ fn draw(placed: &PlacedNode<'_>, narrow: bool) -> Markup {
     }
 }
 
-/// Draws samples of lines with the rates that they represent.
+/// Draws sample lines, each with the rate that it represents.
 fn legend(scale: Scale, y: f64) -> Markup {
     const HEAD: &str = "Line width, one way:";
     let mut x = MARGIN + text_width(HEAD) + 10.0;
@@ -164,7 +165,7 @@ fn legend(scale: Scale, y: f64) -> Markup {
     }
 }
 
-/// Returns notes on the limits of the line widths.
+/// Returns notes on the minimum and maximum line width, if they apply.
 fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<String> {
     let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
     let rates =
@@ -203,7 +204,7 @@ fn title(view: &PathView) -> String {
     if path.is_empty() { head } else { format!("{head}: {}", path.join(" → ")) }
 }
 
-/// Collects the labels of the nodes on the path, from the processor on.
+/// Collects the labels of the nodes on the path, in order from the processor.
 fn collect(node: &TopologyNode, path: &mut Vec<String>) {
     if node.on_path {
         path.push(printable(&node.label));

@@ -1,8 +1,9 @@
 //! The layout of a drawn tree: the positions of its boxes and links.
 //!
-//! Levels are columns from left to right. A box is as tall as everything below it in the tree, like a chip in a block
-//! diagram with its ports along one edge. Every link is therefore a straight line, links do not cross, and boxes do not
-//! overlap. A link meets its node at the row of the node's child on the path: the whole path is one straight line.
+//! Levels are columns from left to right. A box is as tall as all its descendants together, like a chip in a block
+//! diagram that has its ports along one edge. Every link is therefore a straight line, links do not cross, and boxes do
+//! not overlap. A link enters its node in the row of the node's child on the path, so the whole path is one straight
+//! line.
 
 use lanemark_schema::result::TopologyNode;
 
@@ -13,17 +14,17 @@ use crate::terminal::{plain, wrap};
 
 /// The height of a line of text in a box.
 pub(super) const LINE: f64 = 13.0;
-/// Space around all boxes.
+/// Space around the whole tree.
 pub(super) const MARGIN: f64 = 16.0;
-/// The minimum height of a box, two lines of text.
+/// The minimum height of a box: two lines of text.
 const BOX: f64 = 34.0;
 /// The minimum width of a box.
 const BOX_WIDTH: f64 = 64.0;
-/// Columns of text in a box before it continues in a second line.
+/// Maximum number of columns of text in a line of a box.
 const BOX_TEXT: usize = 24;
-/// Ratio of the width of the bold text on the path to the width of other text.
+/// Ratio between the width of bold text, which the path uses, and the width of other text.
 const BOLD: f64 = 1.15;
-/// Space on both sides of a text in a box, or of a label along a link.
+/// Space on each side of a text in a box, or of a label along a link.
 const PAD: f64 = 10.0;
 /// Height of a label above or below a link.
 const LABEL: f64 = 16.0;
@@ -50,7 +51,7 @@ pub(super) struct PlacedNode<'a> {
     pub(super) height: f64,
     /// Vertical position of the link and of the box's label.
     pub(super) anchor: f64,
-    /// Absent at the root.
+    /// The link that leads to the box; `None` for the root.
     pub(super) link: Option<Line>,
 }
 
@@ -63,7 +64,7 @@ pub(super) struct Line {
     pub(super) rate: String,
 }
 
-/// The boxes and the gaps before them, by level.
+/// The widths of the boxes and of the gaps before them, by level.
 struct Columns {
     widths: Vec<f64>,
     gaps: Vec<f64>,
@@ -125,8 +126,8 @@ impl Columns {
 }
 
 impl<'a> PlacedNodes<'a> {
-    /// Positions `node` and its descendants from the cursor on. A line of width `through`, which reaches the row of the
-    /// anchor from the left, needs room there too.
+    /// Positions `node` and its descendants below the cursor. A line of width `through` reaches the row of the anchor
+    /// from the left and needs room there too.
     fn place(&mut self, node: &'a TopologyNode, level: usize, through: f64) -> Span {
         let width = match (node.link_rate, self.scale) {
             _ if level == 0 => 0.0,
@@ -159,7 +160,7 @@ impl<'a> PlacedNodes<'a> {
         span
     }
 
-    /// Adds a row, for a node without children.
+    /// Adds a row for a node without children.
     fn row(&mut self, through: f64) -> Span {
         let height = BOX.max(through + 8.0);
         let row = height.max(through + 2.0 * LABEL);
@@ -168,10 +169,11 @@ impl<'a> PlacedNodes<'a> {
         Span { top: anchor - height / 2.0, bottom: anchor + height / 2.0, anchor }
     }
 
-    /// Adds the rows of `children`. The anchor is the row of the child on the path, or else the middle.
+    /// Adds the rows of `children`. The anchor is the row of the child on the path; without one, it is the middle of
+    /// the rows.
     fn rows(&mut self, children: &'a [TopologyNode], level: usize, through: f64) -> Span {
         let on_path = children.iter().position(|child| child.on_path);
-        // The middle of two rows or more has room for any line; a single row must be made tall enough.
+        // The middle of two or more rows has room for any line, but a single row must be made tall enough.
         let aligned = on_path.or((children.len() == 1).then_some(0));
         let spans: Vec<Span> = children
             .iter()
@@ -203,7 +205,7 @@ fn lines(node: &TopologyNode) -> Vec<String> {
     lines
 }
 
-/// Returns the name and the rate of the link to `node`; each is empty if it is not known.
+/// Returns the name and the rate of the link to `node`; each is empty if not known.
 fn labels(node: &TopologyNode) -> (String, String) {
     let name = link_name(node).map(printable).unwrap_or_default();
     let rate = link_carries(node).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! The path of a system: the platform as a tree, the hops with their ceilings, and the bottleneck.
 //!
-//! A ceiling is the throughput of a hop for one test by the hop's own formula, as the simulator computed it. A link's
-//! rate is its throughput in one direction, regardless of the test. The two are distinguished: hops are compared by
-//! ceiling, links by rate. Only ceilings decide which hop is the bottleneck, in tree, table and drawing alike, because
-//! the link of a node in the tree refers to its hop. Latencies are not summed, because hops may overlap.
+//! A ceiling is the throughput of a hop for one test, computed by the simulator with the hop's own model. The rate of a
+//! link is its throughput in one direction, regardless of the test. Hops are compared by ceiling, and links by rate.
+//! Only ceilings decide which hop is the bottleneck, in the tree, the table and the drawing alike, because the link of
+//! a node in the tree refers to its hop. Latencies are not summed, because hops may overlap in time.
 
 mod diagram;
 mod layout;
@@ -26,15 +26,15 @@ use crate::test_detail::path_limit;
 pub(crate) use diagram::Drawing;
 pub use diagram::path_svg;
 
-/// Mark of the bottleneck, in its row and before the sentence about it.
+/// The mark of the bottleneck, in its row and before the sentence about it.
 const MARK: &str = "◀";
-/// Maximum width that names of hops take from the formulas next to them.
+/// Maximum width of hop names while the formulas in the next column need room.
 const NAME_FAIR: usize = 26;
-/// Minimum number of columns in which formulas are wrapped.
+/// Minimum width of the column of formulas.
 const LAW_MIN: usize = 16;
 
 /// Writes a system's path: the platform as a tree with the path marked, the hops, and a sentence about the bottleneck.
-/// Each hop has its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
+/// The row of a hop shows its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
 pub fn path_table(view: &PathView, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));
@@ -63,7 +63,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns a text such as `samsung-850-pro-1tb@workstation-z170:sata carries 568 MB/s of 128KB sequential read; the
+/// Returns a sentence such as `samsung-850-pro-1tb@workstation-z170:sata carries 568 MB/s of 128KB sequential read; the
 /// bottleneck is SATA 6 Gb/s`.
 fn answer(view: &PathView) -> String {
     let PathView { system, test, .. } = view;
@@ -96,7 +96,7 @@ fn answer(view: &PathView) -> String {
     }
 }
 
-/// Formats a throughput with its unit, and in requests a second if offsets are random.
+/// Formats a throughput with its unit, and also in requests a second if offsets are random.
 fn throughput_text(view: &PathView, carried: BytesPerSecond) -> String {
     match view.random_block_bytes {
         Some(block) => {
@@ -106,12 +106,12 @@ fn throughput_text(view: &PathView, carried: BytesPerSecond) -> String {
     }
 }
 
-/// Names the bottleneck and its ceiling and, if known, the throughput of the whole path.
+/// Names the bottleneck and its ceiling, and the throughput of the whole path if that is known.
 pub fn path_sentence(view: &PathView) -> String {
     sentence(view)
 }
 
-/// Returns a text such as `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path
+/// Returns a sentence such as `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path
 /// would carry 1050 MB/s`.
 pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
     let shared = match loss.drives {
@@ -176,12 +176,13 @@ pub(crate) fn sentence(view: &PathView) -> String {
     )
 }
 
-/// Formats a rate with its unit, `600 MB/s`.
+/// Formats a rate with its unit, such as `600 MB/s`.
 fn rate(rate: BytesPerSecond) -> String {
     rate_text(rate.0 as f64)
 }
 
-/// Returns the throughput of the link to `node` with its unit, if it is known: `600 MB/s`, or `6460 to 7790 MB/s`.
+/// Returns the throughput of the link to `node` with its unit, such as `600 MB/s` or `6460 to 7790 MB/s`; `None` if it
+/// is not known.
 fn link_carries(node: &TopologyNode) -> Option<String> {
     let most = node.link_rate?;
     match node.link_rate_least.filter(|&least| least != most) {
@@ -190,24 +191,25 @@ fn link_carries(node: &TopologyNode) -> Option<String> {
     }
 }
 
-/// Returns the name of the link to `node`, if it has a printable name.
+/// Returns the name of the link to `node`; `None` if the name is empty.
 fn link_name(node: &TopologyNode) -> Option<&str> {
     node.link.as_deref().filter(|name| !name.trim().is_empty())
 }
 
-/// Returns the hops with the minimum ceiling: empty if no ceiling is known, several if they are equal.
+/// Returns the hops with the minimum ceiling: an empty list if no ceiling is known, and several hops if their ceilings
+/// are equal.
 fn bottleneck(hops: &[PathHop]) -> Vec<HopId> {
     let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
     let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
     hops.iter().filter(|hop| is_least(hop)).map(|hop| hop.id).collect()
 }
 
-/// Returns whether the link to `node` is one of the hops `narrow`.
+/// Returns whether the link to `node` belongs to one of the hops `narrow`.
 fn is_bottleneck(node: &TopologyNode, narrow: &[HopId]) -> bool {
     node.on_path && node.hop.is_some_and(|hop| narrow.contains(&hop))
 }
 
-/// Returns the names of the hops, numbered from the second of a name on.
+/// Returns the names of the hops; the second and later hops with the same name are numbered.
 fn names(hops: &[PathHop]) -> Vec<String> {
     let name = |(index, hop): (usize, &PathHop)| match hops[..index]
         .iter()
@@ -220,8 +222,8 @@ fn names(hops: &[PathHop]) -> Vec<String> {
     hops.iter().enumerate().map(name).collect()
 }
 
-/// Builds the table of the hops in order, with each formula in full: a formula that is longer than its column continues
-/// below.
+/// Builds the table of the hops in order, with each formula in full; a formula that is longer than its column continues
+/// on the next line.
 fn hop_table(hops: &[PathHop], width: usize) -> Table {
     let known_ns = |hop: &PathHop| hop.latency.map(|latency| latency.picoseconds() as f64 / 1e3);
     let unit = LatencyUnit::fitting(hops.iter().filter_map(known_ns));
@@ -269,7 +271,8 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
     table
 }
 
-/// Returns the width of `numbers` with aligned points, under a header of seven columns.
+/// Returns the width of a column of `numbers` that are aligned at their points, under a header that is seven columns
+/// wide.
 fn number_width(numbers: &[String]) -> usize {
     let whole = numbers.iter().map(|text| text[..point(text)].width()).max().unwrap_or(0);
     let tail = numbers.iter().map(|text| text[point(text)..].width()).max().unwrap_or(0);
@@ -423,7 +426,8 @@ mod tests {
         assert_eq!(all[0], ["a", ABSENT, "500", "", ABSENT]);
         assert_eq!(all[1][2..], ["400", MARK, ABSENT]);
         assert_eq!(all[2], ["a (2)", ABSENT, ABSENT, "", "1.50"]);
-        // Names of 5, numbers of 7 and 7, gaps of 10 and the mark leave 30 columns: six words of four letters.
+        // Names of 5 columns, numbers of 7 and 7, gaps of 10 and the mark leave 30 columns, which hold six words of
+        // four letters.
         let narrow = rows(60);
         assert_eq!(narrow.len(), 4);
         assert_eq!(narrow[2], ["", &["word"; 6].join(" "), "", "", ""]);

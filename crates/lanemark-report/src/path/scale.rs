@@ -1,32 +1,32 @@
 //! The width of a drawn link: proportional to its rate, within bounds that keep it visible and distinguishable.
 //!
-//! The slots of a platform may carry thirty times the rate of the path. The path therefore sets the scale: no link of
-//! the path exceeds the maximum width, and its slowest link is about three units wide if the widest link permits this.
-//! A link that would be wider than the widest line is drawn at that width; the legend states the rate above which this
-//! applies.
+//! The slots of a platform may have thirty times the rate of the path. The path therefore determines the scale: no link
+//! of the path exceeds the maximum width, and its slowest link is about three units wide if the fastest link of the
+//! path permits this. Any other link is drawn no wider than the maximum width; the legend states the rate above which
+//! this applies.
 
 use lanemark_schema::result::TopologyNode;
 use lanemark_schema::units::BytesPerSecond;
 
 use crate::html::axis::step;
 
-/// The thinnest line, for slow links and links of unknown rate.
+/// The minimum line width, for slow links and for links of unknown rate.
 pub(super) const THIN: f64 = 1.5;
-/// The widest line.
+/// The maximum line width.
 pub(super) const WIDE: f64 = 22.0;
 /// Width of the path's slowest link.
 const PATH_SLOWEST: f64 = 3.0;
-/// The widths of the legend's samples.
+/// The line widths of the samples in the legend.
 pub(super) const SAMPLES: [f64; 3] = [2.0, 5.0, 10.0];
 
-/// MB/s for each unit of width: 1, 2 or 5 times a power of ten, so that the legend has round numbers.
+/// MB/s per unit of width: 1, 2 or 5 times a power of ten, so that the legend shows round numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     megabytes: f64,
 }
 
 impl Scale {
-    /// Returns the scale for a tree, if any of its links has a rate.
+    /// Returns the scale for a tree; `None` if no link has a known rate.
     pub(super) fn of(root: &TopologyNode) -> Option<Self> {
         let mut rates = Vec::new();
         collect(root, &mut rates);
@@ -40,7 +40,7 @@ impl Scale {
         (fastest > 0.0).then(|| Self { megabytes: step(wanted) })
     }
 
-    /// Returns the drawn width of a link of `rate`.
+    /// Returns the drawn width of a link with this rate.
     pub(super) fn width(self, rate: BytesPerSecond) -> f64 {
         (rate.as_megabytes() / self.megabytes).clamp(THIN, WIDE)
     }
@@ -51,7 +51,7 @@ impl Scale {
     }
 }
 
-/// Collects, for all links below `node` with a known rate, the rate in MB/s and whether the path includes the link.
+/// Collects the known rates of all links below `node`, in MB/s, each with whether the path includes the link.
 fn collect(node: &TopologyNode, rates: &mut Vec<(f64, bool)>) {
     for child in &node.children {
         let rate = child.link_rate.map(BytesPerSecond::as_megabytes);
@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn the_path_sets_the_scale_and_none_of_its_links_is_cut() {
         let cases: [(&[(u64, bool)], f64); 5] = [
-            // A width of 3 for 500 MB/s gives 167 MB/s for each unit, rounded up.
+            // A width of 3 for 500 MB/s means 167 MB/s per unit, which is rounded up.
             (&[(8000, false), (2000, true), (500, true)], 200.0),
-            // The fastest link of the path would exceed the maximum width at that scale: 15754 / 22 = 716.
+            // At that scale the fastest link of the path would exceed the maximum width: 15754 / 22 = 716.
             (&[(15754, true), (600, true)], 1000.0),
-            // No link is faster than the path, so its fastest link has the maximum width.
+            // No link is faster than the path, so the path's fastest link has the maximum width.
             (&[(600, true)], 50.0),
-            // The rate of the path is not known: the fastest of all links has the maximum width.
+            // The rate of the path is not known, so the fastest of all links has the maximum width.
             (&[(8000, false)], 500.0),
             (&[(0, true), (100, true)], 5.0),
         ];

@@ -1,7 +1,7 @@
-//! The tree of a platform in a terminal: one line for each node, with the link from its parent on its branch.
+//! The tree of a platform in a terminal: one line per node, with the link from the node's parent on the branch.
 //!
-//! The path has heavy lines and full marks, so that it is visible without colour. If a line is too long, the longer of
-//! its two names is shortened. A rate is never shortened while there is room for three columns of each name next to it.
+//! The path has heavy lines and solid marks, so that it is visible without colour. If a line is too long, the longer of
+//! its two names is shortened. A rate is never shortened if each name next to it can have three columns or more.
 
 use lanemark_schema::result::{HopId, TopologyNode};
 use unicode_width::UnicodeWidthStr;
@@ -12,12 +12,12 @@ use crate::terminal::{TerminalText, plain, shorten};
 
 /// Minimum width of a name.
 const NAME_MIN: usize = 3;
-/// Maximum column to which the links of one parent are extended, so that they align with the longest of them.
+/// Maximum column to which the links of one parent are extended in order to align with the longest link.
 const LINK_ALIGNED: usize = 32;
 
-/// A node's mark and the spaces around it.
+/// Columns of a node's mark and the spaces around it.
 const MARKED: usize = 3;
-/// The spaces around a link and the shortest line after it.
+/// Columns of the spaces around a link and of the shortest line after it.
 const LINKED: usize = 3;
 
 /// Draws the tree from its root; links that belong to the hops `narrow` are marked as in the table.
@@ -28,14 +28,14 @@ pub(crate) fn draw(sheet: &mut TerminalText, root: &TopologyNode, narrow: &[HopI
     draw_children(sheet, root, "", narrow);
 }
 
-/// Draws the descendants of `parent`, each line after `prefix`.
+/// Draws the descendants of `parent`; each line begins with `prefix`.
 fn draw_children(sheet: &mut TerminalText, parent: &TopologyNode, prefix: &str, narrow: &[HopId]) {
     let children = &parent.children;
     let path_end = children.iter().rposition(|child| child.on_path);
     let aligned = children.iter().map(|child| link_text(child).width()).max().unwrap_or(0);
     for (index, child) in children.iter().enumerate() {
         let last = index + 1 == children.len();
-        // Above the last child on the path the trunk belongs to the path.
+        // Above the last child on the path, the trunk is part of the path.
         let trunk_on_path = path_end.is_some_and(|end| index < end);
         let branch = match (child.on_path, trunk_on_path, last) {
             (true, true, _) => "┣━",
@@ -56,8 +56,8 @@ fn draw_children(sheet: &mut TerminalText, parent: &TopologyNode, prefix: &str, 
     }
 }
 
-/// Draws one line: the branch, the link on it, extended to `aligned` columns if there is room, the node, and a mark if
-/// the link is the bottleneck.
+/// Draws one line: the branch, the link on it, the node, and a mark if the link is the bottleneck. The link is extended
+/// to `aligned` columns if there is room.
 fn draw_branch(
     sheet: &mut TerminalText,
     node: &TopologyNode,
@@ -92,7 +92,7 @@ fn draw_branch(
     sheet.line(&pieces);
 }
 
-/// Returns the lines before a node; the lines of the path are bright.
+/// Returns the branch lines before a node; the lines of the path are bright.
 fn inked(branch: &str) -> Vec<(String, CellEmphasis)> {
     let mut pieces: Vec<(String, CellEmphasis)> = Vec::new();
     for character in branch.chars() {
@@ -109,7 +109,7 @@ fn inked(branch: &str) -> Vec<(String, CellEmphasis)> {
     pieces
 }
 
-/// Shortens the link of `node` and `label` only as far as needed to fit into `room` together.
+/// Shortens the link of `node` and `label`, but only as far as they need to fit into `room` together.
 fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
     let whole = link_text(node);
     let (name, tail) = match link_name(node) {
@@ -129,7 +129,7 @@ fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
     (format!("{}{tail}", shorten(&name, name_width)), shorten(label, label_width))
 }
 
-/// Formats the link, `DMI 3.0, 3938 MB/s`, as far as it is known.
+/// Formats the known properties of the link, such as `DMI 3.0, 3938 MB/s`.
 fn link_text(node: &TopologyNode) -> String {
     let name = link_name(node).map(plain);
     let parts: Vec<String> = name.into_iter().chain(link_carries(node)).collect();
@@ -140,7 +140,7 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
     if node.on_path { "━" } else { "─" }.repeat(length)
 }
 
-/// Formats a node after its mark.
+/// Formats a node, preceded by its mark.
 fn node_piece(on_path: bool, label: &str) -> (String, CellEmphasis) {
     match on_path {
         true => (format!("● {label}"), CellEmphasis::Strong),

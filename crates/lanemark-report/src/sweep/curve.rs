@@ -1,19 +1,19 @@
-//! Curves of a sweep: figures over its first numeric axis, a curve for each value of the next axis, and a panel for
-//! each combination of the other values.
+//! Curves of a sweep. Figures are drawn over the first numeric axis, with one curve per value of the next axis, and one
+//! panel per combination of the remaining values.
 //!
-//! *The knee* of a curve over load (queue depth, threads, rate) is the point of maximum *power*, throughput over mean
-//! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
-//! communications", ICC 1979, 43.1). Below the knee, more load raises throughput by a larger factor than latency; above
-//! the knee, by a smaller factor. In a closed system that is saturated at N requests, with throughput proportional up
-//! to N and constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the true knee may
-//! be beyond it.
+//! *The knee* of a curve over load (queue depth, threads, rate) is the point of maximum *power*, which is throughput
+//! divided by mean latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in
+//! computer communications", ICC 1979, 43.1). Below the knee, more load raises throughput by a larger factor than
+//! latency; above the knee, by a smaller factor. In a closed system whose throughput grows in proportion to the
+//! requests up to N and is constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the
+//! true knee may be beyond it.
 
 use lanemark_schema::result::{Sweep, SweepFigures, SweepPoint};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 
 /// The axes along which load grows.
 const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
-/// Minimum request size from which throughput is shown as data rather than requests.
+/// Minimum request size for which throughput is shown in bytes rather than requests.
 const LARGE: f64 = 65_536.0;
 
 /// The curves of a sweep.
@@ -30,18 +30,18 @@ pub(crate) struct Curves {
     pub(crate) panels: Vec<Panel>,
 }
 
-/// The curves with common values of all other axes.
+/// The curves that have the same values on all other axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Panel {
-    /// Values of the other axes, `block 4 KiB`; empty if there is only one panel.
+    /// Values on the other axes, such as `block 4 KiB`; empty if there is only one panel.
     pub(crate) name: String,
     pub(crate) curves: Vec<Curve>,
 }
 
-/// One curve with the points that have figures.
+/// One curve, with the points that have figures.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curve {
-    /// The curve's value of the axis that distinguishes curves.
+    /// The curve's value on the axis that distinguishes curves.
     pub(crate) name: String,
     pub(crate) points: Vec<CurvePoint>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Curve {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CurvePoint {
     pub(crate) x: f64,
-    /// The value as written.
+    /// The value as written in the sweep.
     pub(crate) text: String,
     pub(crate) figures: SweepFigures,
 }
@@ -59,7 +59,7 @@ pub(crate) struct CurvePoint {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Knee {
     At(usize),
-    /// The curve still grows at its end.
+    /// The bend is beyond the last point, because the curve still grows there.
     Beyond,
     /// The bend is at or before the first point.
     Before,
@@ -124,7 +124,7 @@ impl Curves {
     }
 }
 
-/// Returns whether requests are large, or of several sizes, so that their rates are not comparable.
+/// Returns whether requests are large, or of several sizes, so that request rates cannot be compared.
 fn told_by_data(points: &[SweepPoint]) -> bool {
     let figures = points.iter().filter_map(|point| point.outcome.as_ref().ok());
     let blocks = figures
@@ -136,7 +136,7 @@ fn told_by_data(points: &[SweepPoint]) -> bool {
 }
 
 impl Curve {
-    /// Returns the curve's knee; `None` if it has fewer than three points.
+    /// Returns the knee of the curve; `None` if the curve has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
         let power =
             |point: &CurvePoint| point.figures.bytes_per_second / point.figures.latency_mean_us;
@@ -144,7 +144,7 @@ impl Curve {
         if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
             return None;
         }
-        // Among points of about the same power, the first is the knee: beyond it, more load adds latency but hardly any
+        // Among points of nearly equal power, the first one is the knee, because more load adds latency but hardly any
         // throughput.
         let most = powers.iter().copied().fold(0.0, f64::max);
         let at = powers.iter().position(|&power| power >= most * 0.999)?;
@@ -161,7 +161,7 @@ impl Curve {
     }
 }
 
-/// Returns the item that satisfies `is`; creates and adds an item if it does not exist.
+/// Returns the item that satisfies `is`; adds a new item if no item does.
 fn find_or_insert<T>(
     items: &mut Vec<T>,
     is: impl Fn(&T) -> bool,
@@ -174,7 +174,7 @@ fn find_or_insert<T>(
     &mut items[index]
 }
 
-/// Returns a value as a number, in the base unit of its quantity.
+/// Returns a value as a number in the base unit of its quantity.
 pub(crate) fn number(text: &str) -> Option<f64> {
     let plain = text.strip_suffix('%').or(text.strip_suffix("/s")).unwrap_or(text);
     let plain: Option<f64> = plain.trim().replace('_', "").parse().ok();
@@ -188,7 +188,8 @@ pub(crate) fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A closed system that is saturated at `full` requests: throughput is constant beyond, and latency grows.
+    /// Returns the curve of a closed system that is saturated at `full` requests: beyond this number, throughput is
+    /// constant and latency grows.
     fn saturating(full: f64, depths: &[u32]) -> Curve {
         let points = depths.iter().map(|&depth| {
             let throughput = f64::from(depth).min(full) * 1e6;
@@ -246,7 +247,7 @@ mod tests {
         for (blocks, wanted) in [
             (&[4096.0][..], false),
             (&[4096.0, 4096.0], false),
-            // A mix has about one size.
+            // The requests of a mix have nearly the same size.
             (&[4096.0, 4096.0 * 1.009], false),
             (&[4096.0 * 1.009, 4096.0], false),
             (&[4096.0, 4096.0 * 1.011], true),
@@ -257,7 +258,7 @@ mod tests {
         ] {
             assert_eq!(told(blocks), wanted, "{blocks:?}");
         }
-        // A point without requests does not have a size.
+        // A point without requests does not have a request size.
         let none = SweepPoint { outcome: Ok(SweepFigures::default()), ..point(1, &[]) };
         assert!(!told_by_data(&[point(0, &[]), none]));
     }

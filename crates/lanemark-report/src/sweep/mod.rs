@@ -1,4 +1,4 @@
-//! A sweep: its best points and knees as text, its points as a table, its curves on a page.
+//! A sweep: its best points and knees as text, its points as a table, and its curves on a page.
 
 mod curve;
 mod page;
@@ -13,14 +13,14 @@ use curve::{Curve, Curves, Knee};
 
 pub use page::sweep_html;
 
-/// Maximum number of points that a terminal shows.
+/// Maximum number of points that the terminal text lists.
 const SHOWN: usize = 60;
-/// Maximum number of curves that a terminal describes individually.
+/// Maximum number of curves that the terminal text describes individually.
 const CURVES: usize = 20;
 
-/// Writes a sweep as terminal text: the answer in a sentence, the points if there are few, a sentence for each of
-/// several curves, and the points that failed. With `target`, the text also states the smallest load of each curve that
-/// reaches this share of the maximum.
+/// Writes a sweep as terminal text: the answer as a sentence, the points if there are few, a sentence per curve if
+/// there are several, and the points that failed. With `target`, the text also states the smallest load of each curve
+/// that reaches this share of the maximum.
 pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&sweep_answer(sweep, target));
@@ -41,7 +41,7 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
             sheet.item("> ", answer, CellEmphasis::Strong);
         }
     }
-    // The answer about a single curve is the knee, unless a target is requested.
+    // The answer about a single curve states its knee, unless a target is requested.
     if !is_alone || target.is_some() {
         let lines: Vec<String> = sentences(&curves, |curve| curve_sentence(&curves, curve));
         for sentence in lines.iter().take(CURVES) {
@@ -56,8 +56,8 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns the answer of a sweep. For a single curve it is the knee, or the smallest load that reaches the share
-/// `target` of the maximum; for several curves it is the fastest.
+/// Returns the answer of a sweep. For a single curve, the answer is the knee, or the smallest load that reaches the
+/// share `target` of the maximum. For several curves, it is the fastest curve.
 pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
     let Some(curves) = curves(sweep) else {
         return format!("None of the {} points has figures.", sweep.points.len());
@@ -83,7 +83,8 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
     format!("{subject}: {name} is the fastest of {} curves, {}", all.len(), most(&curves, fastest))
 }
 
-/// `samsung-950-pro-512gb@workstation-z170:m2, RND4K Q32T1 read`, without the parts that change from point to point.
+/// Returns a text such as `samsung-950-pro-512gb@workstation-z170:m2, RND4K Q32T1 read`, without the parts that differ
+/// between points.
 fn subject(sweep: &Sweep) -> String {
     let Some(first) = sweep.points.first() else { return "Nothing".to_owned() };
     let system = &first.system;
@@ -107,7 +108,7 @@ fn curves(sweep: &Sweep) -> Option<Curves> {
     (any && !sweep.axes.is_empty()).then(|| Curves::of(sweep))
 }
 
-/// `4K read over queue_depth, block and drive.flash.channels`.
+/// Returns a title such as `4K read over queue_depth, block and drive.flash.channels`.
 fn title(sweep: &Sweep) -> String {
     let test = sweep.points.first().map_or("Nothing", |point| point.test.as_str());
     let over = match sweep.axes.as_slice() {
@@ -166,8 +167,8 @@ fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
     }
 }
 
-/// Returns the text `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second (91%) in
-/// 81.4 µs on average, p99 103 µs; 12 gives 82%`.
+/// Returns a sentence such as `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second
+/// (91%) in 81.4 µs on average, p99 103 µs; 12 gives 82%`.
 fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     let of = |point: &curve::CurvePoint| point.figures.bytes_per_second / curve.most();
     let Some(at) = curve.points.iter().position(|point| of(point) >= share) else {
@@ -207,7 +208,7 @@ fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
     }
 }
 
-/// Writes the points that failed, with the reason of the first failure of each type.
+/// Writes the points that failed, each kind of failure with the reason for the first one.
 fn failed(sheet: &mut TerminalText, sweep: &Sweep) {
     let errors = errors(sweep);
     if errors.is_empty() {
@@ -226,7 +227,7 @@ fn counted(error: &str, points: usize, all: usize) -> String {
     format!("{points} of {all} points lack figures: {error}")
 }
 
-/// Returns each reason why points lack figures, with the number of such points.
+/// Returns each reason why points lack figures, with the number of points that it affects.
 fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
     let mut errors: Vec<(&str, usize)> = Vec::new();
     for error in sweep.points.iter().filter_map(|point| point.outcome.as_ref().err()) {

@@ -1,7 +1,8 @@
-//! A sweep as one self-contained HTML file: a figure for each panel, throughput above latency over one axis.
+//! A sweep as one self-contained HTML file, with a drawing per panel that shows throughput above latency on one
+//! horizontal axis.
 //!
 //! Both plots begin at zero. The horizontal axis is logarithmic if its values span more than a factor of eight: lines
-//! do not have a length that a reader could misread, and sweeps usually double their values. A ring marks a knee.
+//! do not have a length that could mislead, and the values of a sweep usually double. A ring marks a knee.
 
 use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};
@@ -25,14 +26,14 @@ const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
 /// Index of p99 among a point's percentiles.
 const P99: usize = 1;
-/// Maximum number of curves of a panel of latency over throughput, which has two lines for each.
+/// Maximum number of curves in a panel of latency over throughput; each curve has two lines there.
 const CURVES: usize = 3;
-/// Maximum number of panels of a page, and of rows of its table.
+/// Maximum number of panels on a page, and of rows in its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
 
-/// Writes one self-contained HTML file of a sweep: its knees as text, its curves, its points as numbers, and its
-/// provenance, if it is known.
+/// Writes one self-contained HTML file of a sweep: its knees as text, its curves, its points as numbers, and, if known,
+/// its provenance.
 pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     let title = title(sweep);
     let mut systems: Vec<&str> = Vec::new();
@@ -93,7 +94,7 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     )
 }
 
-/// Draws mean and p99 over throughput: the latency that each rate costs.
+/// Draws mean and p99 latency over throughput.
 fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
     let charts = latency_over_rate(curves, panel);
     let names = panel.curves.iter().enumerate();
@@ -136,7 +137,7 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
                 intervals: Vec::new(),
             }
         };
-    // p99 has the colour of its mean, and a dash.
+    // p99 has the colour of its mean, and is dashed.
     let both = |index: usize| {
         let dashed = index % SYSTEM_COLOURS + SYSTEM_COLOURS;
         [
@@ -165,10 +166,10 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
     ranges.into_iter().enumerate().map(chart).collect()
 }
 
-/// Writes the knees, or the best points if there are no knees.
+/// Writes the knees, or the best points if no curve has a knee.
 fn answer(curves: &Curves) -> Markup {
     let mut sentences = sentences(curves, |curve| curve_sentence(curves, curve));
-    // A sentence without the name of its curve begins the box.
+    // If there is only one curve, its sentence does not begin with a name.
     if curves.by.is_none() && curves.panels.iter().all(|panel| panel.name.is_empty()) {
         sentences = sentences.iter().map(|sentence| capitalised(sentence)).collect();
     }
@@ -183,7 +184,7 @@ fn answer(curves: &Curves) -> Markup {
         }
         @if curves.over_load() {
             p class="soft" {
-                "The knee is the point with the maximum of throughput over mean latency (Kleinrock's power); a ring marks it."
+                "The knee is the point with the maximum ratio of throughput to mean latency (Kleinrock's power); a ring marks it."
             }
         }
     }
@@ -204,7 +205,7 @@ impl SweptAxis<'_> {
         if span > 0.0 { (scaled(x) - scaled(self.least)) / span * self.width } else { 0.0 }
     }
 
-    /// Returns the values that have room for their text.
+    /// Returns the values for whose text there is room on the axis.
     fn ticks<'p>(&self, panel: &'p Panel) -> Vec<(f64, &'p str)> {
         let mut all: Vec<(f64, &str)> = panel
             .curves
@@ -226,7 +227,7 @@ impl SweptAxis<'_> {
     }
 }
 
-/// A plot of one figure.
+/// A plot of one figure over the horizontal axis.
 struct Plot<'p> {
     heading: String,
     top: f64,
@@ -357,7 +358,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns curves of one panel with one curve of these rates.
+    /// Returns the curves of one panel, which contains one curve with these rates.
     fn curves_of(rates: &[f64]) -> Curves {
         let point_of = |(index, &iops): (usize, &f64)| {
             let figures = SweepFigures { iops, latency_mean_us: 100.0, ..Default::default() };
@@ -384,7 +385,7 @@ mod tests {
             let each = step(most / 5.0);
             let full = each * lines as f64;
             assert!(full >= most * (1.0 - 1e-6) && full - each < most, "{most}: {full}");
-            // The maximum is drawn at its share of the height.
+            // The maximum is drawn at its proportional height.
             let y = num(HEIGHT - most / full * HEIGHT);
             assert!(drawn.contains(&format!("cy=\"{y}\"")), "{most}: {y} in {drawn}");
         }
@@ -403,7 +404,7 @@ mod tests {
         }
         let box_of = format!("viewBox=\"0 0 {WIDTH} {}\"", bottoms[1] + AXIS);
         assert!(drawn.contains(&box_of), "{box_of} in {drawn}");
-        // The two values of throughput: at the top, and in the middle.
+        // The two throughput values are drawn at the top and in the middle.
         for y in [HEADING, HEADING + HEIGHT / 2.0] {
             assert!(drawn.contains(&format!("cy=\"{y}\"")), "{y} in {drawn}");
         }
@@ -424,11 +425,11 @@ mod tests {
         assert_eq!(p99.points, [(1000.0, 150e3), (2000.0, 180e3), (2000.0, 360e3)]);
         // p99 has the colour of its mean.
         assert_eq!((style(mean.style).as_str(), style(p99.style).as_str()), ("c0 d0", "c0 d1"));
-        // A point without enough requests for p99 has only its mean.
+        // A point with too few requests for p99 shows only its mean.
         curves.panels[0].curves[0].points[0].figures.latency_percentiles_us[P99] = None;
         let charts = latency_over_rate(&curves, &curves.panels[0]);
         assert_eq!(charts[0].lines[1].points.len(), 2);
-        // Many curves are split, and each panel has all lines of its curves.
+        // If there are many curves, they are split over several panels, and each panel has all lines of its curves.
         let curve = curves.panels[0].curves[0].clone();
         curves.panels[0].curves = vec![curve; 7];
         let charts = latency_over_rate(&curves, &curves.panels[0]);

@@ -184,13 +184,13 @@ fn the_answer_states_when_the_credits_of_each_volume_end() {
     whatif.tests[0].present.credits = credits(Some(2_000));
     whatif.tests[1].present.credits = credits(Some(1_800));
     whatif.tests[1].other.credits = credits(None);
-    let b = "Now: The I/O credits end after 30.0 min in b, sooner than in the other tests; then 300 IOPS.";
+    let b = "Now: The I/O credits run out after 30.0 min in b, sooner than in the other tests; then 300 IOPS.";
     assert_eq!(credit_ends(&whatif), format!(" {b}"));
     whatif.tests.pop();
-    let a = "Now: The I/O credits end after 33.3 min at this load; then 300 IOPS.";
+    let a = "Now: The I/O credits run out after 33.3 min at this load; then 300 IOPS.";
     assert_eq!(credit_ends(&whatif), format!(" {a}"));
     whatif.tests[0].other.credits = credits(None);
-    let then = "Then: The I/O credits do not end at this load.";
+    let then = "Then: The I/O credits do not run out at this load.";
     let text = whatif_text(&whatif, &Style { width: 2_000, colour: false });
     let first = text.lines().next().unwrap();
     assert!(first.ends_with(&format!("{a} {then}")), "{text}");

@@ -101,7 +101,7 @@ fn the_end_of_burst_credits_is_stated_for_each_volume() {
     }];
     let text = trial_text(&[&plain, &volume], &[], &WIDE);
     let wanted =
-        "volume@instance:volume: The I/O credits end after 33.3 min at this load; then 300 IOPS.";
+        "volume@instance:volume: The I/O credits run out after 33.3 min at this load; then 300 IOPS.";
     assert!(text.contains(wanted), "{text}");
     assert_eq!(text.matches("credits").count(), 1, "{text}");
 }

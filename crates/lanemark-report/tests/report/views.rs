@@ -440,7 +440,7 @@ fn additional_writes_of_the_flash_are_reported_if_there_are_any() {
     let count = run.tests[0].samples.len();
     let moved = format!("moved {:.2} GB; {} superblocks", 1.5 * count as f64, 4 * count);
     let text = detail(&run).replace('\n', " ");
-    assert!(text.contains("Flash took 2.50 bytes for each that the host wrote"), "{text}");
+    assert!(text.contains("Flash took 2.50 bytes per byte that the host wrote"), "{text}");
     assert!(text.contains(&moved), "{moved} in {text}");
 }
 

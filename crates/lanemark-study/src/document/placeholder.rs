@@ -1,12 +1,12 @@
-//! Stand-ins for missing or wrong values of a file, until all of the file is read.
+//! Stand-ins for missing or invalid values of a file, which are used until the whole file is read.
 
 use lanemark_schema::units::{
     BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, Ratio, Watts,
 };
 
-/// A quantity with a value that nearly every key accepts.
+/// A type with a value that nearly every key accepts.
 pub trait PlaceholderValue {
-    /// Returns a value that nearly every key accepts. The value is never part of a result.
+    /// Returns a value that nearly every key accepts. This value is never part of a result.
     fn stand_in() -> Self;
 }
 

@@ -1,27 +1,28 @@
-//! The errors in a file, collected while it is read.
+//! The errors in a file, which are collected while the file is read.
 
 use crate::error::{Location, StudyError};
 
-/// The maximum number of reported errors of a file. A file that is not a model has an error on each line.
+/// The maximum number of errors that are reported for a file. A file that is not a model file may have an error in each
+/// line.
 const TOLD_MAX: usize = 40;
 
-/// An error in a file that does not prevent reading the rest.
+/// An error in a file that does not prevent reading the rest of the file.
 #[derive(Clone, Debug)]
 pub(super) enum Problem {
     /// A required key is missing.
     Missing {
-        /// The table without the key, and its location.
+        /// Name of the table that lacks the key.
         table: String,
         location: Location,
-        /// Whether the table itself is missing.
+        /// Whether the whole table is missing.
         no_table: bool,
         key: String,
         /// The required kind of value, such as "a string".
         what: String,
-        /// A key of the table with a similar name, which was read in its place.
+        /// An unknown key of the table with a similar name, which was read instead.
         misspelt: Option<String>,
     },
-    /// A key that no reader requests.
+    /// A key that is not requested by any reader.
     Unknown { table: String, key: String, error: StudyError },
     /// A value that is not valid.
     Wrong(StudyError),
@@ -31,12 +32,12 @@ pub(super) enum Problem {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Problems {
     found: Vec<Problem>,
-    /// Tables that could not be read to their end.
+    /// Number of tables whose reading stopped before their end.
     pub(super) cut_short: usize,
 }
 
 impl Problem {
-    /// Returns the error for this problem only.
+    /// Returns the error for this problem.
     pub(super) fn into_error(self) -> StudyError {
         match self {
             Self::Missing { table, location, key, what, .. } => {
@@ -57,7 +58,7 @@ impl Problems {
         self.found.len()
     }
 
-    /// Returns one error for all problems, in the order of the file, or `None` if there is no problem.
+    /// Returns one error for all problems, in the order of the file; `None` if there are no problems.
     pub(super) fn into_error(self) -> Option<StudyError> {
         let all = self.found;
         let unknown = |wanted_table: &str, wanted: &str| {
@@ -65,7 +66,7 @@ impl Problems {
                 matches!(problem, Problem::Unknown { table, key, .. } if table == wanted_table && key == wanted)
             })
         };
-        // A misspelt key is reported once, as an unknown key and not also as a missing one.
+        // A misspelt key is reported once, as an unknown key, and not also as a missing key.
         let is_told = |problem: &&Problem| match problem {
             Problem::Missing { table, misspelt: Some(other), .. } => !unknown(table, other),
             _ => true,
@@ -115,7 +116,7 @@ fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&s
     }
 }
 
-/// Returns the first of `errors`, with the others attached to it. With several errors, each prints its own hint.
+/// Returns the first of `errors` with the others attached. If there are several, the message of each contains its hint.
 fn gathered(mut errors: Vec<StudyError>) -> Option<StudyError> {
     if errors.len() <= 1 {
         return errors.pop();

@@ -1,8 +1,8 @@
-//! A record of the keys that readers request from files, from which the reference of all keys is written.
+//! A record of the keys that readers request from files; the reference of all keys is written from it.
 //!
 //! The requests of a reader define the contents of a file. [`record`] records them for all files that the same thread
-//! reads in the meantime: each key with the requested kinds of value, and an example. A key that depends on another
-//! value is recorded only if a file that was read has that value.
+//! reads during the call: each key with the requested kinds of value, and an example. A key that depends on another
+//! value is recorded only if one of these files has that value.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The requested keys, by the path of their table (`platform.link[]`) and their name.
 pub type RequestedKeys = BTreeMap<(String, String), RequestedKey>;
 
-/// The requests for a key.
+/// The requests for one key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestedKey {
     /// The requested kinds of value, with their bounds.
     pub kinds: BTreeSet<String>,
-    /// Whether a reader requires the key without checking whether it is present.
+    /// Whether a reader requests the key without first checking for its presence.
     pub is_required: bool,
     /// Whether a reader first checks whether the key is present.
     pub may_be_absent: bool,
-    /// The first value in a file.
+    /// The first value of the key in a file.
     pub example: Option<String>,
 }
 
@@ -27,14 +27,14 @@ thread_local! {
     static ASKED: RefCell<Option<RequestedKeys>> = const { RefCell::new(None) };
 }
 
-/// Runs `read`, and returns its result with all keys that were requested in the meantime.
+/// Runs `read`, and returns its result and all keys that were requested during the run.
 pub fn record<T>(read: impl FnOnce() -> T) -> (T, RequestedKeys) {
     let outer = ASKED.replace(Some(RequestedKeys::new()));
     let given = read();
     (given, ASKED.replace(outer).unwrap_or_default())
 }
 
-/// Records a request for the key of a table, if a recording is active.
+/// Records a request for a key of a table, if a recording is active.
 pub(super) fn note(table: &str, key: &str, what: impl FnOnce(&mut RequestedKey)) {
     ASKED.with_borrow_mut(|recorded| {
         if let Some(recorded) = recorded {

@@ -1,4 +1,5 @@
-//! A table of a file: its keys, its subtables, and the keys that no reader requests. `value` reads the value of a key.
+//! A table of a file: its keys, its subtables, and the keys that no reader requests. The module `value` reads the
+//! values of keys.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,20 +17,20 @@ use crate::tree::{Node, Table, Value};
 pub struct Section<'d> {
     pub(super) document: &'d Document,
     table: &'d Table,
-    /// The table's path, `drive.flash`, to which keys are appended.
+    /// The path of the table, such as `drive.flash`, to which keys are appended.
     path: String,
-    /// The table's path without the names of the tables, `platform.link[]`.
+    /// The path of the table without the names of array entries, such as `platform.link[]`.
     shape: String,
     offset: usize,
     /// The origin of values that do not state their own.
     origin: Origin,
     context: Option<Context<'d>>,
     asked: RefCell<Vec<String>>,
-    /// Missing keys, each with the similar key that is read in its place.
+    /// Missing keys, each with the similar key that is read instead.
     misspelt: RefCell<BTreeMap<String, String>>,
-    /// Whether the file does not contain the table. Each key then has its default or is missing.
+    /// Whether the file does not contain the table. Every key then has its default value or is missing.
     is_absent: bool,
-    /// The number of tables that could not be read to their end before this table was begun.
+    /// The number of tables whose reading had stopped before their end when the reading of this table began.
     cut_short: usize,
 }
 
@@ -39,7 +40,7 @@ fn no_table() -> &'static Table {
     NONE.get_or_init(Table::new)
 }
 
-/// A scalar with its location.
+/// A scalar and its location.
 pub(super) struct Scalar {
     pub(super) text: String,
     pub(super) is_number: bool,
@@ -74,7 +75,7 @@ impl<'d> Section<'d> {
         self.document.location(self.offset)
     }
 
-    /// Returns the location of the value of `key`, or of the table if the key is missing.
+    /// Returns the location of the value of `key`, or the location of the table if the key is missing.
     pub fn location_of(&self, key: &str) -> Location {
         match self.table.get(key) {
             Some(entry) => self.document.location(entry.value.offset),
@@ -82,12 +83,12 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the offset of the value of `key` in the file, or of the table if the key is missing.
+    /// Returns the offset of the value of `key` in the file, or the offset of the table if the key is missing.
     pub(crate) fn offset_of(&self, key: &str) -> usize {
         self.table.get(key).map_or(self.offset, |entry| entry.value.offset)
     }
 
-    /// Returns the notes on the value of `key`: its origin, and the ends of its range.
+    /// Returns the origin of the value of `key`, and the bounds of its range.
     pub(crate) fn note_of(&self, key: &str) -> Result<(String, Option<[String; 2]>), StudyError> {
         let Some(table) = self.get(key).and_then(Value::as_table) else {
             return Ok((String::new(), None));
@@ -101,7 +102,7 @@ impl<'d> Section<'d> {
         Ok((why, self.range_ends(key, table)?))
     }
 
-    /// Returns the ends of the range in a `{ value, range }` table.
+    /// Returns the bounds of the range in a `{ value, range }` table.
     fn range_ends(&self, key: &str, table: &Table) -> Result<Option<[String; 2]>, StudyError> {
         let Some(entry) = table.get("range") else { return Ok(None) };
         let wrong = || {
@@ -124,8 +125,8 @@ impl<'d> Section<'d> {
         self.table.keys()
     }
 
-    /// Records all of these errors if the file is read as a whole. Returns a recorded error if there is one, otherwise
-    /// the first of these errors.
+    /// Records all of these errors while [`Document::read`] runs. Returns an error that is already recorded if there is
+    /// one, otherwise the first of these errors.
     pub fn wrong(&self, first: StudyError, others: &[StudyError]) -> StudyError {
         for error in std::iter::once(&first).chain(others) {
             if self.document.note(Problem::Wrong(error.clone())).is_err() {
@@ -135,7 +136,7 @@ impl<'d> Section<'d> {
         first
     }
 
-    /// Returns whether `key` is present, or is set from outside.
+    /// Returns whether `key` is present or overridden.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key);
         requested_keys::note(&self.shape, key, |requested| requested.may_be_absent = true);
@@ -162,7 +163,7 @@ impl<'d> Section<'d> {
             self.document.note(self.missing(key, "a table"))?;
             return self.table(key);
         }
-        // The keys of the table report that it is missing.
+        // The reader of the table's keys reports that the table is missing.
         Ok(self.absent(key))
     }
 
@@ -175,13 +176,13 @@ impl<'d> Section<'d> {
         self.ask_for(key, || "a table".to_owned());
         match self.get(key) {
             Some(value) => self.section(key, value).map(Some),
-            // A table that the file omits is present if a value in it is set.
+            // A table that the file omits counts as present if a value in it is overridden.
             None => Ok(self.is_reached(key).then(|| self.absent(key))),
         }
     }
 
-    /// Returns the table `key`, or an empty table if the key is missing. Every value in an empty table has its default,
-    /// unless it is overridden.
+    /// Returns the table `key`, or an empty table if the key is missing. In an empty table, every value that is not
+    /// overridden has its default.
     ///
     /// # Errors
     /// Returns an error if the key is not a table.
@@ -189,7 +190,7 @@ impl<'d> Section<'d> {
         Ok(self.optional_table(key)?.unwrap_or_else(|| self.absent(key)))
     }
 
-    /// Returns an empty table for `key`, which the file omits.
+    /// Returns an empty table for `key`, which is missing in the file.
     fn absent(&self, key: &str) -> Section<'d> {
         Section {
             document: self.document,
@@ -206,7 +207,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the tables of the array `key`, `[[key]]` in the file. Returns no tables if the key is missing.
+    /// Returns the tables of the array `key`, which the file writes as `[[key]]`; empty if the key is missing.
     ///
     /// # Errors
     /// Returns an error if the key is not an array of tables.
@@ -221,7 +222,7 @@ impl<'d> Section<'d> {
             .iter()
             .map(|entry| {
                 let section = self.section(key, entry)?;
-                // The values of different tables are distinguished by the tables' names.
+                // The names of the tables distinguish their values.
                 let name =
                     section.get("name").and_then(Value::as_text).map(|name| format!(".{name}"));
                 let path = section.path.clone() + &name.unwrap_or_default();
@@ -230,8 +231,8 @@ impl<'d> Section<'d> {
             .collect()
     }
 
-    /// Reads each table of the array `key` with `read`, which also receives the earlier results. In a file that is read
-    /// as a whole, an error in a table does not prevent reading the next.
+    /// Reads each table of the array `key` with `read`, which also receives the earlier results. While
+    /// [`Document::read`] runs, an error in one table does not prevent reading the next.
     ///
     /// # Errors
     /// Returns the first error of `read`.
@@ -251,8 +252,8 @@ impl<'d> Section<'d> {
                 Err(error) => error,
             };
             self.document.cut_one_short();
-            // An error next to recorded problems may result from a stand-in. A name that `read` does not know may
-            // belong to a table with a problem.
+            // An error that is returned in addition to recorded problems may be caused by a stand-in. A name that
+            // `read` does not know may belong to a table with a problem.
             let is_unclear =
                 self.document.noted() > noted || (error.is_unknown_name() && noted > 0);
             if !is_unclear {
@@ -262,11 +263,11 @@ impl<'d> Section<'d> {
         Ok(all)
     }
 
-    /// Reads a part of the file with `read`. In a file that is read as a whole, an error in the part does not prevent
+    /// Reads a part of the file with `read`. While [`Document::read`] runs, an error in the part does not prevent
     /// reading the rest, and the part is `None`.
     ///
     /// # Errors
-    /// Returns the error of `read` if the file is not read as a whole.
+    /// Returns the error of `read` unless [`Document::read`] is running.
     pub fn part<T>(
         &self,
         read: impl FnOnce() -> Result<T, StudyError>,
@@ -282,10 +283,10 @@ impl<'d> Section<'d> {
     /// Checks that the table contains only requested keys.
     ///
     /// # Errors
-    /// Returns the first unknown key, with the most similar known keys. If the file is read as a whole, all unknown
-    /// keys are reported.
+    /// Returns the first unknown key, with the most similar known keys. While [`Document::read`] runs, all unknown keys
+    /// are reported.
     pub fn finish(&self) -> Result<(), StudyError> {
-        // A reader that left a table before its end may have requested more keys, in this table too.
+        // A reader that stopped before the end of a table might have requested more keys, also in this table.
         if self.document.cut_short() > self.cut_short {
             return Ok(());
         }
@@ -329,7 +330,8 @@ impl<'d> Section<'d> {
         self.asked.borrow_mut().push(key.to_owned());
     }
 
-    /// Returns the problem that `key` is missing. A key with a similar name is read in its place from now on.
+    /// Returns the problem that `key` is missing. If an unrequested key has a similar name, it is read instead from now
+    /// on.
     pub(super) fn missing(&self, key: &str, what: &str) -> Problem {
         let misspelt = self.is_misspelt(key).then(|| self.misspelt.borrow()[key].clone());
         Problem::Missing {
@@ -342,7 +344,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns whether the table has an unrequested key that differs from the missing `key` by one slip.
+    /// Returns whether the table has an unrequested key that differs from the missing `key` by one typing error.
     fn is_misspelt(&self, key: &str) -> bool {
         let asked = self.asked.borrow();
         let slip = |other: &&String| {
@@ -355,7 +357,8 @@ impl<'d> Section<'d> {
         found.is_some()
     }
 
-    /// Returns the path of `key`, `drive.flash.read`. The table that names the file's subject adds no part to it.
+    /// Returns the path of `key`, such as `drive.flash.read`. The table that contains the name of the file's subject
+    /// does not appear in the path.
     fn path_of(&self, key: &str) -> String {
         match self.path == key {
             true => self.path.clone(),
@@ -363,7 +366,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the path of `key` without names, as in the reference of all keys.
+    /// Returns the path of `key` without the names of array entries, as the reference of all keys states it.
     fn shape_of(&self, key: &str) -> String {
         match self.shape == key {
             true => self.shape.clone(),
@@ -391,7 +394,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// Returns whether a value in the table `key` is set from outside.
+    /// Returns whether a value in the table `key` is overridden.
     fn is_reached(&self, key: &str) -> bool {
         let table = self.path_of(key);
         self.context.is_some_and(|context| context.overrides.reach_into(&table))
@@ -419,7 +422,7 @@ impl<'d> Section<'d> {
         Ok(section)
     }
 
-    /// Returns the model value at `key`: overridden, bare, or in a `{ value, source }` table.
+    /// Returns the model value at `key`: an override, a bare value, or the value of a `{ value, source }` table.
     pub(super) fn scalar(&self, key: &str) -> Result<Option<Scalar>, StudyError> {
         self.ask(key);
         if let Some((text, location)) = self.set_text(key) {
@@ -448,7 +451,7 @@ impl<'d> Section<'d> {
         Ok(Some(scalar))
     }
 
-    /// Returns a scalar that is not a model value: a name, a choice.
+    /// Returns a scalar that is not a model value, such as a name or a choice.
     pub(super) fn plain(&self, key: &str) -> Result<Option<Scalar>, StudyError> {
         self.ask(key);
         self.get(key).map(|value| self.bare(key, value)).transpose()
@@ -499,7 +502,7 @@ impl<'d> Section<'d> {
         }
         let Some(value) = table.get("value").map(|entry| &entry.value) else {
             let location = self.document.location(whole.offset);
-            return Err(StudyError::new(location, format!("`{key}` lacks a value"))
+            return Err(StudyError::new(location, format!("`{key}` does not have a value"))
                 .hint("write { value = \"…\", source = \"…\" }"));
         };
         let origin = noted_origin(table).unwrap_or_else(|| self.origin.clone());
@@ -507,7 +510,7 @@ impl<'d> Section<'d> {
     }
 }
 
-/// The keys that state the origin of a value, or of all values of a table.
+/// The keys that state the origin of a value, or of all values in a table.
 const ORIGINS: [&str; 3] = ["source", "derived", "assumed"];
 
 /// Returns the origin that a table states.

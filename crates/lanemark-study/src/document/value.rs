@@ -14,13 +14,13 @@ use crate::error::{StudyError, nearest};
 /// The result of reading a key.
 enum KeyReading<T> {
     Absent,
-    /// The key is present, and its error is recorded.
+    /// The key is present, but its value is invalid, and the error is recorded.
     Wrong,
     Read(T),
 }
 
 impl Section<'_> {
-    /// Returns the strings of the array `key`. Returns no values if the key is missing.
+    /// Returns the strings of the array `key`; empty if the key is missing.
     ///
     /// # Errors
     /// Returns an error if the key is not an array of strings.
@@ -44,7 +44,7 @@ impl Section<'_> {
         }
     }
 
-    /// Returns the strings and numbers of the array `key`, each as written. Returns no values if the key is missing.
+    /// Returns the strings and numbers of the array `key`, each as written; empty if the key is missing.
     ///
     /// # Errors
     /// Returns an error if the key is not an array of strings and numbers.
@@ -57,7 +57,7 @@ impl Section<'_> {
         array.iter().map(|entry| self.bare(key, entry).map(|scalar| scalar.text)).collect()
     }
 
-    /// Returns all keys of the table, each with its string, or its number as written.
+    /// Returns all keys of the table, each with its string or with its number as written.
     ///
     /// # Errors
     /// Returns an error if a value is neither a string nor a number.
@@ -107,7 +107,7 @@ impl Section<'_> {
             None => Ok(None),
             Some(scalar) => one_of(key, &scalar, choices).map(Some),
         };
-        // The required keys of a file depend on such a choice, so only a likely choice can be the stand-in.
+        // The choice may determine which keys the file must contain, so only a likely choice can be the stand-in.
         let stand_in = || {
             let text = self.chosen(key)?.map(|scalar| scalar.text).unwrap_or_default();
             let like = nearest(&text, choices.iter().map(|(name, _)| *name));
@@ -120,7 +120,7 @@ impl Section<'_> {
         self.required(key, &format!("one of {}", names.join(", ")), read, stand_in)
     }
 
-    /// Returns the text of a choice, as set or as written in the file.
+    /// Returns the text of a choice, from an override or as written in the file.
     fn chosen(&self, key: &str) -> Result<Option<Scalar>, StudyError> {
         self.ask(key);
         match self.set_text(key) {
@@ -186,7 +186,7 @@ impl Section<'_> {
     /// Reads a value with `parse`, if the key is present.
     ///
     /// # Errors
-    /// Returns an error if `parse` returns no value; the message describes valid values by `bound`.
+    /// Returns an error if `parse` returns `None`; the message describes the valid values with `bound`.
     pub fn optional_parsed<T>(
         &self,
         key: &str,
@@ -199,7 +199,7 @@ impl Section<'_> {
     /// Reads a value with `parse`.
     ///
     /// # Errors
-    /// Returns an error if the key is missing or `parse` returns no value; the message describes valid values by
+    /// Returns an error if the key is missing or if `parse` returns `None`; the message describes the valid values with
     /// `bound`.
     pub fn parsed<T>(
         &self,
@@ -237,7 +237,7 @@ impl Section<'_> {
         self.required(key, "a number", read, || Ok(1.0))
     }
 
-    /// Reads a share in per cent, with the precision in which it is written.
+    /// Reads a percentage with the precision with which it is written.
     ///
     /// # Errors
     /// Returns an error if the key is missing or not written as `"0.5%"`.
@@ -253,7 +253,7 @@ impl Section<'_> {
     /// Reads a quantity with its unit.
     ///
     /// # Errors
-    /// Returns an error if the key is missing, or if its value lacks a unit of the quantity.
+    /// Returns an error if the key is missing, or if its value does not have a unit of the quantity.
     pub fn quantity<T>(&self, key: &str) -> Result<T, StudyError>
     where
         T: FromStr<Err = QuantityError> + PlaceholderValue,
@@ -265,7 +265,7 @@ impl Section<'_> {
     /// Reads a quantity with its unit, if the key is present.
     ///
     /// # Errors
-    /// Returns an error if the value lacks a unit of the quantity.
+    /// Returns an error if the value does not have a unit of the quantity.
     pub fn optional_quantity<T: FromStr<Err = QuantityError>>(
         &self,
         key: &str,
@@ -284,7 +284,7 @@ impl Section<'_> {
         })
     }
 
-    /// Converts a value that was read to the result of its key, and records any error.
+    /// Converts a value to the reading of its key, and records any error.
     fn key_reading<T>(
         &self,
         read: Result<Option<T>, StudyError>,
@@ -303,8 +303,8 @@ impl Section<'_> {
         }
     }
 
-    /// Reads a required key with `read`. Returns `stand_in` if the key is missing or wrong and the file is read as a
-    /// whole.
+    /// Reads a required key with `read`. Returns `stand_in` if the key is missing or invalid while `Document::read`
+    /// runs.
     fn required<T>(
         &self,
         key: &str,
@@ -325,7 +325,7 @@ impl Section<'_> {
     }
 }
 
-/// Returns the names of choices in the format of a file.
+/// Returns the names of the choices, formatted as in a file.
 fn quoted<T>(choices: &[(&str, T)]) -> String {
     let names: Vec<String> = choices.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
     names.join(", ")

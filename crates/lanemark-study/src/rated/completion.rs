@@ -1,4 +1,4 @@
-//! Values that complete a drive file, each with its origin, as entries of a TOML tree.
+//! Values that complete a drive file, each with its origin, as entries in a TOML tree.
 
 use std::ops::RangeInclusive;
 
@@ -11,14 +11,14 @@ pub(super) struct Completion(Vec<GivenValue>);
 
 #[derive(Debug)]
 struct GivenValue {
-    /// The path of the value, `flash.read`.
+    /// The path of the value, such as `flash.read`.
     place: &'static str,
     text: String,
     origin: (&'static str, String),
     range: Option<[String; 2]>,
 }
 
-/// The unit of a written number.
+/// The unit with which a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Seconds.
@@ -32,7 +32,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// Returns `value` in the format of TOML files.
+    /// Returns `value` formatted as in a TOML file.
     pub(super) fn text(self, value: f64) -> String {
         match self {
             Self::Time => {
@@ -50,13 +50,13 @@ impl Unit {
 }
 
 impl Completion {
-    /// Adds a value that follows from ratings.
+    /// Adds a value that is computed from ratings.
     pub(super) fn derived(&mut self, place: &'static str, text: String, why: impl Into<String>) {
         self.0.push(GivenValue { place, text, origin: ("derived", why.into()), range: None });
     }
 
-    /// Adds a value that follows from ratings. A benchmark measures the rated figure multiplied by one of the numbers
-    /// in `seen`.
+    /// Adds a value that is computed from ratings. Benchmarks measure the rated figure times a factor in the range
+    /// `seen`.
     pub(super) fn derived_within(
         &mut self,
         place: &'static str,
@@ -81,7 +81,7 @@ impl Completion {
         self.0.push(GivenValue { place, text: text.to_owned(), origin, range: None });
     }
 
-    /// Adds a prior's value, multiplied by `scale`.
+    /// Adds the value of a prior, multiplied by `scale`.
     pub(super) fn prior(&mut self, place: &'static str, unit: Unit, prior: &Prior, scale: f64) {
         let range = prior.range.map(|range| range.map(|end| unit.text(end * scale)));
         let text = unit.text(prior.value * scale);
@@ -93,7 +93,8 @@ impl Completion {
         self.0.retain(|given| given.place != place);
     }
 
-    /// Returns the values as entries of a tree, each with the keys that lead to it. Their location is `offset`.
+    /// Returns the values as entries of a tree, each with the keys that lead to it. All entries have the location
+    /// `offset`.
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
         let value = |node| Value { offset, node };
         let entry = |node| Entry { key_offset: offset, value: value(node) };

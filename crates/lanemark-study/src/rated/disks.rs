@@ -5,27 +5,27 @@ use super::printed::{Market, Rated};
 use super::priors::{Prior, Priors};
 
 const SECTOR: f64 = 512.0;
-/// The sectors of the innermost tracks over the sectors of the outermost: about half.
+/// Ratio of the sectors in the innermost tracks to the sectors in the outermost tracks: about half.
 const INNER: f64 = 0.5;
 const ZONES: f64 = 16.0;
-/// The maximum number of tracks of a surface.
+/// The maximum number of tracks per surface.
 const TRACKS_MAX: f64 = 900_000.0;
-/// Ratio of a write's seek to the next track to a read's, as in data sheets.
+/// Ratio of the seek time to the next track for writes to the seek time for reads, as in data sheets.
 const WRITE_SETTLE: f64 = 1.2;
 
-/// Ratio of a server disk's seek to the next track to a desktop disk's. Nearline disks reach their rated random reads
-/// with half of this time.
+/// Ratio of a server disk's seek time to the next track to a desktop disk's seek time. Nearline disks reach their rated
+/// random reads with half of a desktop disk's time.
 const SERVER_SETTLE: f64 = 0.5;
 
-/// The time that the firmware takes before a read moves the arm, in seconds.
+/// The time that the firmware needs before it moves the arm for a read, in seconds.
 const OVERHEAD: f64 = 0.2e-3;
 /// The share of a revolution for which the arm of a desktop disk stays on its track to read ahead, even if a single
-/// command is waiting. Commands of a queue hide this time.
+/// command is waiting. A queue of commands hides this time.
 const LINGERING: f64 = 0.25;
 /// The range of this share.
 const LINGERING_RANGE: [f64; 2] = [0.02, 0.55];
 
-/// Sets the time of a read before the arm moves.
+/// Sets the command overhead: the time from the arrival of a read until the arm moves.
 fn command_overhead(market: Market, revolution: f64, out: &mut Completion) {
     let place = "disk.command_overhead";
     match market {
@@ -70,14 +70,15 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         Market::DataCenter => SERVER_SETTLE,
     };
     let next = rated.disk.track_to_track.unwrap_or(settle * usual.track_to_track.value);
-    // A write needs slightly more time to settle than a read.
+    // A write needs slightly more time to settle than a read does.
     let write_next = WRITE_SETTLE * next;
     let skew = write_next + 0.05e-3;
-    // A track's data passes the head in one revolution, and the next track begins after the skew.
+    // The head transfers the data of a track in one revolution, and the next track begins after the skew.
     let outer = (rate * (60.0 / rpm as f64 + skew) / SECTOR).round().clamp(64.0, 65_535.0);
     let inner = (outer * INNER).round().max(1.0);
     let track = (outer + inner) / 2.0 * SECTOR;
-    // As many tracks on a surface as disks of this rate have, and as many surfaces as the capacity needs.
+    // A surface has up to the usual number of tracks for disks with this rate, and the capacity determines the number
+    // of surfaces.
     let needed = (rated.capacity / track / TRACKS_MAX).ceil() as u64;
     let heads = rated.disk.heads.unwrap_or(usual.heads.max(needed)).min(64);
     out.assumed("disk.heads", heads.to_string(), format!("usual: {}", usual.name));

@@ -1,11 +1,12 @@
-//! Work that a client drive does after its write buffer: emptying a full cache, and storing the map's journal at a
-//! flush.
+//! Work that a client drive does after a write reaches its buffer: emptying a full cache, and storing the journal of
+//! the map at a flush.
 
 use super::completion::{Completion, Unit};
 use super::priors::{Controller, Nand, Prior};
 
-/// Sets the time of a program while a full pseudo-SLC cache is emptied in parallel: the flash's own time over the share
-/// of its rate that new data gets. Both are uncertain, and their ranges add up in squares, on the scale of ratios.
+/// Sets the time of a program while a full pseudo-SLC cache is emptied in parallel: the program time of the flash,
+/// divided by the share of the flash's rate that is available for new data. Both are uncertain, and their ranges are
+/// added in quadrature on a logarithmic scale.
 pub(super) fn beside_emptying(controller: &Controller, nand: &Nand, out: &mut Completion) {
     let Some(share) = &controller.beside_emptying else {
         return out.prior("flash.program", Unit::Time, &nand.program, 1.0);
@@ -19,10 +20,10 @@ pub(super) fn beside_emptying(controller: &Controller, nand: &Nand, out: &mut Co
     out.prior("flash.program", Unit::Time, &Prior { value, range: Some(range), why }, 1.0);
 }
 
-/// Programs for which a flush waits, in addition to the program of the data.
+/// Number of programs for which a flush waits, in addition to programming the data.
 const FLUSH_PROGRAMS: f64 = 2.5;
 
-/// Sets the additional time of a flush if a power failure would lose the data in the buffer.
+/// Sets the additional time of a flush, if a power failure would destroy the data in the buffer.
 pub(super) fn flush(nand: &Nand, out: &mut Completion) {
     let why = "the map's journal takes two and a half programs of one bit per cell; with the program of the data, a flush \
                took 0.5 to 0.9 ms on four of nine training drives, and 2.6 ms or more on four others";

@@ -10,38 +10,41 @@ use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
-/// The time of a 4 KiB request on the platform `data-sheet` with no other request outstanding, excluding the drive and
-/// the transfer of the data: driver, doorbell, fetching the command, completion. In seconds; a test compares the values
-/// with the simulator.
+/// Time of a single 4 KiB request on the platform `data-sheet` over NVMe, in seconds: driver, doorbell, command fetch
+/// and completion. A test compares it with the simulator.
 const HOST_NVME: f64 = 3.6e-6;
+/// The corresponding time over AHCI.
 const HOST_AHCI: f64 = 10.5e-6;
+/// The corresponding time over SAS.
 const HOST_SAS: f64 = 6.2e-6;
-/// The additional time of a write, in seconds. Over SATA and SAS, the drive requests the data by a round trip.
+/// The additional time of a write over NVMe, in seconds.
 const WRITE_NVME: f64 = 0.03e-6;
+/// The additional time of a write over AHCI, in seconds: the drive requests the data in a round trip.
 const WRITE_AHCI: f64 = 0.82e-6;
+/// The additional time of a write over SAS, in seconds: the drive requests the data in a round trip.
 const WRITE_SAS: f64 = 0.3e-6;
-/// The margin of flash over the rating, which flash as fast as its rating does not reach, because some dies are busy.
+/// The ratio of the flash's throughput to the rating; with a ratio of 1, some dies would be idle while others are busy.
 const MARGIN: f64 = 1.25;
-/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds: between flash made
-/// for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets for whole pages.
+/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. It is between
+/// flash made for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and whole pages in data sheets (20 µs or more).
 const SLC_READ_LEAST: f64 = 10e-6;
-/// The time of a read in addition to its command if the data was read ahead, in seconds.
+/// The time of a read whose data was read ahead, in addition to its command, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
-/// The span of rated random reads, in bytes: `library/workloads/data-sheet.toml`.
+/// The span of the rated random reads, in bytes: `library/workloads/data-sheet.toml`.
 const RATED_SPAN: f64 = (1u64 << 30) as f64;
-/// The number of dies below which a drive is assumed to use a generation's smaller dies.
+/// The number of dies below which a drive is assumed to have the smaller dies of its generation.
 const DIES_LEAST: f64 = 16.0;
-/// The maximum flash that the simulator can number, in bytes: just below 16 TiB.
+/// The maximum flash capacity that the simulator can address, in bytes: just below 16 TiB.
 const FLASH_MOST: f64 = 17.59e12;
-/// The part of a pseudo-SLC cache that also exists on a full drive.
+/// The share of a pseudo-SLC cache that remains on a full drive.
 const KEPT_PSEUDO_SLC: f64 = 0.1;
 
-/// The properties of the flash array from which other values follow.
+/// The properties of the flash array from which other values are computed.
 struct FlashArray {
     dies: f64,
     channels: f64,
     planes: f64,
-    /// The data in one page of every plane and die, in bytes.
+    /// The amount of data in one page of each plane and die, in bytes.
     unit: f64,
     /// The number of superblocks, including the spare superblocks.
     superblocks: f64,
@@ -64,12 +67,12 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     map(rated, out);
 }
 
-/// Returns the rating, or the prior of such drives if there is no rating.
+/// Returns the rating, or the value of `prior` if there is no rating.
 pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
     rating.unwrap_or(prior.value)
 }
 
-/// Returns the rating, or the prior of such drives, capped at the throughput of the dies.
+/// Returns the rating, or the value of `prior` if there is no rating, limited by the throughput of the dies.
 fn capped(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
@@ -87,7 +90,7 @@ fn technology_text(technology: Technology) -> String {
     found.map_or("tlc", |(name, _)| name).to_owned()
 }
 
-/// Returns the rated random writes a second in steady state, if they are rated.
+/// Returns the rated random writes a second in steady state; `None` if they are not rated.
 fn steady(rated: &Rated) -> Option<f64> {
     rated.steady_random_write.or(match rated.market {
         Market::DataCenter => rated.random_write,
@@ -95,15 +98,15 @@ fn steady(rated: &Rated) -> Option<f64> {
     })
 }
 
-/// The share of the first 4 KiB's time that each further 4 KiB of a read takes.
+/// Ratio of the time that a read takes for each additional 4 KiB to the time for the first 4 KiB.
 const UNIT_SHARE: f64 = 0.55;
-/// The maximum share of the sequential rate's time that the controller may spend on its map.
+/// The maximum share of the time at the sequential rate that the controller may spend on its map.
 const UNIT_ROOM: f64 = 0.9;
-/// The number of 4 KiB units in the commands of rated sequential reads.
+/// The number of 4 KiB units per command of the rated sequential reads.
 const RATED_UNITS: f64 = 32.0;
 
-/// Sets the time of a read for each 4 KiB after the first. The time is a share of the first time, and short enough that
-/// sequential reads still reach their rate.
+/// Sets the time of a read for each additional 4 KiB. It is a share of the time for the first 4 KiB, and short enough
+/// that sequential reads still reach their rate.
 fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     let first = 1.0 / rated.random_read.unwrap_or(controller.random_read.value);
     let rate = rated.read.unwrap_or(controller.read.value).min(rated.link);
@@ -121,14 +124,14 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     );
 }
 
-/// Sets the times for which commands keep the controller busy.
+/// Sets the times for which commands occupy the controller.
 fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
     out.assumed(
         "front_end.engines",
         "1".to_owned(),
         "one part of the controller communicates with the host",
     );
-    // The steady random writes of a data center's drive are limited by collection, so its controller can accept more.
+    // In a data center drive, collection limits the steady random writes, so the controller can accept more of them.
     let fresh = rated.random_write.filter(|_| rated.market == Market::Client);
     for (place, rating, prior, what) in [
         ("front_end.read_time", rated.random_read, &controller.random_read, "reads"),
@@ -174,7 +177,7 @@ fn inverse(prior: &Prior) -> Prior {
     }
 }
 
-/// Sets channels, dies and blocks.
+/// Sets the number of channels, dies and blocks.
 fn array(
     rated: &Rated,
     controller: &Controller,
@@ -182,8 +185,7 @@ fn array(
     technology: Technology,
     out: &mut Completion,
 ) -> FlashArray {
-    // Flash capacities are powers of two and one and a half times these. The flash exceeds the host's capacity by 7% or
-    // more.
+    // Flash capacities are powers of two, or 1.5 times these, and exceed the host's capacity by 7% or more.
     let mut raw = (1u64 << 30) as f64;
     while raw < rated.capacity * 1.07 {
         raw *= if raw * 1.5 >= rated.capacity * 1.07 && raw >= 64e9 { 1.5 } else { 2.0 };
@@ -195,7 +197,7 @@ fn array(
         MapMemory::Dram => controller.channels,
         MapMemory::Host | MapMemory::None => controller.channels.min(4),
     };
-    // A channel has up to 256 dies. For more flash, up to sixteen dies are modelled as one.
+    // A channel has up to 256 dies. If there is more flash, up to sixteen dies are modelled as one.
     while raw / die > 256.0 * most as f64 && die < stacked {
         die *= 2.0;
     }
@@ -209,8 +211,8 @@ fn array(
     let mut blocks = (raw / superblock).ceil().max(used + KEPT_SUPERBLOCKS);
     let mut origin = "the flash capacity of a die".to_owned();
     if let Some((steady, write)) = steady(rated).zip(drain(rated)) {
-        // Collection reduces the flash's sequential rate to the rated random writes, which determines the write
-        // amplification and so the spare flash. The rest of the flash is parity, maps and bad blocks.
+        // Collection reduces the flash's sequential rate to the rated random writes. This ratio determines the write
+        // amplification, and therefore the spare flash. The rest of the flash is used for parity, maps and bad blocks.
         let each = (write / (PAGE * steady)).max(1.01);
         let spare = spare_for(each, nand.read.value / program_time(rated, write, unit));
         blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
@@ -252,8 +254,8 @@ fn array(
     }
 }
 
-/// The maximum rates of the dies, with one read or write after the other in each. A drive that is rated for more has
-/// faster flash. For an unrated figure, the usual rate applies to usual capacities, and a small drive has few dies.
+/// The maximum rates of the dies if each die executes one operation at a time. A drive with a higher rating has faster
+/// flash. For a figure that is not rated, the usual rate applies to usual capacities, but a small drive has fewer dies.
 struct MaximumRates {
     read: f64,
     write: f64,
@@ -279,7 +281,7 @@ impl MaximumRates {
     }
 }
 
-/// Sets tR, the additional times of a read, and channel rates that reach the rated reads.
+/// Sets tR, the additional times of a read, and channel rates with which the drive reaches its rated reads.
 fn reads(
     rated: &Rated,
     controller: &Controller,
@@ -301,8 +303,7 @@ fn reads(
         }
         false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
     }
-    // Ratings apply to a small range of data just written, which is in the pseudo-SLC cache if the cache is large
-    // enough.
+    // Ratings apply to a small range that was just written, and that a large enough pseudo-SLC cache contains.
     let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
     let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
     let (usual, place) = match cached {
@@ -310,8 +311,8 @@ fn reads(
         false => (&nand.read, "flash.read"),
     };
     let alone = array.dies / (MARGIN * random);
-    // A faster read of the cache is assumed before independent planes. Without a cache of sufficient size, independent
-    // planes follow if the rating needs more parallel page reads than there are dies.
+    // Faster reads of the cache are assumed before independent planes. Without a cache of sufficient size, independent
+    // planes are assumed if the rating requires more parallel page reads than there are dies.
     let least = if cached { SLC_READ_LEAST } else { usual.value };
     let independent = nand.independent_planes || least > alone;
     let flag = if independent { "yes" } else { "no" };
@@ -320,7 +321,7 @@ fn reads(
         false => out.derived("die.independent_planes", flag.to_owned(), "the rated random reads"),
     }
     let parallel = array.dies * if independent { array.planes } else { 1.0 };
-    // Sequential reads from all dies must reach the rated rate too.
+    // Sequential reads from all dies must also reach the rated rate.
     let longest = (parallel / (MARGIN * random)).min(array.unit / (1.1 * sequential));
     let one = rate(rated.one_read, &controller.one_read);
     let fixed = host(rated.protocol)
@@ -344,10 +345,10 @@ fn reads(
     } else if cache.is_some() {
         out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
     }
-    // A cache that is large enough for a part of the data answers that share of the reads.
+    // If only a part of the data fits into the cache, the cache serves that share of the reads.
     let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
     let sense = share * nand.slc_read.value + (1.0 - share) * sense;
-    // The prior's latencies were measured on files that were partly in the cache.
+    // The latencies of the prior were measured on files that were partly in the cache.
     let sense = match rated.one_read {
         None if cached => sense + OLD_SHARE * (old_data(rated, nand).value - sense),
         _ => sense,
@@ -382,7 +383,7 @@ fn writes(
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
     };
-    // Flash is a tenth faster than the fastest rated writes, so that front end and data path are the limits.
+    // The flash is a tenth faster than the highest write rating, so that the rest of the controller is the limit.
     let fresh = match rated.market {
         Market::Client => {
             let random = capped(rated.random_write, &controller.random_write, most.random_write);
@@ -390,7 +391,7 @@ fn writes(
         }
         Market::DataCenter => sequential,
     };
-    // Data that the drive compresses uses less of the flash's rate.
+    // Data that the drive compresses uses a smaller part of the flash's rate.
     let fresh = match rated.compresses_to {
         None => fresh,
         Some(share) => {
@@ -427,7 +428,7 @@ fn writes(
         None if cached => beside_emptying(controller, nand, out),
         None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
     }
-    // The data passes at the rate of the link or of the data path, whichever is slower.
+    // The data passes at the rate of the link or of the controller, whichever is lower.
     let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
     let requested_memory = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
@@ -466,8 +467,7 @@ fn further_time(
     }
 }
 
-/// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and the prior of such drives, if
-/// there is one.
+/// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and its prior, if any.
 fn wanted_pseudo_slc<'c>(
     rated: &Rated,
     controller: &'c Controller,
@@ -475,11 +475,11 @@ fn wanted_pseudo_slc<'c>(
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
-    // A rating of zero states that the drive lacks a cache.
+    // A rating of zero states that the drive does not have this cache.
     (wanted > 0.0).then_some((wanted, share))
 }
 
-/// Adds the pseudo-SLC cache of a drive with one, and returns whether the drive has it.
+/// Adds a pseudo-SLC cache if the drive has one, and returns whether it was added.
 fn pseudo_slc(
     rated: &Rated,
     controller: &Controller,
@@ -497,10 +497,10 @@ fn pseudo_slc(
         return false;
     };
     let superblock = array.unit * nand.pages_per_block as f64;
-    // Each superblock of the cache occupies a whole superblock of flash, and stores one bit in each cell. A part of the
-    // cache is fixed, and the rest uses flash without data.
+    // Each superblock of the cache occupies a whole superblock of flash and stores one bit per cell. A part of the
+    // cache is fixed, and the rest uses flash that does not contain data.
     let kept = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
-    // The fixed part holds at least the span of the ratings.
+    // The fixed part can store the span of the ratings or more.
     let usual = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
     let kept = kept.min(rated.pseudo_slc_kept.unwrap_or(usual));
     let most = 0.9 * array.superblocks * superblock / array.bits;
@@ -531,12 +531,12 @@ fn pseudo_slc(
     true
 }
 
-/// Returns the rate at which the flash stores sequential writes without a cache, in bytes a second, if it is rated.
+/// Returns the rate at which the flash stores sequential writes without a cache, in bytes a second; `None` if unrated.
 fn drain(rated: &Rated) -> Option<f64> {
     rated.steady_write.or(rated.write.filter(|_| rated.market == Market::DataCenter))
 }
 
-/// Returns the time of a program with which all dies together store `unit` bytes at `rate`, in seconds.
+/// Returns the program time in seconds with which all dies together store `unit` bytes at `rate`.
 fn program_time(rated: &Rated, rate: f64, unit: f64) -> f64 {
     unit / (1.02 * rate.min(rated.link))
 }

@@ -3,17 +3,18 @@
 use super::printed::{Market, Rated};
 use super::priors::{Nand, Prior};
 
-/// The die time of a read of data outside the cache over the tR of data sheets: repeats at shifted thresholds, error
-/// correction, and firmware between the operations of a die. Seven half-full client drives with their own DRAM, from
-/// the training set, read at 0.66 to 1.2 times the rate that tR of their dies permits; the mean is 0.82.
+/// Ratio of the die time of a read of data outside the cache to the tR of data sheets. The additional time is for
+/// repeats at shifted thresholds, error correction, and firmware between the operations of a die. Seven half-full
+/// client drives with their own DRAM, from the training set, read at 0.66 to 1.2 times the rate that corresponds to the
+/// tR of their dies; the mean is 0.82.
 const OLD_DATA: f64 = 1.2;
-/// The share of reads of uncached data in the files on which the priors' latencies were measured.
+/// The share of reads outside the cache in the files on which the latencies of the priors were measured.
 pub(super) const OLD_SHARE: f64 = 0.3;
-/// The range of [`OLD_DATA`] in addition to the range of tR.
+/// The range of [`OLD_DATA`], in addition to the range of tR.
 const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
 
-/// The path of the ratio of page times. Only data outside the cache has it: the rules that meet ratings assume that all
-/// pages of the rated span take the same time.
+/// The path of the ratio between the page times. It applies only to data outside the cache, because the rules that
+/// derive values from ratings assume equal times for all pages of the rated span.
 pub(super) const PAGE_RATIO: &str = "flash.read_ratio";
 
 /// Returns the die time of a read of data that has left the cache.

@@ -5,8 +5,8 @@ use super::flash::{host, rate};
 use super::printed::{PAGE, Rated};
 use super::priors::Controller;
 
-/// Completes the file of a 3D XPoint drive: 28 dies that are written in place. The times of reads and writes are the
-/// ratings minus the other times.
+/// Completes the file of a 3D XPoint drive with 28 dies that are written in place. The times of the media for reads and
+/// writes are the rated times minus the other times of a request.
 pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
     const DIES: f64 = 28.0;
     const BLOCK: f64 = 256.0 * PAGE;

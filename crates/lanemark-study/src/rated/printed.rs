@@ -1,4 +1,5 @@
-//! Ratings of a drive's box and data sheet, as in `[rated]` of a drive file, and their contradictions.
+//! Ratings on a drive's box and in its data sheet, as in `[rated]` of a drive file, and the contradictions between
+//! them.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::{ProtocolKind, Technology};
@@ -13,9 +14,9 @@ pub(crate) const PAGE: f64 = 4096.0;
 /// The market of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Market {
-    /// Client computers: random writes are rated on a drive with erased flash.
+    /// Client computers. Random writes are rated on a drive with erased flash.
     Client,
-    /// Servers: random writes are rated in steady state, and data in the buffer survives a power failure.
+    /// Servers. Random writes are rated in steady state, and data in the buffer survives a power failure.
     DataCenter,
 }
 
@@ -24,13 +25,13 @@ pub enum Market {
 pub enum MapMemory {
     /// The whole map is in the drive's own memory.
     Dram,
-    /// A part of the map is in memory of the host.
+    /// A part of the map is in host memory.
     Host,
-    /// A small part of the map is in the controller, the rest in flash.
+    /// A small part of the map is in the controller, and the rest is in flash.
     None,
 }
 
-/// The ratings of a drive's box and data sheet. Rates in bytes a second, latencies in seconds.
+/// The ratings on a drive's box and in its data sheet. Rates are in bytes a second, and latencies in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rated {
     /// Capacity in bytes.
@@ -41,7 +42,7 @@ pub struct Rated {
     pub link: f64,
     /// Generation of the drive's PCIe link, if the drive has one.
     pub generation: Option<u64>,
-    /// Year in which the drive appeared.
+    /// Year in which the drive was released.
     pub year: u64,
     /// Market of the drive.
     pub market: Market,
@@ -53,9 +54,9 @@ pub struct Rated {
     pub read: Option<f64>,
     /// Sequential writes.
     pub write: Option<f64>,
-    /// Random reads of 4 KiB a second, at the queue depth that they need.
+    /// Random reads of 4 KiB a second, at a sufficient queue depth.
     pub random_read: Option<f64>,
-    /// Random writes of 4 KiB a second, on erased flash or in steady state by the drive's market.
+    /// Random writes of 4 KiB a second, on erased flash or in steady state, depending on the drive's market.
     pub random_write: Option<f64>,
     /// Latency of a random read of 4 KiB with no other request outstanding.
     pub one_read: Option<f64>,
@@ -67,28 +68,28 @@ pub struct Rated {
     pub steady_random_write: Option<f64>,
     /// Capacity of the drive's pseudo-SLC cache.
     pub pseudo_slc: Option<f64>,
-    /// The part of the cache that also exists on a full drive.
+    /// The part of the cache that remains on a full drive.
     pub pseudo_slc_kept: Option<f64>,
-    /// The share to which the drive compressed the data of its write ratings.
+    /// The ratio to which the drive compressed the data in its write ratings.
     pub compresses_to: Option<f64>,
     /// Ratings of a hard disk.
     pub disk: RatedDisk,
 }
 
-/// The values of a hard disk's data sheet in addition to rates.
+/// The values in a hard disk's data sheet other than rates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatedDisk {
     /// Revolutions a minute.
     pub rpm: Option<u64>,
-    /// Heads.
+    /// Number of heads.
     pub heads: Option<u64>,
-    /// Average read and write seek, in seconds.
+    /// Average seek time of reads and writes, in seconds.
     pub average_seek: Option<f64>,
-    /// Average write seek.
+    /// Average seek time of writes, in seconds.
     pub average_write_seek: Option<f64>,
-    /// Seek to the next track.
+    /// Seek time to the next track, in seconds.
     pub track_to_track: Option<f64>,
-    /// Cache in bytes.
+    /// Cache capacity in bytes.
     pub cache: Option<f64>,
 }
 
@@ -97,30 +98,32 @@ pub(super) const MARKETS: [(&str, Market); 2] =
 const MEMORIES: [(&str, MapMemory); 3] =
     [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
 
-/// The capacity from which hard disks have a server's design (helium, many platters), regardless of the label.
+/// The capacity from which hard disks have the design of server disks (helium, many platters), regardless of the label.
 const SERVER_DISK: Bytes = Bytes(8_000_000_000_000);
 
-/// The capacities in GB of drives with spare flash for collection. Some client drives have the same capacities.
+/// The capacities in GB of drives with spare flash for collection. Some client drives also have these capacities.
 const SERVER_CAPACITIES: [u64; 21] = [
     100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
     12_800, 15_360, 25_600, 30_720, 61_440,
 ];
-/// The maximum capacity of a solid-state drive, in bytes. This bound leaves room for spare flash below the 16 TiB that
-/// the simulator can number.
+/// The maximum capacity of a solid-state drive, in bytes. It leaves room for spare flash within the 16 TiB that the
+/// simulator can address.
 const CAPACITY_MOST: f64 = 16e12;
 
-/// The rated random writes over random reads, below which a drive is assumed to be rated in steady state: for a drive
-/// with one of these capacities over NVMe and over SATA, and for a drive of any capacity. A fresh drive writes about as
-/// many requests as it reads, and collection reduces that rate to a small part. The bound over SATA is below the ratios
-/// of two 480 GB client drives, which are rated at 0.39 and 0.44 (Kingston UV400, UV500).
+/// Maximum ratio of rated random writes to random reads for which an NVMe drive with one of these capacities is assumed
+/// to be rated in steady state. A fresh drive completes about as many writes as reads, and collection reduces the rate
+/// of writes to a small part.
 const STEADY_SHARE_NVME: f64 = 0.5;
+/// The maximum ratio for SATA. It is below the ratios of two 480 GB client drives, which are 0.39 and 0.44 (Kingston
+/// UV400, UV500).
 const STEADY_SHARE_SATA: f64 = 0.38;
+/// The maximum ratio for a drive of any capacity.
 const STEADY_SHARE_ANY: f64 = 0.25;
-/// The year from which the last bound applies, because controllers no longer limited random writes by then.
+/// The year from which [`STEADY_SHARE_ANY`] applies; controllers no longer limited random writes by then.
 const STEADY_SHARE_FROM: u64 = 2014;
 
-/// Returns the market of a drive whose file does not state it. The market follows from the connector and capacity, and
-/// for solid-state drives from their rated random `reads` and `writes`.
+/// Returns the market of a drive whose file does not state it. The market is determined by the connector and the
+/// capacity and, for solid-state drives, by the rated random `reads` and `writes`.
 fn usual_market(
     is_disk: bool,
     capacity: Bytes,
@@ -147,7 +150,7 @@ fn usual_market(
 }
 
 impl Rated {
-    /// Reads the table `[rated]` of a drive file. Returns `None` if there is no such table.
+    /// Reads the table `[rated]` of a drive file; returns `None` if there is no such table.
     pub(crate) fn read(
         root: &Section<'_>,
         is_disk: bool,
@@ -328,7 +331,7 @@ impl Rated {
     }
 }
 
-/// Reads the share to which a drive compressed the data of its ratings.
+/// Reads the ratio to which a drive compressed the data of its ratings.
 fn compression(section: &Section<'_>) -> Result<Option<f64>, StudyError> {
     let key = "compresses_to";
     let Some(share) = section.optional_quantity::<Ratio>(key)? else { return Ok(None) };
@@ -339,14 +342,14 @@ fn compression(section: &Section<'_>) -> Result<Option<f64>, StudyError> {
 }
 
 impl Plug {
-    /// Returns the rate of the connector in one direction after its line coding, in bytes a second.
+    /// Returns the rate of the connector in one direction after line coding, in bytes a second.
     fn rate(self) -> f64 {
         match self {
             Self::Sata(rate) => rate.line_rate().0 as f64 / 10.0,
             Self::Pcie(generation, lanes) => generation.lane_rate().0 as f64 * f64::from(lanes),
             Self::Sas(rate, phys) => {
                 let line = rate.line_rate().0 as f64;
-                // A dword is 40 bits on the wire, and 37.5 in packet mode.
+                // A dword is 40 bits on the wire, or 37.5 bits in packet mode.
                 let coded = if line > 2e10 { line / 9.375 } else { line / 10.0 };
                 coded * f64::from(phys)
             }
@@ -361,7 +364,7 @@ impl Plug {
         }
     }
 
-    /// Returns the year in which drives with such a connector were common, for a file that does not state the year.
+    /// Returns a year in which drives with this connector were common, for a file that does not state the year.
     fn usual_year(self) -> u64 {
         match self {
             Self::Sata(rate) if rate.line_rate().0 <= 3_000_000_000 => 2010,
@@ -386,7 +389,7 @@ mod tests {
     fn a_connector_implies_its_rate_generation_and_usual_year() {
         let pcie = |generation: u64| Plug::Pcie(PcieGeneration::new(generation).unwrap(), 4);
         let sata = |rate| Plug::Sata(rate);
-        // A lane of generation 3 carries 8 GT/s in 128 of 130 bits.
+        // A lane of generation 3 transfers 8 GT/s, and 128 of 130 bits are data.
         let gen3 = 8e9 * 128.0 / 130.0 / 8.0;
         let plugs = [
             (sata(SataRate::Gen1), 150e6, None, 2010),

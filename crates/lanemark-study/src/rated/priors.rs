@@ -1,4 +1,4 @@
-//! `library/priors/*.toml`: typical values of parts by kind and time, for drives whose own values are unknown.
+//! `library/priors/*.toml`: typical values of components by kind and period, for drives whose own values are unknown.
 
 use std::str::FromStr;
 
@@ -19,21 +19,21 @@ pub(crate) struct Priors {
     disks: Vec<Disk>,
 }
 
-/// A value with the range that contains 80% of such parts, if it is varied.
+/// A value, with the range that contains 80% of comparable components if the value varies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Prior {
-    /// The value in seconds, bytes, bytes a second or a share.
+    /// The value in seconds, bytes or bytes a second, or as a share.
     pub value: f64,
-    /// The low and the high end of the range.
+    /// The low and the high bound of the range.
     pub range: Option<[f64; 2]>,
     /// Source of the value, or the reason for it.
     pub why: String,
 }
 
-/// The ratio of the read times of the pages of a cell.
+/// The ratio between the read times of the pages in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PageRatio {
-    /// The ratio, `2:3:2`.
+    /// The ratio as text, such as `2:3:2`.
     pub text: String,
     /// Source of the ratio.
     pub why: String,
@@ -48,17 +48,17 @@ pub(crate) struct Nand {
     from: u64,
     /// The capacity of a die.
     pub die: Prior,
-    /// The capacity of the generation's smaller die, in bytes.
+    /// The capacity of the smaller die in the same generation, in bytes.
     pub die_small: f64,
-    /// The number of planes of a die.
+    /// The number of planes per die.
     pub planes: u64,
     /// The size of a plane's page in bytes.
     pub page: f64,
-    /// The number of pages of a block.
+    /// The number of pages per block.
     pub pages_per_block: u64,
     /// Read time of the array (tR) in seconds.
     pub read: Prior,
-    /// The ratio of the pages of a cell in read time, if it is known.
+    /// The ratio between the read times of the pages in a cell, if it is known.
     pub read_ratio: Option<PageRatio>,
     /// Program time (tPROG) in seconds.
     pub program: Prior,
@@ -76,7 +76,7 @@ pub(crate) struct Nand {
     pub independent_planes: bool,
 }
 
-/// Typical values of solid-state drives of a protocol, market and time.
+/// Typical values of solid-state drives with one protocol, market and period.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     /// The display name.
@@ -88,7 +88,7 @@ pub(crate) struct Controller {
     from: u64,
     /// Technology of the drives' cells.
     pub technology: Technology,
-    /// Channels.
+    /// Number of channels.
     pub channels: u64,
     /// Sequential reads.
     pub read: Prior,
@@ -102,17 +102,17 @@ pub(crate) struct Controller {
     pub one_read: Prior,
     /// Latency of a write with no other request outstanding.
     pub one_write: Prior,
-    /// Write buffer in bytes.
+    /// Capacity of the write buffer in bytes.
     pub buffer: f64,
-    /// Read-ahead in bytes.
+    /// Amount of read-ahead in bytes.
     pub read_ahead: f64,
     /// The capacity of the pseudo-SLC cache as a share of the drive's capacity, if there is a cache.
     pub pseudo_slc: Option<Prior>,
-    /// The share of the flash's rate that new data gets while a full cache is emptied in parallel.
+    /// The share of the flash's rate that is available for new data while a full cache is emptied in parallel.
     pub beside_emptying: Option<Prior>,
 }
 
-/// Typical values of hard disks with a given speed of rotation.
+/// Typical values of hard disks with a given rotational speed.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     /// The display name.
@@ -120,17 +120,17 @@ pub(crate) struct Disk {
     /// Revolutions a minute.
     pub rpm: u64,
     from: u64,
-    /// The average seek of a read.
+    /// The average seek time of reads.
     pub average_seek: Prior,
-    /// The seek to the next track.
+    /// The seek time to the next track.
     pub track_to_track: Prior,
     /// The data rate of the outermost tracks.
     pub read: Prior,
-    /// The time margin that the firmware of a desktop disk requires before it prefers a command.
+    /// The time by which another command must be faster before the firmware of a desktop disk prefers it.
     pub reorder_margin: Prior,
-    /// Cache in bytes.
+    /// Cache capacity in bytes.
     pub cache: f64,
-    /// Heads.
+    /// Number of heads.
     pub heads: u64,
 }
 
@@ -138,7 +138,7 @@ impl Priors {
     /// Reads the priors of `library`.
     ///
     /// # Errors
-    /// Returns the error of the first file that is missing or wrong.
+    /// Returns the error of the first file that is missing or invalid.
     pub(crate) fn open(library: &Library) -> Result<Self, StudyError> {
         let [nand, controllers, disks] =
             ["nand", "controllers", "disks"].map(|name| library.open(LibraryKind::Prior, name));
@@ -149,16 +149,17 @@ impl Priors {
         })
     }
 
-    /// Returns the flash of `technology` in drives of `year`: the latest that had appeared, otherwise the first.
+    /// Returns the flash of `technology` in drives of `year`: the latest flash that was available by then, otherwise
+    /// the first.
     pub(super) fn nand(&self, technology: Technology, year: u64) -> &Nand {
         let own: Vec<&Nand> =
             self.nand.iter().filter(|nand| nand.technology == technology).collect();
         latest(&own, year, |nand| nand.from).unwrap_or(&self.nand[0])
     }
 
-    /// Returns the typical controller of that protocol, market, PCIe generation and year. A new drive with an older
-    /// link has the controller of that link. If the market does not have controllers with the protocol, the controllers
-    /// of the other market are used.
+    /// Returns the typical controller with the drive's protocol, market, PCIe generation and year. A new drive with an
+    /// older link has the controller of that older link. If there is no controller with the protocol for the market,
+    /// the controllers of the other market are used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
             let fits = |controller: &&Controller| {
@@ -172,7 +173,7 @@ impl Priors {
         own.or_else(other).unwrap_or(&self.controllers[0])
     }
 
-    /// Returns the typical disk in `year` with the nearest speed of rotation.
+    /// Returns the typical disk in `year` with the most similar rotational speed.
     pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
         let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|disk| disk.abs_diff(rpm));
         let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
@@ -180,8 +181,8 @@ impl Priors {
     }
 }
 
-/// Returns the rows for a link of this PCIe generation, or of the nearest one: first among older, then among newer
-/// generations. Without such rows all rows are returned.
+/// Returns the rows for links of this PCIe generation. If there are no such rows, returns the rows of the nearest older
+/// generation, then of the nearest newer one, and otherwise all rows.
 fn of_generation(rows: Vec<&Controller>, generation: Option<u64>) -> Vec<&Controller> {
     let all = rows.iter().filter_map(|row| row.pcie);
     let nearest = generation.and_then(|generation| {
@@ -192,7 +193,7 @@ fn of_generation(rows: Vec<&Controller>, generation: Option<u64>) -> Vec<&Contro
     if own.is_empty() { rows } else { own }
 }
 
-/// Returns the last of `rows`, which are sorted by time, that had appeared by `year`, otherwise the first.
+/// Returns the last of `rows` that was available by `year`, otherwise the first; the rows are sorted by time.
 fn latest<'r, T>(rows: &[&'r T], year: u64, from: impl Fn(&T) -> u64) -> Option<&'r T> {
     let appeared = rows.iter().rfind(|row| from(row) <= year);
     appeared.or(rows.first()).copied()
@@ -340,7 +341,7 @@ struct Count(f64);
 impl FromStr for Count {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        // A plain number is parsed as a number of bytes, so that the same bounds and messages apply as for any other
+        // A plain number is parsed as a number of bytes, so that it has the same bounds and messages as any other
         // quantity.
         format!("{} B", text.replace('_', ""))
             .parse::<Bytes>()

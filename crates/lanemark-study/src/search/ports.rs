@@ -1,9 +1,9 @@
-//! Ports by words: "second slot", "m.2 at the chipset", "3 Gb/s".
+//! Ports by description, such as "second slot", "m.2 at the chipset" or "3 Gb/s".
 
 use crate::drive::Plug;
 use crate::platform::Port;
 
-/// Numbers as words. The index in the list is the number minus one.
+/// Numbers as words. The position in the list is the number minus one.
 const ORDINALS: [[&str; 3]; 8] = [
     ["first", "1st", "1"],
     ["second", "2nd", "2"],
@@ -14,7 +14,7 @@ const ORDINALS: [[&str; 3]; 8] = [
     ["seventh", "7th", "7"],
     ["eighth", "8th", "8"],
 ];
-/// Words for kinds and locations of ports that do not occur in the names of drives and platforms.
+/// Words for kinds and locations of ports that do not occur in names of drives or platforms.
 const WORDS: [&str; 15] = [
     "slot",
     "port",
@@ -38,16 +38,16 @@ pub(super) fn is_word(word: &str) -> bool {
     WORDS.contains(&word) || ordinal(word).is_some()
 }
 
-/// Returns the number that a word states, from 1.
+/// Returns the number that a word states, counted from 1.
 fn ordinal(word: &str) -> Option<usize> {
     ORDINALS.iter().position(|all| all.contains(&word)).map(|at| at + 1)
 }
 
-/// Returns how well a port suits a drive's connector, above 0.
+/// Returns how well a port suits a drive's connector, as a number above 0.
 pub(super) fn suitability(drive: Plug, port: &Port) -> f64 {
     let (own, other) = (drive.line_rate(), port.plug.line_rate());
     let rate = (other / own).min(1.0) * 0.3;
-    // A slot of the drive's own width is preferred to a wider one.
+    // A slot as wide as the drive is preferred to a wider slot.
     let excess = match (drive, port.plug) {
         (Plug::Pcie(_, own), Plug::Pcie(_, other)) | (Plug::Sas(_, own), Plug::Sas(_, other))
             if other > own =>
@@ -60,7 +60,7 @@ pub(super) fn suitability(drive: Plug, port: &Port) -> f64 {
     0.1 + rate + excess + kind
 }
 
-/// Returns the ports that accept the drive with their scores, the best first.
+/// Returns the ports that accept the drive with their scores, the best port first.
 pub(super) fn ranked<'p>(words: &[String], drive: Plug, ports: &'p [Port]) -> Vec<(&'p Port, f64)> {
     let fitting: Vec<&Port> = ports.iter().filter(|port| drive.fits(port.plug)).collect();
     let score = |port: &&'p Port| {
@@ -88,7 +88,8 @@ pub(super) fn ranked<'p>(words: &[String], drive: Plug, ports: &'p [Port]) -> Ve
     all
 }
 
-/// Returns the number of a port among the ports whose names differ only in a number at the end, and their count.
+/// Returns the position of a port among the ports whose names differ only in a final number, and the count of these
+/// ports.
 fn place(port: &Port, all: &[&Port]) -> (usize, usize) {
     let base = |name: &str| {
         let rest = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());

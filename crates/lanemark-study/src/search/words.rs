@@ -1,8 +1,8 @@
-//! Words of texts and names, and how well they match.
+//! Words of texts and names, and how well words match names.
 
 use crate::error::nearest;
 
-/// Words that name no part.
+/// Words that do not name a part.
 const IGNORED: [&str; 24] = [
     "a",
     "an",
@@ -40,7 +40,7 @@ const SPELLED_MIN: usize = 4;
 #[derive(Clone, Debug)]
 pub(super) struct NameWords {
     tokens: Vec<String>,
-    /// All letters and digits of the names, with a space between the names' words removed.
+    /// All letters and digits of the names, without separators between words.
     letters: String,
 }
 
@@ -55,7 +55,7 @@ impl NameWords {
         Self { letters: split(text).concat(), tokens }
     }
 
-    /// Returns how well `word` matches: 1 for a whole word of the names, less for a part, 0 for no match.
+    /// Returns how well `word` matches the names: 1 for a whole word, less for a part of a word, and 0 for no match.
     pub(super) fn quality(&self, word: &str) -> f64 {
         let length = word.chars().count();
         if self.tokens.iter().any(|token| token == word) {
@@ -79,7 +79,7 @@ impl NameWords {
     }
 }
 
-/// Returns the words of a text that can name a part, in lower case.
+/// Returns the words of a text that may name a part, in lower case.
 pub(super) fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("m.2", "m2").replace("u.2", "u2");
     let all = split(&text)
@@ -88,7 +88,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     all.take(WORDS_MAX).collect()
 }
 
-/// Returns the word among `known` that `word` misspells by a letter, or by two if it is long.
+/// Returns the word among `known` that `word` misspells by one letter, or by two letters if it is long.
 pub(super) fn spelled<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let length = word.chars().count();
     let most = match length {
@@ -96,7 +96,7 @@ pub(super) fn spelled<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> O
         SPELLED_MIN..8 => 1,
         _ => 2,
     };
-    // A number that differs in a digit is another model.
+    // A number with a different digit belongs to another model.
     let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
     let own = digits(word);
     let alike = known.filter(|other| {
@@ -107,7 +107,7 @@ pub(super) fn spelled<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> O
     nearest(word, alike).into_iter().next()
 }
 
-/// Returns the words of a text: letters and digits between all other characters.
+/// Splits a text into its words: sequences of letters and digits.
 fn split(text: &str) -> Vec<String> {
     let parts = text.split(|letter: char| !letter.is_alphanumeric());
     parts.filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
@@ -130,7 +130,7 @@ mod tests {
             ("1t", 0.7),
             ("s", 0.0),
             ("1", 0.0),
-            // Part of a name only from four letters.
+            // A part of a name must have four letters or more to match.
             ("980pro", 0.5),
             ("80pr", 0.5),
             ("80p", 0.0),
@@ -165,10 +165,11 @@ mod tests {
             ("ultxxxar", None),
             ("samsungxx", Some("samsung")),
             ("samsungxxx", None),
-            // Below eight letters only one may be wrong, and below four no letter.
+            // A word with fewer than eight letters may have one wrong letter, and a word with fewer than four must be
+            // exact.
             ("smasnug", None),
             ("gol", None),
-            // A number with another digit is another model.
+            // A number with a different digit belongs to another model.
             ("b551", None),
             ("970x", Some("970")),
         ] {

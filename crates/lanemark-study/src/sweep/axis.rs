@@ -1,8 +1,9 @@
 //! An axis of a sweep: a parameter's name and its values.
 //!
-//! Values are written as lists and ranges: `4,8,16`, `1..256*2` (each twice the last), `10..50+10` (each ten more),
-//! `1..8` (each one more), `4KiB..1MiB*4`. A list may contain ranges. The last value of a range is the last one that
-//! does not exceed the range's end. Both ends have one unit, or units of one quantity.
+//! Values are written as lists and ranges: `4,8,16`, `1..256*2` (each value is twice the previous one), `10..50+10`
+//! (each is ten more), `1..8` (each is one more), `4KiB..1MiB*4`. A list may contain ranges. The last value of a range
+//! is the last one that does not exceed the range's upper bound. Both bounds have the same unit, or units of the same
+//! quantity.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -15,8 +16,8 @@ use crate::error::{Location, StudyError};
 /// A swept parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// The name of the axis: a workload's parameter, `queue_depth`; `drive`, `platform` or `port`; or a model value,
-    /// `drive.flash.channels`.
+    /// The name of the axis: a parameter of a workload such as `queue_depth`; `drive`, `platform` or `port`; or a model
+    /// value such as `drive.flash.channels`.
     pub name: String,
     /// Values of the axis in order, as written.
     pub values: Vec<String>,
@@ -46,7 +47,7 @@ impl Axis {
             values.extend(expanded(text.trim()).map_err(fail)?);
         }
         if values.is_empty() || values.iter().any(String::is_empty) {
-            return Err(fail("lacks values".to_owned()));
+            return Err(fail("no values".to_owned()));
         }
         let mut sorted: Vec<&String> = values.iter().collect();
         sorted.sort_unstable();
@@ -59,7 +60,7 @@ impl Axis {
     /// Parses `name=values`.
     ///
     /// # Errors
-    /// Returns an error if the text has another form.
+    /// Returns an error if the text does not have this form.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let location = Location::file(format!("--axis {text}"));
         let Some((name, values)) = text.split_once('=') else {
@@ -119,7 +120,7 @@ fn range(
         .unwrap_or_else(|| Err(format!("`{text}`: both ends need units of the same quantity")))
 }
 
-/// Returns the values of the range if both ends and the step are quantities of one kind.
+/// Returns the values of the range, if both bounds and the step are quantities of one kind.
 fn quantities<T: FromStr + Display>(
     text: &str,
     ends: &[String; 3],
@@ -154,17 +155,17 @@ fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>,
         }
         RangeStep::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
     };
-    // A value that exceeds the end only by rounding still belongs to the range.
+    // A value that exceeds the upper bound only because of rounding still belongs to the range.
     let most = high * (1.0 + 1e-9);
     let values: Vec<f64> =
         (0..=POINTS_MAX as usize).map(value).take_while(|&value| value <= most).collect();
     match values.len() as u64 > POINTS_MAX {
-        true => Err(format!("`{text}`: has more than {POINTS_MAX} values")),
+        true => Err(format!("`{text}`: more than {POINTS_MAX} values")),
         false => Ok(values),
     }
 }
 
-/// Returns the number at the start of a text, and the unit after it.
+/// Returns the number at the start of a text, and the unit that follows it.
 fn split(text: &str) -> (Option<f64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')));
@@ -208,8 +209,8 @@ mod tests {
     #[test]
     fn an_invalid_range_is_an_error() {
         for (text, message) in [
-            ("", "lacks values"),
-            ("1,,2", "lacks values"),
+            ("", "no values"),
+            ("1,,2", "no values"),
             ("4,4", "twice"),
             ("8..4", "below its start"),
             ("0..4*2", "above zero"),

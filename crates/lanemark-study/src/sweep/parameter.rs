@@ -1,4 +1,4 @@
-//! The parameters of a test that can be swept, by their names in workload files.
+//! The parameters of a test that can be swept, with the names that they have in workload files.
 
 use lanemark_schema::units::{BytesPerSecond, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
@@ -23,7 +23,7 @@ pub(super) const OF_TEST: [(&str, ParameterSetter); 14] = [
     ("compressibility", |test, text| set::<Ratio>(&mut test.compressibility, text)),
     ("rate", rate),
 ];
-/// The names of a system's parts.
+/// The names of the parts of a system.
 pub(super) const OF_SYSTEM: [&str; 3] = ["drive", "platform", "port"];
 
 /// Sets the parameter `name`, which must be in [`OF_TEST`].
@@ -49,13 +49,14 @@ fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
     Ok(())
 }
 
-/// Returns the requests of a test. A test of transactions does not describe its requests.
+/// Returns the requests of a test. A test that consists of transactions does not describe its requests.
 fn requests(test: &mut Test) -> Result<&mut Requests, String> {
-    let bound = "the test consists of transactions, whose requests follow from the database";
+    let bound = "the test consists of transactions, and the database determines their requests";
     test.requests_mut().ok_or_else(|| bound.to_owned())
 }
 
-/// Sets the length of requests. If the offsets were multiples of the old length, they become multiples of the new one.
+/// Sets the length of the requests. If the offsets were multiples of the old length, they become multiples of the new
+/// length.
 fn block(test: &mut Test, text: &str) -> Result<(), String> {
     if !test.mix().sizes.is_empty() {
         return Err("the test already has sizes".to_owned());
@@ -80,14 +81,14 @@ fn pattern(test: &mut Test, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets the duration, which replaces a volume, as on the command line.
+/// Sets the duration, which replaces a volume, like the option on the command line.
 fn duration(test: &mut Test, text: &str) -> Result<(), String> {
     some(&mut test.duration, text)?;
     (test.volume, test.rounds) = (None, None);
     Ok(())
 }
 
-/// Sets the requests or data a second, which makes the test an open loop.
+/// Sets a rate in requests or bytes a second, which makes the test an open loop.
 fn rate(test: &mut Test, text: &str) -> Result<(), String> {
     let mean = test.block_mean();
     let Some(asked) = test.requests_mut() else {
@@ -103,7 +104,7 @@ fn rate(test: &mut Test, text: &str) -> Result<(), String> {
         Some(rate.0 as f64 / mean)
     };
     let rate = requests.or_else(bytes);
-    let rate_per_second = rate.ok_or("must be requests or data a second, 5000/s or 20 MB/s")?;
+    let rate_per_second = rate.ok_or("must be requests or bytes a second, such as 5000/s or 20 MB/s")?;
     asked.load = Load::Open { rate_per_second, process };
     Ok(())
 }

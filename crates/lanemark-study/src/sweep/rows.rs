@@ -1,13 +1,15 @@
-//! Conversion of points to lines of CSV and back.
+//! Conversion of points to CSV lines and back.
 //!
-//! A complete line ends with a line feed; a line that was cut off when the process was killed does not. The key of a
-//! line identifies its sweep. An unknown value is empty. The last column is the reason why its point lacks figures.
+//! A complete line ends with a line feed; a line that was cut off when the process was killed does not. The key in a
+//! line identifies the sweep to which the line belongs. An unknown value is an empty field. The last column states why
+//! the point lacks figures.
 
 use lanemark_schema::result::{DirectionFigures, Sweep, SweepFigures, SweepPoint};
 
-/// The first text of every sweep's file.
+/// The text at the start of every sweep file.
 pub const MARK: &str = "point,key,system,test,";
-/// The columns after the axes: figures of reads and writes together, the busiest hop, then reads and writes separately.
+/// The columns after the axes: the figures of reads and writes together, the busiest hop, then reads and writes
+/// separately.
 const FIGURES: [&str; 25] = [
     "iops",
     "bytes_per_second",
@@ -35,21 +37,22 @@ const FIGURES: [&str; 25] = [
     "write_amplification",
     "error",
 ];
-/// The index of the first column of reads, and of the first column of writes; each direction has seven.
+/// The index of the first column of reads; there are seven columns per direction.
 const READS: usize = 9;
+/// The index of the first column of writes.
 const WRITES: usize = 16;
 /// The index of write amplification.
 const AMPLIFICATION: usize = 23;
 /// The number of columns before the axes.
 const BEFORE: usize = 4;
 
-/// Returns the first line of a sweep's file, with its end.
+/// Returns the first line of a sweep file, including the line feed.
 pub fn header(axes: &[String]) -> String {
     let axes: String = axes.iter().map(|axis| format!("{},", quoted(axis))).collect();
     format!("{MARK}{axes}{}\n", FIGURES.join(","))
 }
 
-/// Returns a point as a line, with its end.
+/// Returns a point as a line, including the line feed.
 pub fn row(point: &SweepPoint, key: &str) -> String {
     let mut fields =
         vec![point.number.to_string(), key.to_owned(), quoted(&point.system), quoted(&point.test)];
@@ -108,7 +111,7 @@ pub struct PointId {
     pub values: Vec<String>,
 }
 
-/// Reads the point's identity from a line of [`row`] for a sweep with this number of axes, without its end.
+/// Reads the identity of a point from a line of [`row`] without its line feed, for a sweep with this number of axes.
 pub fn id(line: &str, axes: usize) -> Option<PointId> {
     let fields = fields(line)?;
     let values = fields.get(BEFORE..BEFORE + axes)?.to_vec();
@@ -119,14 +122,14 @@ pub fn id(line: &str, axes: usize) -> Option<PointId> {
     whole.then_some(PointId { number, key, values })
 }
 
-/// Returns the names of the axes if `line` is the first line of a sweep, without its end.
+/// Returns the names of the axes if `line`, without its line feed, is the first line of a sweep.
 pub fn axes(line: &str) -> Option<Vec<String>> {
     let first = Some(line).filter(|line| line.starts_with(MARK)).and_then(fields)?;
     let count = first.len().checked_sub(BEFORE + FIGURES.len())?;
     (first[BEFORE + count..] == FIGURES).then(|| first[BEFORE..BEFORE + count].to_vec())
 }
 
-/// Reads the sweep in a file, with its points in their order. An incomplete line at the end is omitted.
+/// Reads the sweep in a file, with its points in order. An incomplete line at the end is omitted.
 ///
 /// # Errors
 /// Returns the number, from 1, of the first line that does not belong to a sweep.
@@ -185,7 +188,7 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
     })
 }
 
-/// Returns a text as a field that never contains a line break.
+/// Returns a text as a CSV field that never contains a line break.
 fn quoted(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     match text.contains([',', '"']) {
@@ -194,7 +197,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Returns the fields of a line, or `None` if a quote is not closed.
+/// Returns the fields of a line; `None` if a quote is not closed.
 fn fields(line: &str) -> Option<Vec<String>> {
     let mut fields = vec![String::new()];
     let mut quoted = false;

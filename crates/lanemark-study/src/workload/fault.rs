@@ -11,7 +11,7 @@ use crate::error::StudyError;
 /// Reads all `[[fault]]` tables of a file.
 ///
 /// # Errors
-/// Returns all errors in the tables if the file is read as a whole, otherwise the first.
+/// Returns all errors in the tables while `Document::read` runs, otherwise the first one.
 pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
     root.each("fault", |section, faults: &[Fault]| {
         if faults.len() >= FAULTS_MAX {
@@ -20,7 +20,7 @@ pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
         let pairs = section.pairs()?;
         let kind = pairs.iter().find(|(key, _)| key == "kind");
         let Some((_, kind)) = kind else {
-            return Err(section.error("kind", "the fault lacks a `kind`"));
+            return Err(section.error("kind", "the fault does not have a `kind`"));
         };
         let keys: Vec<(&str, &str)> = pairs
             .iter()

@@ -1,4 +1,4 @@
-//! The mix of a test, the arrival of its requests, and its start.
+//! The request mix of a test, the arrival of its requests, and its start.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Mix, SizeShare, Start};
@@ -35,7 +35,8 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<Mix, StudyError> {
     })
 }
 
-/// Reads `rate`, requests or bytes a second, and `arrivals`, their distribution; `mean` is the length of a request.
+/// Reads `rate`, in requests or bytes a second, and `arrivals`, the distribution of arrival times; `mean` is the mean
+/// length of a request.
 pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, StudyError> {
     let section = layers.holding("arrivals");
     let process = match section.has("arrivals") {
@@ -57,7 +58,7 @@ pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, Study
         (None, None) => Ok(Load::Closed),
         (None, Some(_)) => Err(section
             .error("arrivals", "there is no rate at which requests could arrive".to_owned())
-            .hint("give rate, \"5000/s\" for example")),
+            .hint("add rate, \"5000/s\" for example")),
     }
 }
 

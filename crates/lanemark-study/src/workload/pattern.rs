@@ -1,4 +1,4 @@
-//! `pattern` of a test: a word, or a table with the pattern's parameters.
+//! The `pattern` of a test: a word, or a table with the parameters of the pattern.
 
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::{Pattern, Zone};
@@ -48,7 +48,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
     Ok(pattern)
 }
 
-/// Parses `"50% in 5%"`: a share of the requests in a share of the span.
+/// Parses a zone such as `"50% in 5%"`: a share of the requests, and a share of the span.
 fn zone(table: &Section<'_>, text: &str) -> Result<Zone, StudyError> {
     let parts = text.split_once(" in ").and_then(|(share, span)| {
         let read = |part: &str| part.trim().parse::<Ratio>().ok();

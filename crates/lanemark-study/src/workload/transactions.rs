@@ -1,4 +1,4 @@
-//! `[transactions]` of a workload: the requests of each user of a database.
+//! `[transactions]` in a workload: the requests of each user of a database.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::PAGE_WRITERS;
@@ -7,7 +7,7 @@ use lanemark_schema::workload::{Log, PageClass, RequestsPerTransaction, Transact
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// Reads the table, with its pages and its log.
+/// Reads the table, including its tables of pages and of the log.
 pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
     let pages = section.tables("pages")?;
     let pages = pages.iter().map(page_class).collect::<Result<_, _>>()?;
@@ -21,7 +21,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         }
         (None, None, None) => None,
         (_, _, Some(_)) => {
-            return Err(section.error("awaited", "`awaited` is a part of `writes`, with `reads`"));
+            return Err(section.error("awaited", "`awaited` requires `reads` and `writes`, because it is a part of `writes`"));
         }
         _ => return Err(section.error("reads", "`reads` and `writes` must be given together")),
     };

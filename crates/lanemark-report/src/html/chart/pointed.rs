@@ -1,4 +1,4 @@
-//! Bars that show their values under the pointer and through the arrow keys.
+//! Bars that show their values under the pointer, and for the arrow keys.
 
 use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 
@@ -10,17 +10,17 @@ use super::{
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
-/// A panel with the texts of its bars.
+/// A panel, and the texts that its bars show under the pointer.
 pub(crate) struct ChartPanel {
     /// Text description of the panel's drawing.
     pub(crate) label: String,
     /// Height of a bar.
     pub(crate) height: f64,
-    /// The top of each bar, with its name and values, one per line.
+    /// The top of each bar, and its name and values, one per line.
     pub(crate) bars: Vec<(f64, String)>,
 }
 
-/// Returns the panels of a page: of a study, or of runs with the transactions of databases.
+/// Returns the panels of a page about a study or about runs, including database transactions.
 pub(crate) fn pointed(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],
@@ -117,7 +117,7 @@ mod tests {
                 bar(ChartKind::Measured, wide, true, ""),
                 format!("{value} MB/s{}", range("80% interval")),
             ),
-            // If both ends are printed alike, they do not form a range.
+            // If both bounds are printed alike, the text does not show a range.
             (
                 bar(ChartKind::Measured, Some((12_500.0, 12_500.001)), false, ""),
                 format!("{value} MB/s"),

@@ -1,7 +1,8 @@
-//! Small drawings over time, for pages with many of them: the drawings of one test side by side, with one common
+//! Small drawings over time, for pages with many drawings: the drawings of one test next to each other, with a common
 //! legend.
 //!
-//! Marks and shaded areas are not labelled in the drawings: the legend names them. The end of the axis states the time.
+//! Marks and shaded areas are not labelled in the drawings, because the legend names them. The label at the end of the
+//! axis states the time.
 
 use lanemark_schema::units::Duration;
 use maud::{Markup, html};
@@ -14,14 +15,14 @@ use super::{BELOW, LEFT, Plot, RIGHT, Size, TestSeries, marked, marks, plots, sh
 use crate::number::{grouped, significant};
 use crate::over_time;
 
-/// Room above the first plot, above the heading of a plot and above a heat map.
+/// Room above the first plot.
 const TOP: f64 = 8.0;
 const HEADING: f64 = 24.0;
 const GAP: f64 = 8.0;
 /// Room for the labels at the ends of the time axis.
 const AXIS: f64 = 18.0;
 
-/// Draws many tests over time: the runs of each test next to each other with one table below them.
+/// Draws many tests over time: the runs of each test next to each other, with one table below them.
 pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
     let mut groups: Vec<(&str, Vec<&TestSeries<'_>>)> = Vec::new();
     for plotted in all {
@@ -35,8 +36,7 @@ pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
         (picture::legend(&entries(all, true)))
         p class="soft" {
             "Time runs from zero to the value at the right. Each drawing has its own scale from zero, and up to "
-            (size.steps) " steps; each step is the mean over its time. Steady is defined by SNIA's \
-             rule. A page with fewer runs shows more details of each run."
+            (size.steps) " steps; each step is the mean of its period. SNIA's rule defines which periods are steady. A page with fewer runs shows more details of each run."
         }
         @for (name, group) in &groups {
             h3 { (name) }
@@ -62,8 +62,8 @@ pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
     }
 }
 
-/// Returns the legend of the shaded areas of all drawings, each once, and of the marks if the drawings do not label
-/// them.
+/// Returns the legend entries of the shaded areas of all drawings, each entry once, and of the marks if the drawings do
+/// not label them.
 pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<Entry> {
     let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
     for plotted in all {
@@ -83,7 +83,7 @@ pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<Entry> {
     swatches.collect()
 }
 
-/// Describes the drawing as text, with the name of its group for the first plot.
+/// Describes the drawing as text. The description of the first plot begins with the name of its group.
 pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[Plot]) -> String {
     let ends = plots.iter().enumerate().map(|(index, plot)| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
@@ -95,7 +95,7 @@ pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[Plot]) -> String {
     format!("{}: {}", plotted.caption, ends.collect::<Vec<_>>().join("; "))
 }
 
-/// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
+/// Draws a test over time. Also returns the top of the part below the rate, if this part exists.
 pub(super) fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let series = plotted.series.condensed(size.steps);
     let (all, width) = (plotted.series.elapsed(), size.width - LEFT - RIGHT);
