@@ -1,4 +1,4 @@
-# Lanemark. `make help` lists the targets; each does its own set-up.
+# Lanemark. `make help` lists the targets; each target does its own set-up.
 
 LANEMARK := target/release/lanemark
 DEMO     := demo
@@ -21,9 +21,9 @@ demo: build      ## measure this machine, run the first study, show both (under 
 	@echo
 	@echo "The page with the charts: $(abspath $(DEMO))/lanemark.html"
 
-# The environment of Python is downloaded while the first crates compile. Instructions are counted while the tests in
-# Python run, because the count does not depend on other programs.
-test: tools      ## every test, and the benches once and short
+# The Python environment is downloaded while the first crates compile. Instructions are counted while the Python tests
+# run, because the count does not depend on other programs.
+test: tools      ## all tests, and a short run of each benchmark
 	@$(MAKE) --no-print-directory python-env & \
 	    python3 crates/lanemark-testbed/run.py --workspace --all-features --locked && wait
 	cargo test --workspace --all-features --locked --doc
@@ -69,10 +69,10 @@ wheels:          ## the Python package as a wheel in target/wheels, installed an
 serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
 
-serve-verdict: tools ## the verdict on served runs against fio's figures: six drives, eight loads (five minutes, a quiet machine)
+serve-verdict: tools ## compare the verdict on served runs with fio's figures: six drives, eight loads (five minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
 
-# The source is unpacked in target/exact (1.6 GB) and removed when the kernel is built; the kernel takes 7 MB.
+# The source is unpacked in target/exact (1.6 GB) and removed after the kernel has been built; the kernel takes 7 MB.
 EXACT_CONFIG := crates/lanemark-serve/exact/linux.config
 EXACT_TOOLS  := flex:flex bison:bison bc:bc xz:xz-utils gcc:gcc fio:fio
 exact:           ## the kernel of `lanemark exact`, target/exact/linux, from the distribution's source package (ten minutes, once)
@@ -94,7 +94,7 @@ exact-build:
 	cp $(EXACT_CONFIG) target/exact/config
 	rm -rf target/exact/build
 
-serve-bench: build tools ## compare served systems with nbdkit, and delivered with modelled latency (four minutes, a quiet machine)
+serve-bench: build tools ## compare served systems with nbdkit, and delivered latency with modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve
 
 mysql: tools     ## the OLTP tests on MariaDB
@@ -102,10 +102,10 @@ mysql: tools     ## the OLTP tests on MariaDB
 
 # A test of lanemark-validation, which `make test` runs too, fails if a table in README or docs/validation differs from
 # the figures that `make validate` or `make grids` saved last.
-check: lints     ## format, lints, docs, the tree's own rules, the documents' tables of accuracy
+check: lints     ## formatting, lints, docs, the house rules, and the accuracy tables in the documents
 	cargo test --workspace --all-features --locked --test tidy --test documents
 
-lints:           ## the part of `check` that runs no tests
+lints:           ## the part of `check` without tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
@@ -115,7 +115,7 @@ lints:           ## the part of `check` that runs no tests
 	target/python/bin/ruff format --check python crates/lanemark-testbed/run.py
 	target/python/bin/pyright --pythonpath $(PYTHON)
 
-bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement compared with fio (ten minutes)
+bench: build tools ## speed of the simulator and the readers; the engine's cost and figures compared with fio (ten minutes)
 	cargo bench --locked -p lanemark-study --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
@@ -127,7 +127,7 @@ instructions: tools ## the simulator's instructions per request, counted by valg
 	cargo bench --locked -p lanemark-study --bench instructions
 
 AGREEMENT := 2880
-agreement:       ## compare runs that end when their figures have converged with whole runs, 2,880 cases (half an hour)
+agreement:       ## compare converged runs with whole runs, 2,880 cases (half an hour)
 	LANEMARK_AGREEMENT=$(AGREEMENT) cargo test --locked --release -p lanemark-study --test agreement -- --nocapture
 
 LADDERS := 3000
@@ -150,15 +150,15 @@ fuzz:            ## run libFuzzer on each reader of foreign files, starting from
 	    echo "$$target: $$(grep -o 'number_of_executed.*' target/fuzz/$$target.log)"; \
 	done
 
-golden:          ## write studies/golden/ again, after an intended change of the model
+golden:          ## rewrite studies/golden/ after an intended change of the model
 	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden
 
-# All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with it.
-# `MUTANTS_SHARD=1` is the next sample; a whole run is all samples. Changes that no test needs to notice are in
-# mutants/reasons.csv, with the reason.
+# All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with
+# that change. `MUTANTS_SHARD=1` selects the next sample; a complete run covers all samples. mutants/reasons.csv lists
+# the changes that no test needs to detect, with the reason.
 MUTANTS       := 200
 MUTANTS_SHARD := 0
-mutants: tools python-env ## change the program in two hundred places, one at a time, and report the changes that no test notices (forty minutes)
+mutants: tools python-env ## make two hundred small changes to the program, one at a time, and report the changes that no test detects (forty minutes)
 	cargo test --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool
 	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
 	    --count $(MUTANTS) --shard $(MUTANTS_SHARD)
@@ -173,14 +173,14 @@ validate:        ## compare predictions with published measurements (fifteen min
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate published
 
-fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
+fit:             ## fit thirty randomly generated drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
 
 grids:           ## fit twenty drives to noisy grids on one path and predict each on another (half an hour on two free cores)
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate grids --drives=20
 
-oltp-kills:      ## kill drivers and servers of databases fifty times each, and check the remaining data (five minutes)
+oltp-kills:      ## kill database drivers and servers fifty times each, and check the remaining data (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
 
 oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
@@ -204,10 +204,10 @@ docs:            ## the book, target/book/index.html; installs mdbook into targe
 	    cargo install --locked --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK)
 	target/tools/bin/mdbook build docs
 
-build:           ## the release program, target/release/lanemark
+build:           ## the program in the release profile, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
 
-# `make install PREFIX=$HOME/.local` does not need root. For packages, DESTDIR is put before PREFIX.
+# `make install PREFIX=$HOME/.local` does not need root. For packages, DESTDIR is prepended to PREFIX.
 PREFIX  ?= /usr/local
 SHARE   := $(DESTDIR)$(PREFIX)/share
 install: build   ## the program, its completions and manual pages to PREFIX (/usr/local)
@@ -218,7 +218,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 	$(LANEMARK) completions fish >$(SHARE)/fish/vendor_completions.d/lanemark.fish
 	$(LANEMARK) completions man $(SHARE)/man/man1
 
-# The packages of a release have all features. `MAINTAINER="Name <address>"` signs the Debian package.
+# Release packages contain all features. `MAINTAINER="Name <address>"` signs the Debian package.
 CYCLONEDX := 0.5.7
 VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 dist: wheels     ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
@@ -230,9 +230,9 @@ dist: wheels     ## the packages of a release, target/dist: archive, Debian pack
 dist-test:       ## run README's and the book's commands from the Debian package in an empty root (five minutes, after `dist`)
 	packaging/try.sh
 
-# The programs that the tests need in addition to cargo, as command:package of Debian. For root they are installed; for
-# other users the missing packages are listed, and each test that needs one is skipped with a message. In CI (CI=true)
-# such a test fails.
+# The programs that the tests need in addition to cargo, each as COMMAND:PACKAGE with the Debian package. Root installs
+# the missing packages. For other users make lists them, and each test that needs a missing program is skipped with a
+# message. In CI (CI=true) these tests fail.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
@@ -254,21 +254,22 @@ tools:
 	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
 	    echo "fio-plot is missing (python3 with venv and pip): the test that uses it will be skipped"
 
-# axe-core checks the pages by the rules for accessibility (WCAG). Its licence, MPL 2.0, is next to it; only tests use it.
+# axe-core checks the accessibility of the pages (WCAG). Its licence, MPL 2.0, is saved next to it; only tests use it.
 AXE        := 4.14.1
 AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
-axe:             ## axe-core for the tests of accessibility, into target/tools
+axe:             ## download axe-core for the accessibility tests into target/tools
 	@[ -f target/tools/axe-core-$(AXE)/axe.min.js ] || { \
 	    mkdir -p target/tools/axe-core.new && cd target/tools/axe-core.new && \
 	    curl -sSfLO https://registry.npmjs.org/axe-core/-/axe-core-$(AXE).tgz && \
 	    echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum --check --quiet && \
 	    tar xzf axe-core-$(AXE).tgz && mv package ../axe-core-$(AXE) && cd .. && rm -r axe-core.new; }
 
-# Vega-Lite, Vega and its interpreter draw the charts of `lanemark report --interactive`. They are one script that begins
-# with their licences (BSD). The command accepts only the script with the digest in crates/lanemark-cli/src/charts.rs.
+# Vega-Lite, Vega and its interpreter draw the charts of `lanemark report --interactive`. The script contains all three
+# and begins with their licences (BSD). The command accepts only a script with the digest in
+# crates/lanemark-cli/src/charts.rs.
 CHARTS := target/tools/charts.js
 NPM    := https://registry.npmjs.org
-charts:          ## the library of charts for `lanemark report --interactive`, target/tools/charts.js (800 kB)
+charts:          ## the chart library for `lanemark report --interactive`, target/tools/charts.js (800 kB)
 	@[ -f $(CHARTS) ] || { \
 	    rm -rf target/tools/charts.new && mkdir -p target/tools/charts.new && cd target/tools/charts.new && \
 	    curl -sSfLO $(NPM)/vega/-/vega-6.4.0.tgz && \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the release packages in target/dist: `make dist`. The folder is replaced only when all packages are complete.
 #
-# The program is linked to the system's glibc. The oldest version that it needs follows from its symbols, and is stated
+# The program is linked to the system's glibc. The minimum glibc version is read from the program's symbols, and stated
 # in RELEASE.md, in the Debian package and in glibc.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ maintainer=${MAINTAINER:-The Lanemark authors <noreply@lanemark.invalid>}
 homepage=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 target=x86_64-unknown-linux-gnu
 name=lanemark-$version
-# Files of one commit have one date, so that the same program gives the same archive and package.
+# All files of a commit get the same date, so that the same program results in the same archive and package.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
@@ -46,13 +46,13 @@ glibc=$(objdump -T "$program" | grep -o 'GLIBC_[0-9][0-9.]*' | sort -uV | tail -
 echo "$glibc" >"$new/glibc.txt"
 echo "the program needs glibc $glibc or later"
 
-packed() { # of a folder in $work
+packed() { # prints the compressed archive of a folder in $work
     tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
         --mode='u=rwX,go=rX' -cf - "$1" | gzip -9n
 }
 packed "$name" >"$new/$name-x86_64-linux-gnu.tar.gz"
 
-# The Debian package. Policy: manual pages and changelogs are packed, and each file has a checksum.
+# The Debian package. Debian policy: manual pages and changelogs are compressed, and each file has a checksum.
 deb=$work/deb
 doc=$deb/usr/share/doc/lanemark
 install -d "$deb/DEBIAN" "$deb/usr/bin" "$deb/usr/share/man/man1" "$deb/usr/share/zsh/vendor-completions" "$doc"
@@ -108,7 +108,7 @@ Homepage: $homepage
 Description: storage-path laboratory: measures, simulates and explains drives
  Lanemark measures a drive, simulates it in any slot of a known computer, and
  shows hop by hop how much of its speed reaches the application, where the rest
- is lost, and what another path would give.
+ is lost, and how fast another path would be.
  .
  The program contains its library of drives, platforms and workloads, the
  studies, and samples of results, traces and job files.
@@ -124,7 +124,7 @@ mkdir "$work/sources"
 git ls-files -z -- Cargo.toml Cargo.lock crates | xargs -0 cp --parents -t "$work/sources"
 (cd "$work/sources" && PATH=$sbom_tool:$PATH cargo cyclonedx --format json --spec-version 1.5 --features full \
     --target $target --quiet --manifest-path crates/lanemark-cli/Cargo.toml)
-# Its references to the workspace's crates contain the folder of this machine.
+# The references to the workspace's crates contain the path of this machine's folder.
 sed "s#path+file://$work/sources/#path+file:///#g" "$work/sources/crates/lanemark-cli/lanemark-cli.cdx.json" \
     >"$new/$name.cdx.json"
 cp packaging/Containerfile "$new"

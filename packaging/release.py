@@ -1,4 +1,4 @@
-"""Print the page of a release: how to install each file, the changes, and the checksums."""
+"""Print the release page: how to install each file, the changes, and the checksums."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 
 
 def changes(version: str) -> str:
-    """Return the section of the changelog about a version, without its heading."""
+    """Return the changelog section for a version, without its heading."""
     text = Path("CHANGELOG.md").read_text(encoding="utf-8")
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     for section in sections:
         heading, _, body = section.partition("\n")
         if heading.split(",")[0].strip() == version:
-            # Links to files of the tree lead nowhere on the page of a release.
+            # Links to files in the tree do not work on a release page.
             return re.sub(r"\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", body).strip()
     sys.exit(f"CHANGELOG.md: there is no section about {version}")
 
 
 def size(path: Path) -> str:
-    """Return the length of a file."""
+    """Return the size of a file."""
     length = path.stat().st_size
     return f"{length / 1e6:.1f} MB" if length >= 1e6 else f"{length / 1e3:.0f} kB"
 
 
 def main() -> None:
-    """Print the page for the files in a folder."""
+    """Print the release page for the files in a folder."""
     folder, version, homepage = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     glibc = (folder / "glibc.txt").read_text(encoding="utf-8").strip()
     sums = [line.split() for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
@@ -68,14 +68,14 @@ Python 3.10 or later, the package and the command:
 pip install ./{wheel}
 ```
 
-A container, whose results are kept in the folder `results`:
+A container that saves its results in the folder `results`:
 
 ```sh
 podman build -t lanemark -f Containerfile .
 podman run --rm -v ./results:/results lanemark sim samsung-850-pro-1tb@workstation-z170:sata quick
 ```
 
-No package needs further files: the library, the studies and the samples are built in.
+The packages do not need any other files: the library, the studies and the samples are built in.
 
 ## Changes
 
@@ -87,7 +87,7 @@ No package needs further files: the library, the studies and the samples are bui
 |---|---:|---|
 {rows}
 
-`{sbom}` lists all crates of the program (CycloneDX). The archive and the Debian package contain their licences.
+`{sbom}` lists all crates in the program (CycloneDX). The archive and the Debian package contain their licences.
 """
     )
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tries the packages in target/dist: `make dist-test`. The Debian package is unpacked in an empty root folder with the
-# shared libraries that it depends on, and without the checkout, a shell or Rust. README's and the book's commands run
-# in that root (LANEMARK_INSTALLED). The archive and the container's files are checked too.
+# Tests the packages in target/dist: `make dist-test`. The Debian package is unpacked in an empty root folder with the
+# shared libraries that it depends on, but without the checkout, a shell or Rust. The commands of the README and the
+# book run in that root (LANEMARK_INSTALLED). The archive and the container's files are checked too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=$PWD/target/dist
@@ -17,20 +17,20 @@ for file in usr/share/man/man1/lanemark.1.gz usr/share/man/man1/lanemark-sim.1.g
     usr/share/zsh/vendor-completions/_lanemark usr/share/fish/vendor_completions.d/lanemark.fish; do
     [ -s "$root/$file" ] || { echo "the package lacks $file" >&2; exit 1; }
 done
-# Each library that the program loads must belong to a package that Depends names.
+# Each library that the program loads must belong to a package in Depends.
 depends=$(dpkg-deb -f "$dist"/lanemark_*_amd64.deb Depends | tr , '\n' | awk '{print $1}')
-with_libraries() { # copies the libraries of a program to the same paths of the root, and prints them
+with_libraries() { # copies the libraries of a program to the same paths in the root, and prints them
     ldd "$1" | grep -o '/[^ ]*' | while read -r library; do
         install -D "$(readlink -f "$library")" "$root$library"
         echo "$library"
     done
 }
 with_libraries "$root/usr/bin/lanemark" | while read -r library; do
-    # One of the two paths is the package's; the other one leads there by a link.
+    # One of the two paths belongs to the package; the other path is a link to it.
     package=$({ dpkg -S "$(readlink -f "$library")" "$library" 2>/dev/null || true; } | head -1 | cut -d: -f1)
-    grep -qx "$package" <<<"$depends" || { echo "Depends lacks $package, of $library" >&2; exit 1; }
+    grep -qx "$package" <<<"$depends" || { echo "Depends lacks $package, the package of $library" >&2; exit 1; }
 done
-# The empty environment of each command is made by `env`.
+# `env` creates the empty environment of each command.
 install -D /usr/bin/env "$root/usr/bin/env"
 with_libraries /usr/bin/env >/dev/null
 
@@ -44,4 +44,4 @@ for name in $(sed -n 's/^COPY \(.*\) .*/\1/p' "$dist/Containerfile"); do
 done
 
 LANEMARK_INSTALLED=$root cargo test --workspace --all-features --locked --test readme --test book every_command
-echo "$version: README's and the book's commands run from the Debian package without the checkout"
+echo "$version: the commands of the README and the book run from the Debian package without the checkout"
