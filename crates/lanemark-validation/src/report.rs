@@ -1,4 +1,4 @@
-//! Figures as tables: for a terminal, and in Markdown for the documents.
+//! Writes figures as tables, for a terminal and in Markdown for the documents.
 
 use std::fmt::Write;
 
@@ -71,7 +71,7 @@ fn terminal_line(class: &str, score: &Score) -> String {
     )
 }
 
-/// Returns the table of published measurements for a document: each class for both sets, then the classes of the
+/// Returns the table of published measurements for a document: each class for both sets, followed by the classes of the
 /// held-out set for grades A and B.
 pub fn published_table(figures: &PublishedFigures) -> String {
     let mut text = String::from(
@@ -120,7 +120,7 @@ fn document_line(name: &str, half: CorpusHalf, score: &Score) -> String {
     )
 }
 
-/// Returns the figures of a grid's cells as a line for a terminal.
+/// Returns the figures of cells of grids as a line for a terminal.
 pub fn grid_line(score: &GridScore) -> String {
     let GridScore { cells, model_median_percent, model_mean_percent, .. } = score;
     let GridScore { rule_median_percent, rule_mean_percent, nearer_percent, .. } = score;

@@ -99,5 +99,5 @@ fn saved_grids_that_are_broken_are_errors_with_their_line() {
     let huge = text.replacen("run,1,reads,2,", "run,1,reads,99999999999999999999999,", 1);
     assert!(error(&huge).contains("grids.csv:2: `cells` is `99999999999999999999999`"));
     let twice = format!("{text}{}\n", text.lines().nth(1).unwrap());
-    assert!(error(&twice).contains("grids.csv:9: the same run and kind were above"));
+    assert!(error(&twice).contains("grids.csv:9: an earlier line has the same run and kind"));
 }

@@ -140,5 +140,8 @@ fn saved_figures_that_are_broken_are_errors_with_their_line() {
     );
     assert!(broken("development", "test").contains(":2: `half` is `test`, which is not known"));
     assert!(broken(",0.0,0.0,1.00,", ",NaN,0.0,1.00,").contains("`model_median_percent` is `NaN`"));
-    assert!(error(&format!("{text}{}\n", text.lines().nth(1).unwrap())).contains("were above"));
+    assert!(
+        error(&format!("{text}{}\n", text.lines().nth(1).unwrap()))
+            .contains("an earlier line has the same")
+    );
 }

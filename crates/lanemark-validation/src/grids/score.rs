@@ -1,4 +1,4 @@
-//! Predictions of a grid's cells, compared with the truth and with a rule without a model.
+//! Compares predictions of a grid's cells with the truth, and with a rule that does not use a model.
 
 use lanemark_schema::result::{RunResult, WhatIf, WhatIfTest};
 
@@ -17,20 +17,20 @@ pub struct Cell {
     pub truth: f64,
     /// Predicted rate on the other path.
     pub predicted: f64,
-    /// The rule without a model: the minimum of the measured rate and the rate of the links.
+    /// Rate according to the rule without a model: the minimum of the measured rate and the rate of the links.
     pub rule: f64,
-    /// Ends of the 80% interval.
+    /// Lower and upper bound of the 80% interval.
     pub interval: Option<(f64, f64)>,
     /// Whether the same part of the path is the limit on both paths.
     pub same_limit: bool,
-    /// The value whose draws correlate most with the outcomes.
+    /// The parameter whose draws correlate most with the outcomes.
     pub widest: String,
     /// The model's rates on both paths.
     pub models: (f64, f64),
 }
 
 impl Cell {
-    /// Returns the cells of a what-if, given the true run on the other path.
+    /// Returns the cells of a what-if prediction, given the true run on the other path.
     pub fn of(result: &WhatIf, there: &RunResult) -> Vec<Self> {
         let truths: Vec<(&str, f64)> =
             there.tests.iter().map(|test| (test.test.name.as_str(), test.iops.value)).collect();
@@ -103,7 +103,7 @@ impl Cell {
 }
 
 impl GridScore {
-    /// Returns the score of some cells.
+    /// Returns the score of `cells`.
     pub fn of<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Self {
         let cells: Vec<&Cell> = cells.into_iter().collect();
         let errors = |of: fn(&Cell) -> f64| {
