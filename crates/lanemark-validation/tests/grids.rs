@@ -22,11 +22,11 @@ fn four() -> Vec<Cell> {
     vec![
         // The prediction is exact, while the rule is off by 20%.
         cell("randread-1-1", 100.0, 120.0, 100.0),
-        // The prediction equals the rule: neither is nearer, and both are off by 10%.
+        // The prediction equals the rule, so neither is nearer, and both are off by 10%.
         cell("randread-4-8", 110.0, 110.0, 100.0),
-        // The prediction is off by 50%, while the rule is exact: the truth is below the interval.
+        // The prediction is off by 50%, and the rule is exact. The truth is below the interval.
         cell("randwrite-1-1", 150.0, 100.0, 100.0),
-        // The prediction is off by 20%, the rule by 100%: the truth is the upper end of the interval.
+        // The prediction is off by 20%, and the rule by 100%. The truth is the upper bound of the interval.
         cell("randwrite-64-64", 40.0, 100.0, 50.0),
     ]
 }

@@ -1,4 +1,4 @@
-//! Damage that no consistency condition of the specification finds, and the checks that find it.
+//! Damage that no consistency condition of the specification detects, and the checks that detect it.
 
 use lanemark_oltp::Database;
 use lanemark_oltp::check::{ConditionSource, check};
@@ -56,7 +56,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     ("DELETE FROM warehouse WHERE w_id = 1", Table::Warehouse, ROWS),
 ];
 
-/// Returns the number of rows that break a rule.
+/// Returns the number of rows that violate a rule.
 pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
@@ -66,7 +66,7 @@ pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 
-/// Panics unless each kind of damage to a fresh database breaks its rule, which was satisfied before.
+/// Panics unless each kind of damage to a fresh database violates its rule, which was satisfied before.
 pub(crate) fn assert_found(database: &Database) {
     // The items' prices are compared with lines that were ordered later.
     let order = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \

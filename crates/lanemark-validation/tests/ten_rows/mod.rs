@@ -1,6 +1,6 @@
-//! A corpus of ten rows of fictitious drives.
+//! A corpus with ten rows about fictitious drives.
 
-/// Columns of measurements.
+/// Columns of the measurements.
 pub(crate) const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
 
 /// There are ten rows: eight that can be simulated, one over USB 2.0, and one that states neither queue depth nor
