@@ -63,7 +63,7 @@ fn attach(medium: &Path) -> Option<PathBuf> {
     let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     if node.is_empty() {
         let why = String::from_utf8_lossy(&made.stderr).into_owned();
-        skipped(&format!("this user may not make loop devices: {why}"));
+        skipped(&format!("this user cannot create loop devices: {why}"));
         return None;
     }
     Some(PathBuf::from(node))

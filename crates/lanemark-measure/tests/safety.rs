@@ -134,7 +134,7 @@ fn a_file_under_a_loop_device_is_not_overwritten() {
     let (_folder, path, before) = folder_with_file();
     let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
     let Some(attached) = attached.ok().filter(|attached| attached.status.success()) else {
-        lanemark_testbed::skipped("this user may not attach loop devices (losetup of util-linux)");
+        lanemark_testbed::skipped("this user cannot attach loop devices (losetup from util-linux)");
         return;
     };
     let device = String::from_utf8(attached.stdout).unwrap();

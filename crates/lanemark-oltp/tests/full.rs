@@ -135,7 +135,7 @@ fn postgres_names_the_full_file_system_and_continues_when_there_is_room() {
     let report = load_into(&server.database(), 60, &|_, _| ()).unwrap();
     assert!((1..60).contains(&report.kept), "{} were kept", report.kept);
     assert_consistent(&server.database());
-    // The size of 60 warehouses of 1/100, whose small tables occupy whole pages.
+    // The database contains 60 warehouses at a scale of 1/100, whose small tables occupy whole pages.
     let (_, data) = server.database().cache_and_data().unwrap();
     let scale = Scale { warehouses: 60, divisor: 100, seed: 7 };
     let ratio = data as f64 / server.database().footprint(&scale) as f64;

@@ -76,7 +76,7 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
     load_into(&database, SCALE).unwrap();
     let mut holder = database.connect().unwrap();
     holder.begin(true).unwrap();
-    // Every new order and every payment needs one of these rows.
+    // Every new order and every payment must lock one of these rows.
     holder.script("UPDATE district SET d_ytd = d_ytd").unwrap();
     let mut release = |moment: &ProgressSnapshot| {
         if moment.counts {

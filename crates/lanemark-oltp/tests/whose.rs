@@ -125,7 +125,7 @@ fn a_foreign_file_with_a_log_is_not_changed_while_it_is_used_and_after() {
     drop(connection);
     let other = Other::using(&path, logged);
     assert_untouched(folder.path());
-    // After a crash, there are the file and its log with the index; a copy does not have the index.
+    // After a crash, the file, its log and the index of the log exist; later the index is removed.
     let crashed = tempfile::tempdir().unwrap();
     for ending in ["", "-wal", "-shm"] {
         let from = format!("{}{ending}", path.display());
@@ -157,7 +157,7 @@ fn tables_that_lie_in_a_log_alone_are_somebodys() {
 #[test]
 fn a_foreign_file_in_the_midst_of_a_change_is_not_rolled_back() {
     let (folder, path, connection) = made("CREATE TABLE letter (text TEXT)");
-    // With a cache of a few pages, the change reaches the file before the commit.
+    // With a cache of a few pages, the change is written to the file before the commit.
     connection
         .execute_batch(
             "PRAGMA cache_size = 5; BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \

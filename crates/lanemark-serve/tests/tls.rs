@@ -275,7 +275,7 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     let open = serve(certificates.tls(&Clients::Any));
     let output = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
     assert!(output.contains("with TLS"), "{output}");
-    // Likewise, a client does not accept a server that another authority has certified.
+    // A client does not accept a server that another authority has certified.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
         &certificates.read("stranger-key"),
@@ -398,7 +398,7 @@ fn invalid_certificates_are_named() {
     says(&own, &certificates.read("client-key"), Clients::Any, "");
 }
 
-/// Bytes that are not certificates, up to the maximum length of such a file.
+/// Returns bytes that are not certificates, up to the maximum length of a certificate file.
 fn hostile_pem(own: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     const LONG: usize = 1 << 20;
     const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----\n";

@@ -11,7 +11,7 @@ use crate::skipped;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A control group of this test; when it is dropped, the calling thread leaves it.
+/// A control group of this test. When this value is dropped, the calling thread leaves the group.
 #[derive(Debug)]
 pub struct Group {
     root: PathBuf,
@@ -93,7 +93,7 @@ impl Group {
             Some(Self { root, folder, unified, _turn: turn })
         });
         let Some(group) = made else {
-            skipped(&format!("this user may not make control groups with {controller}"));
+            skipped(&format!("this user cannot create control groups with {controller}"));
             return None;
         };
         group.join(&group.folder);

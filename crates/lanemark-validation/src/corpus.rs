@@ -16,7 +16,7 @@ pub const MEASUREMENTS: &str = "measurements.csv";
 /// Name of the file of ratings.
 pub const RATINGS: &str = "measured-drives.csv";
 
-/// Classes of measurements in the order of the documents' tables.
+/// Classes of measurements, in the order of the tables in the documents.
 pub const CLASSES: [&str; 10] = [
     "path-limited",
     "one-at-a-time",
@@ -84,16 +84,16 @@ pub struct Row(BTreeMap<String, String>);
 /// A half of the corpus. The model name of a drive determines the half to which the drive belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CorpusHalf {
-    /// The training set: formulas and priors may be chosen by its residuals.
+    /// The training set, whose residuals may be used to choose formulas and priors.
     Development,
-    /// The held-out set: its residuals are not examined while formulas and priors are chosen.
+    /// The held-out set, whose residuals are not examined while formulas and priors are chosen.
     Validation,
 }
 
 /// The measurements, and the ratings of the measured drives.
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    /// The measurements in the order of the file.
+    /// The measurements, in the order of the file.
     pub rows: Vec<Row>,
     ratings: BTreeMap<String, Row>,
 }

@@ -134,7 +134,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// A row with the parts that the recipe creates from it.
+/// A row, and the files and test that the recipe creates from it.
 struct Case<'c> {
     library: &'c Library,
     row: &'c Row,
@@ -160,7 +160,7 @@ struct PreparedSystem {
     into_the_cache: Option<(f64, f64)>,
 }
 
-/// A value that is set in a system, and its origin.
+/// A value that is set in a system, and the location from which it comes.
 type Setting = (Calibration, Location);
 
 impl<'c> Case<'c> {

@@ -1,4 +1,5 @@
-//! The experiment with published measurements: each row of the corpus is predicted and compared with its measurement.
+//! The experiment with published measurements: predicts each row of the corpus, and compares the prediction with the
+//! measurement.
 //!
 //! For each half of the corpus, scores by class are computed for all rows and for the rows with a known machine.
 //! Individual rows are listed only for the training set.

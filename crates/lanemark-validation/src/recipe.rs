@@ -169,7 +169,7 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
     text
 }
 
-/// Returns the bridge of a USB enclosure, with the values of the library's platforms.
+/// Returns the bridge of a USB enclosure, with the values from the library's platforms.
 fn bridge(drive: Plug, protocol: &str) -> String {
     let (beyond, rate) = match drive {
         Plug::Pcie(..) => {
@@ -231,7 +231,7 @@ pub fn is_of_a_system_drive(row: &Row) -> bool {
     row.text("tool").contains("resctl-bench")
 }
 
-/// Returns whether a row measures a drive that was written from end to end before the test.
+/// Returns whether a row measures a drive that was completely written before the test.
 pub fn is_preconditioned(row: &Row) -> bool {
     row.text("state") == "preconditioned"
 }

@@ -9,7 +9,7 @@ use crate::figures::{
 };
 use crate::score::{Errors, Score};
 
-/// Kinds of cells of grids in the order of the document's table.
+/// Kinds of cells in grids, in the order of the document's table.
 const KINDS: [&str; 4] = [ALL, "reads", "writes", "one at a time"];
 
 /// Returns the tables of published measurements for a terminal, by half and grades.
@@ -174,7 +174,7 @@ pub fn grids_table(figures: &GridFigures) -> String {
     text
 }
 
-/// Returns the rows of README's table that this crate owns, each with its first cell.
+/// Returns the rows of README's table that this crate writes, each with its first cell.
 pub fn headline_rows(figures: &PublishedFigures) -> Vec<(&'static str, String)> {
     let rows = [
         (

@@ -72,7 +72,7 @@ impl Errors {
 }
 
 impl Nearness {
-    /// Returns the result of comparing a row.
+    /// Compares the two predictions for a row.
     pub fn of(comparison: &Comparison) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
         let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();

@@ -148,7 +148,7 @@ fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
         &text,
         &[
             &format!("{WORKLOAD_MARK} from a run of 4 users: 1000 transactions in 10 s."),
-            "# Requests include all requests of the device below the data.",
+            "# The requests include all requests to the device that stores the data.",
             "elsewhere    = { value = \"37150.0 us\", derived = \"40000 µs from one transaction of a user to the next, \
              minus the processor time, 0 µs of locks and 850 µs of the drive's time for its requests\" }",
             "locks        = { value = 0.0000,",

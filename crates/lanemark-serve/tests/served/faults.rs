@@ -199,7 +199,7 @@ fn lost_writes_leave_the_former_data() {
     }
     is_share(count, 300, 0.2);
     assert_eq!(used(&served).silent, count);
-    // Written zeroes are lost as well.
+    // Written zeroes are also lost.
     served.session().add_fault("lost-write share=100%".parse().unwrap()).unwrap();
     let kept = (0..300).find(|page| read(&mut client, *page) == page_of(page + 1)).unwrap();
     client.zero(kept * PAGE, PAGE as u32, false).unwrap().unwrap();

@@ -65,7 +65,7 @@ fn an_idle_server_takes_no_processor_time() {
         }
         ticks
     };
-    // Engines of other tests may run at the same time, so the quietest of several samples counts.
+    // Engines of other tests may run at the same time, so the sample with the minimum processor time counts.
     let quietest = (0..20).map(|_| {
         let before = spent();
         std::thread::sleep(Duration::from_millis(250));
@@ -124,7 +124,7 @@ fn a_served_volume_delivers_its_limit_at_any_scale_of_time() {
         }
         let elapsed = began.elapsed().as_secs_f64() / factor;
         let modelled = requests as f64 / 200.0;
-        // The request before the first one may be late by the lateness of this machine.
+        // The request before the first request may be late by the lateness of this machine.
         assert!(elapsed > modelled * 0.95, "{elapsed} s for {modelled} s");
         assert!(elapsed < modelled * 1.5 + 0.5, "{elapsed} s for {modelled} s");
         let credits = served.session().figures().sample.credits;

@@ -1,4 +1,4 @@
-//! The experiment with grids: a drive is measured on one path, fitted, and predicted on another path.
+//! The experiment with grids: measures a drive on one path, fits it, and predicts it on another path.
 //!
 //! Each truth is a library drive on two platforms. The values of the drive, hosts and adapters are drawn from wider
 //! ranges than the model assumes (`truth.rs`). A grid of random 4 KiB requests, by depth and jobs, is simulated on the
@@ -77,7 +77,7 @@ pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, 
         }
     }
     if cells.is_empty() {
-        return Err(ValidationError::Run("there is no cell to score: all drives failed".into()));
+        return Err(ValidationError::Run("all drives failed, so there is no cell to score".into()));
     }
     let rows = score::by_kind(&options.run, drives, &cells);
     write!(to.out, "{}", report::grids_text(&rows))?;

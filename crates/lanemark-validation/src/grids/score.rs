@@ -67,7 +67,7 @@ impl Cell {
         self.off(self.predicted) < self.off(self.rule)
     }
 
-    /// Returns whether model and rule differ by less than the noise of a measured figure.
+    /// Returns whether the model and the rule differ by less than the noise of a measured figure.
     fn is_alike(&self) -> bool {
         (self.predicted / self.rule).ln().abs() < NOISE
     }
@@ -135,7 +135,7 @@ impl GridScore {
     }
 }
 
-/// Returns the scores of a run by kind of cells.
+/// Returns the scores of a run by kind of cell.
 pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
     type CellFilter = fn(&Cell) -> bool;
     let kinds: [(&str, CellFilter); 7] = [

@@ -26,7 +26,7 @@ Invented N2 1 TB,PCIe 3.0 x4,2020,TLC,,yes,3400,3000,500000,480000,,,,http://inv
 Invented D3 1 TB,SATA 6 Gb/s,2016,,,,200,190,,,,,7200,http://invented,
 ";
 
-/// The measurements as the text of their file.
+/// Returns the measurements as the text of their file.
 pub(crate) fn measurements() -> String {
     let rows = ROWS.map(|row| format!("{row},http://invented,a table,2026-01-01,\n"));
     format!("{COLUMNS}\n{}", rows.concat())
