@@ -298,7 +298,7 @@ pub enum MeasureError {
         /// Offset of the request.
         offset: Bytes,
     },
-    /// A call on the target failed that was not a request.
+    /// A failed call on the target that was not a request.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
         /// The target as the user wrote it.

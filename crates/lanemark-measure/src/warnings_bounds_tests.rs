@@ -134,7 +134,8 @@ fn moved_bytes_are_compared_with_requested_bytes() {
             case.evidence().device.as_mut().unwrap().read_bytes = Bytes((mib * MIB) as u64);
         },
     );
-    // If few bytes are requested and no bytes are moved, there is no warning below 4 MiB and a tenth.
+    // If the device does not move any of the requested bytes, there is a warning only if nine tenths of the bytes
+    // exceed 4 MiB.
     bound("little", not_from_device, &[(4.4, false), (4.5, true)], |case, mib| {
         case.requested = (mib * MIB) as u64;
         case.evidence().device.as_mut().unwrap().read_bytes = Bytes(0);

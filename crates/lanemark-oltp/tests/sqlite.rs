@@ -294,7 +294,11 @@ fn missing_and_impossible_rows_of_a_table_are_found() {
         let database = loaded(folder.path(), SCALE);
         let sql = format!("UPDATE stock SET s_quantity = {value} WHERE s_i_id = 1");
         database.connect().unwrap().script(&sql).unwrap();
-        assert_eq!(damage::broken(&database, Table::Stock, "has only valid values"), 1, "{value}");
+        assert_eq!(
+            damage::broken(&database, Table::Stock, "contains only valid values"),
+            1,
+            "{value}"
+        );
     }
 }
 

@@ -23,11 +23,15 @@ use crate::undo;
 
 /// Number of attempts to get a free device, because another process may take it first.
 const ATTEMPTS: usize = 16;
-/// Requests and flags of `linux/loop.h` and `linux/fs.h`.
+/// The request `LOOP_CLR_FD` of `linux/loop.h`.
 const CLEAR: Opcode = 0x4C01;
+/// The request `LOOP_CONFIGURE` of `linux/loop.h`.
 const CONFIGURE: Opcode = 0x4C0A;
+/// The request `BLKFLSBUF` of `linux/fs.h`.
 const FLUSH: Opcode = 0x1261;
+/// The flag `LO_FLAGS_AUTOCLEAR` of `linux/loop.h`.
 const AUTOCLEAR: u32 = 4;
+/// The flag `LO_FLAGS_DIRECT_IO` of `linux/loop.h`.
 const DIRECT_IO: u32 = 16;
 
 /// A loop device that this process holds open. The device is detached when this value is dropped.

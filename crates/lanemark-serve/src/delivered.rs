@@ -22,7 +22,7 @@ pub struct DeliveryCounts {
     pub(crate) unread: UnreadAnswers,
 }
 
-/// Wall-clock time that threads worked, and that they waited while requests were outstanding.
+/// Wall-clock time during which threads worked, and during which they waited while requests were outstanding.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadUse {
     worked_ns: AtomicU64,

@@ -67,7 +67,7 @@ pub struct Counters {
     pub processor_s: f64,
 }
 
-/// Time that threads worked, and time that they waited while requests were outstanding, in ns.
+/// Time during which threads worked, and during which they waited while requests were outstanding, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTime {
     /// Time of work.

@@ -108,7 +108,7 @@ impl Listener {
         }
     }
 
-    /// Ends a wait for connections with an error.
+    /// Makes a wait for connections return an error.
     pub(crate) fn close(&self) {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }

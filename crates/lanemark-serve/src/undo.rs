@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Action = Box<dyn FnOnce() + Send>;
 
-/// All actions by number, and the next number.
+/// All actions, by number, and the number of the next action.
 static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 0));
 
 /// A pending action.
