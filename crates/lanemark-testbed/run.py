@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs all test programs of the workspace, as many at a time as there are processors.
+"""Run all test programs of the workspace, with as many programs in parallel as there are processors.
 
-`cargo test` runs one program after another, and many of ours wait for databases, servers and browsers. The programs
-that compare measured times run last, one at a time. Any other program that fails runs a second time, with no other
-program in parallel. Both outcomes are printed, and the second one counts. The arguments are handed to `cargo test`.
+`cargo test` runs one program after another, and many of our programs wait for databases, servers and browsers. The
+programs that compare measured times run last, one at a time. Any other program that fails runs a second time, without
+another program in parallel. Both outcomes are printed, and the second outcome counts. The arguments are passed to
+`cargo test`.
 """
 
 import json
@@ -36,14 +37,14 @@ class Outcome(NamedTuple):
 
 
 ROOT = Path(__file__).parents[2]
-# The slowest programs, which begin first so that the last ones end together.
+# The slowest programs, which start first so that the last programs end together.
 FIRST = ("readme", "disk", "book", "collection", "round_trip", "recovery", "lanemark_sim", "postgres", "golden")
 # The programs that compare measured times, which other programs would disturb.
 TIMED = ("served", "serve", "trial", "verdicts", "oltp_live", "oltp_throttled", "measuring", "beside_fio")
 
 
 def programs(arguments: list[str]) -> list[Program]:
-    """Build the test programs, and return them with the longest first."""
+    """Build the test programs, and return them, the slowest first."""
     command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics", *arguments]
     build = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if build.returncode:
@@ -59,12 +60,12 @@ def programs(arguments: list[str]) -> list[Program]:
 
 
 def settings() -> dict[str, str]:
-    """Return the environment that cargo gives to the programs that it runs."""
+    """Return the environment variables that cargo sets for the programs that it runs."""
     return dict(re.findall(r'^(\w+) = "(.*)"$', (ROOT / ".cargo/config.toml").read_text(), re.MULTILINE))
 
 
 def outcome(program: Program) -> Outcome:
-    """Run a program to its end."""
+    """Run a program until it ends."""
     begin = time.monotonic()
     environment = os.environ | settings() | {"CARGO_MANIFEST_DIR": str(program.folder)}
     run = subprocess.run(
@@ -81,14 +82,14 @@ def outcome(program: Program) -> Outcome:
 
 
 def show(ended: Outcome, note: str = "") -> None:
-    """Print an outcome whole, so that outputs do not mix."""
+    """Print a whole outcome, so that outputs do not mix."""
     verdict = "ok" if ended.code == 0 else f"FAILED with code {ended.code}"
     print(f"\n--- {ended.program.package}: {ended.program.name}: {verdict} in {ended.seconds:.1f} s{note}", flush=True)
     print(ended.printed, end="", flush=True)
 
 
 def main() -> int:
-    """Run the programs in parallel, then the timed and the failed ones one at a time."""
+    """Run the programs in parallel, and then the timed and the failed programs one at a time."""
     all_programs = programs(sys.argv[1:])
     if not all_programs:
         print("no test program was built", file=sys.stderr)
@@ -105,10 +106,10 @@ def main() -> int:
     still = []
     for program in timed + again:
         ended = outcome(program)
-        show(ended, ", with no other program in parallel")
+        show(ended, ", without another program in parallel")
         if ended.code:
             still.append(program.name)
-    print(f"\n{len(all_programs)} programs, {len(again)} of them a second time; failed: {still}", flush=True)
+    print(f"\n{len(all_programs)} programs, {len(again)} of them run a second time; failed: {still}", flush=True)
     return 1 if still else 0
 
 

@@ -1,4 +1,4 @@
-//! Results of other programs and lists of drives: a result that is read passes the check of results.
+//! Results from other programs, and lists of drives: every accepted result passes the check of results.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("foreign", bytes));

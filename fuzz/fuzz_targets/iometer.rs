@@ -1,4 +1,4 @@
-//! Iometer's settings are read as valid tests or refused.
+//! Iometer settings are read as valid tests or rejected.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("iometer", bytes));

@@ -1,4 +1,4 @@
-//! A saved run that passes the check is drawn in every view, and is unchanged after being written and read.
+//! A saved run that passes the check can be drawn in every view, and is unchanged after it is written and read again.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("result", bytes));

@@ -1,4 +1,4 @@
-//! A workload file is read as valid tests or refused.
+//! A workload file is read as valid tests or rejected.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("workload", bytes));

@@ -1,4 +1,4 @@
-//! A capture of a machine, or an lspci text, with arbitrary bytes.
+//! Reads arbitrary bytes as a capture of a machine, or as output of lspci.
 
 use std::path::Path;
 

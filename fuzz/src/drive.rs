@@ -1,4 +1,4 @@
-//! A drive file is read or refused, and each drive that fits a port makes a system that passes its check.
+//! A drive file is read or rejected, and a drive that fits a port forms a system that passes the check of systems.
 
 use super::with_file;
 use lanemark_study::Location;

@@ -1,4 +1,4 @@
-//! A job file of fio is read as valid tests or refused.
+//! An fio job file is read as valid tests or rejected.
 
 use lanemark_formats::fio::{self, JobEnvironment};
 use lanemark_schema::units::Bytes;

@@ -1,4 +1,4 @@
-//! Output of fio with `--output-format=json`: a result that is read passes the check of results.
+//! Output of fio with `--output-format=json`: every accepted result passes the check of results.
 
 pub(crate) fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

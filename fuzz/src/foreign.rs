@@ -1,4 +1,4 @@
-//! Results of other programs and lists of drives: a result that is read passes the check of results.
+//! Results from other programs, and lists of drives: every accepted result passes the check of results.
 
 pub(crate) fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

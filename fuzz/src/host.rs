@@ -1,4 +1,4 @@
-//! A host file is read or refused, and a valid host on a platform makes a system that passes its check.
+//! A host file is read or rejected, and a valid host on a platform forms a system that passes the check of systems.
 
 use super::with_file;
 use lanemark_study::Location;

@@ -1,5 +1,5 @@
-//! A disk image: its content is recognised within its bounds, a container is refused, and every other image is served
-//! as it is, followed by zeros.
+//! The content of a disk image is recognised without reading past its end, a container is rejected, and every other
+//! image is served unchanged, followed by zeros.
 
 use std::io::Write;
 

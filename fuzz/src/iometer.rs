@@ -1,4 +1,4 @@
-//! Iometer's settings are read as valid tests or refused.
+//! Iometer settings are read as valid tests or rejected.
 
 use lanemark_schema::units::Bytes;
 

@@ -1,4 +1,4 @@
-//! A journal of written data, compared with a target of zeros.
+//! Reads a journal of written data, and compares it with a target of zeros.
 
 use std::io::Write;
 use std::sync::LazyLock;

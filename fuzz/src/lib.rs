@@ -1,8 +1,9 @@
-//! The readers of foreign files with what each promises for arbitrary bytes, and the valid files that a search starts
-//! from.
+//! The readers of foreign files, the promise of each reader for arbitrary bytes, and the valid files from which fuzzing
+//! starts.
 //!
-//! Two programs use them: libFuzzer (`make fuzz`), which follows the branches that an input reaches, and the test
-//! `readers` of `lanemark-cli`, which changes the valid files at random. A broken promise is a panic.
+//! Two programs use the readers: libFuzzer (`make fuzz`), which follows the branches that an input reaches, and the
+//! test `readers` of `lanemark-cli`, which changes the valid files at random. If a reader breaks its promise, it
+//! panics.
 
 mod capture;
 mod drive;
@@ -35,9 +36,9 @@ pub struct Target {
     pub name: &'static str,
     /// Reads bytes, and panics if the reader breaks its promise.
     pub read: fn(&[u8]),
-    /// The folders of valid files, from the root of the tree, each with the end of its files' names.
+    /// The folders of valid files, relative to the root of the tree, each with the suffix of the file names.
     pub seeds: &'static [(&'static str, &'static str)],
-    /// Valid inputs that are in no file.
+    /// Valid inputs that are not stored in files.
     pub texts: &'static [&'static str],
 }
 
@@ -49,7 +50,7 @@ const fn target(
     Target { name, read, seeds, texts: &[] }
 }
 
-/// Every reader.
+/// All readers.
 pub const TARGETS: &[Target] = &[
     target("capture", capture::read, &[("crates/lanemark-inspect/tests/samples", "")]),
     target("drive", drive::read, &[("library/drives", ".toml")]),
@@ -118,7 +119,7 @@ pub fn root() -> PathBuf {
     folders.find(|folder| folder.join("library/priors").is_dir()).unwrap().to_owned()
 }
 
-/// Passes `text` as a file to `read`, because some inputs are opened by their path.
+/// Writes `text` to a file and passes its path to `read`, because some readers take a path.
 fn with_file(text: &str, read: impl FnOnce(&Path)) {
     let file = tempfile::Builder::new().suffix(".toml").tempfile_in("/dev/shm").unwrap();
     std::fs::write(file.path(), text).unwrap();

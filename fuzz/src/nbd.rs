@@ -1,5 +1,5 @@
-//! A client's bytes, from its flags to its last request. Every reply is bounded, and every accepted command is within
-//! the export.
+//! The bytes of a client, from its flags to its last request. The length of every reply is limited, and every accepted
+//! command is within the export.
 
 use lanemark_serve::nbd::negotiation::{
     HEADER, Negotiation, NegotiationStep, OPTION_MAX, OptionHeader,

@@ -1,4 +1,4 @@
-//! A platform file is read or refused.
+//! A platform file is read or rejected.
 
 use lanemark_study::document::{Context, Document};
 use lanemark_study::platform::Platform;

@@ -1,4 +1,5 @@
-//! A priors file of each kind is read or refused, and drives completed by it make systems that pass their check.
+//! A priors file of each kind is read or rejected, and drives that are completed with it form systems that pass the
+//! check of systems.
 
 use std::fs;
 
@@ -61,7 +62,7 @@ rpm = 7200
 
 pub(crate) fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // The table in the text determines which of the three files it replaces.
+    // The table in the text determines which of the three files the text replaces.
     let Some(own) =
         ["[[nand]]", "[[controller]]", "[[disk]]"].iter().position(|table| text.contains(table))
     else {

@@ -1,4 +1,4 @@
-//! A saved run that passes the check is drawn in every view, and is unchanged after being written and read.
+//! A saved run that passes the check can be drawn in every view, and is unchanged after it is written and read again.
 
 use lanemark_report::Style;
 use lanemark_schema::result::RunResult;

@@ -1,5 +1,5 @@
-//! The reading of a server of a measured drive, the list of mounts, and the head of a query over HTTP: figures follow
-//! from every reading that is read, and every query has a short answer.
+//! The reading of the server of a measured drive, the list of mounts, and the head of an HTTP query. Figures can be
+//! computed from every accepted reading, and every query has a short answer.
 
 use lanemark_files::mounts;
 use lanemark_serve::query_server;

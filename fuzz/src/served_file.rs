@@ -1,5 +1,6 @@
-//! The files of an earlier server next to its data: the journal and, after a zero byte, the map of the blocks over an
-//! image. A refusal changes no file; files that are used give data of the full length, which is read as it is written.
+//! The files that an earlier server left next to its data: the journal and, after a zero byte, the map of the blocks
+//! over an image. If the files are rejected, no file changes. If they are used, the data has the full length, and reads
+//! return the data that was written.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ use tempfile::TempDir;
 
 const SIZE: u64 = 1 << 16;
 const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 16 };
-/// The data and the image; a journal names the image as its server did, so all paths are relative to one folder.
+/// The data, its journal and map, and the image. A journal contains the path of the image as its server named it, so
+/// all paths are relative to one folder.
 const FILES: [&str; 4] = ["disk", "disk.lanemark", "disk.map", "image"];
 static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();

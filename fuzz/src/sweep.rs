@@ -1,4 +1,4 @@
-//! A sweep file with axes and ranges, and the rows of a saved sweep.
+//! Reads a sweep file with axes and ranges, and the rows of a saved sweep.
 
 use super::with_file;
 use lanemark_study::sweep::{SweepDefinition, rows};

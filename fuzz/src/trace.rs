@@ -1,4 +1,4 @@
-//! A recorded trace, packed or not, with arbitrary bytes.
+//! Reads arbitrary bytes as a recorded trace, compressed or not.
 
 use std::io::BufReader;
 

@@ -1,5 +1,5 @@
-//! A question of a page is refused, or has a valid system and test. A saved page is a valid study file. A result file
-//! is shown in numbers, or refused.
+//! A request from a page is rejected, or contains a valid system and test. A saved page is a valid study file. A result
+//! file is shown as numbers, or rejected.
 
 use lanemark_study::Study;
 use lanemark_study::library::Library;

@@ -1,4 +1,5 @@
-//! Messages of a guest's machine. Every accepted message is bounded, and every request is within the device.
+//! Messages from a virtual machine. The size of every accepted message is limited, and every accepted request is within
+//! the device.
 
 use lanemark_serve::exact::calendar;
 use lanemark_serve::vhost::block::{self, BlockRequest};

@@ -1,4 +1,4 @@
-//! A workload file is read as valid tests or refused.
+//! A workload file is read as valid tests or rejected.
 
 use super::with_file;
 use lanemark_study::library::Library;

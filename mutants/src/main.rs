@@ -1,19 +1,19 @@
-//! Changes the program at many locations, one at a time, and reports the changes that no test detects.
+//! Changes the program in many locations, one at a time, and reports the changes that no test detects.
 //!
 //! `make mutants` runs a sample. All changes of the sample are built once, into a copy of the tree, each with its own
 //! switch: `a < b` becomes `(if crate::switch::is_on(7) { a <= b } else { a < b })`. A first run of every test, with
-//! all switches off, records the switches that the test meets. Then each change is switched on for the tests that meet
-//! it, and for no others, the quickest first, until one fails.
+//! all switches off, records the switches that the test reaches. Then each change is switched on, and only the tests
+//! that reach its switch are run, the fastest first, until a test fails.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `site` | the places that can be changed, and how |
-//! | `silent` | the changes that no test can notice, which are not made |
+//! | `site` | the locations that can be changed, and their changes |
+//! | `silent` | the changes that no test can detect, which are not made |
 //! | `tree` | the copy of the tree with its switches |
-//! | `tests` | the tests, with the time of each and the switches that it meets |
+//! | `tests` | the tests, with their times and the switches that they reach |
 //! | `trial` | one change after the other |
 //!
-//! The first line of the output states the number of samples in a whole run; each sample is one `--shard`.
+//! The first line of the output states how many samples a complete run consists of; each sample is one `--shard`.
 
 mod silent;
 mod site;
@@ -31,7 +31,7 @@ use site::Site;
 use tree::Tree;
 use trial::Verdict;
 
-/// The share of the changes that may go unnoticed.
+/// Maximum share of the changes that may remain undetected.
 const UNNOTICED_MAX: f64 = 0.10;
 
 fn main() -> ExitCode {
@@ -51,26 +51,26 @@ fn run() -> Result<ExitCode, String> {
             return Ok(usual);
         };
         let text = arguments.get(at + 1).ok_or(format!("{name} needs a number"))?;
-        text.parse().map_err(|_| format!("{name} {text}: is not a number"))
+        text.parse().map_err(|_| format!("{name} {text} is not a number"))
     };
     let (count, shard) = (number("--count", 200)?.max(1), number("--shard", 0)?);
     let root = std::env::current_dir().map_err(|error| error.to_string())?;
     let began = Instant::now();
     let sites = site::all(&root)?;
     let shards = sites.len().div_ceil(count);
-    println!("{} places can be changed: {shards} samples of {count}", sites.len());
+    println!("{} locations can be changed: {shards} samples of {count}", sites.len());
     let mut tree = Tree::new(&root, sample(sites, count, shard % shards))?;
     tree.settle(count)?;
     println!("{} changes are built, after {} s", tree.sites.len(), began.elapsed().as_secs());
     let suite = tests::record(&mut tree)?;
     println!(
-        "{} tests meet some of them, after {} s",
+        "{} tests reach one or more of them, after {} s",
         suite.tests.len(),
         began.elapsed().as_secs()
     );
     let verdicts = trial::run_all(&tree, &suite);
     let code = report(&root, &tree, &verdicts)?;
-    println!("{} s in all", began.elapsed().as_secs());
+    println!("{} s in total", began.elapsed().as_secs());
     Ok(code)
 }
 
@@ -79,7 +79,7 @@ fn run() -> Result<ExitCode, String> {
 fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
     let mut state = 0x1a2e_3a7c_u64;
     let mut random = move || {
-        // SplitMix64.
+        // This is SplitMix64.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -136,7 +136,7 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
     Ok(if share > UNNOTICED_MAX { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The reasons for which a change needs no test, by file and change.
+/// Reads the reasons why changes do not need a test, by file and change.
 fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut all = HashMap::new();
@@ -150,7 +150,7 @@ fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> 
     Ok(all)
 }
 
-/// The cells of a line of CSV, quoted or not.
+/// Returns the cells of a CSV line, quoted or not.
 fn cells(line: &str) -> Vec<String> {
     let (mut all, mut cell, mut inside) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();

@@ -1,15 +1,15 @@
-//! Changes that no test can notice, regardless of its checks. They are not made, because their number would say nothing
-//! about the tests.
+//! Finds changes that no test can detect, regardless of its checks. These changes are not made, because their number
+//! would not show anything about the tests.
 //!
-//! - **Code that is not built.** All features are enabled and the target is this machine, so that code for builds
-//!   without a feature, or for another processor, is not in any test program.
-//! - **Exclusive or of separate bits.** `A | B` and `A ^ B` are equal if no bit is in both, as for constants that name
-//!   flags, and for values that a shift moves above each other.
-//! - **Capacities.** A collection with another capacity has the same contents. A buffered reader returns the same
-//!   bytes.
+//! - **Code that is not built.** All features are enabled, and the target is this machine, so test programs do not
+//!   contain code for builds without a feature or for another processor.
+//! - **Exclusive or of separate bits.** `A | B` and `A ^ B` are equal if no bit is set in both A and B, as for flag
+//!   constants, and for values that are shifted to separate positions.
+//! - **Capacities.** A collection with a different capacity has the same contents, and a buffered reader with a
+//!   different capacity returns the same bytes.
 //! - **Debug output.** No behaviour depends on it.
-//! - **The same value.** A function that returns a constant is not replaced by that constant, and an arm is not deleted
-//!   if the arm of all other values has the same text.
+//! - **The same value.** A function that returns a constant is not replaced with that constant, and an arm is not
+//!   deleted if the wildcard arm has the same text.
 
 use syn::punctuated::Punctuated;
 use syn::{BinOp, Expr, Lit, Meta, Token};
@@ -17,7 +17,7 @@ use syn::{BinOp, Expr, Lit, Meta, Token};
 /// Methods whose argument is only a capacity.
 pub const CAPACITIES: [&str; 4] = ["reserve", "reserve_exact", "shrink_to", "with_capacity"];
 
-/// Returns whether code with these attributes is in a build of all features for this machine, without its tests.
+/// Returns whether code with these attributes is part of a build with all features for this machine, without tests.
 pub fn is_built(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().all(|attribute| {
         if attribute.path().is_ident("test") {
@@ -28,7 +28,7 @@ pub fn is_built(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// Returns whether a condition of `cfg` holds.
+/// Returns whether a `cfg` condition is true.
 fn holds(meta: &Meta) -> bool {
     let all = |list: &syn::MetaList| {
         let parsed = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
@@ -57,7 +57,7 @@ fn holds(meta: &Meta) -> bool {
     }
 }
 
-/// Returns whether the bits of both sides of `one | other` are separate.
+/// Returns whether no bit can be set on both sides of `one | other`.
 pub fn are_separate_bits(node: &syn::ExprBinary) -> bool {
     matches!(node.op, BinOp::BitOr(_))
         && (are_flags(&node.left) && are_flags(&node.right)
@@ -65,7 +65,7 @@ pub fn are_separate_bits(node: &syn::ExprBinary) -> bool {
             || is_shifted_up(&node.right))
 }
 
-/// Returns whether an expression is a constant of flags, or several with `|` between them.
+/// Returns whether an expression is a flag constant, or several flag constants joined with `|`.
 fn are_flags(expression: &Expr) -> bool {
     match expression {
         Expr::Path(path) => path.path.segments.last().is_some_and(|last| {
@@ -80,7 +80,7 @@ fn are_flags(expression: &Expr) -> bool {
     }
 }
 
-/// Returns whether an expression is shifted left by a constant, to a position above another value.
+/// Returns whether an expression is shifted left by a constant, to bits above another value.
 fn is_shifted_up(expression: &Expr) -> bool {
     match expression {
         Expr::Binary(both) => {
@@ -91,7 +91,7 @@ fn is_shifted_up(expression: &Expr) -> bool {
     }
 }
 
-/// Returns whether a function is a constructor with a capacity.
+/// Returns whether a function is a constructor that takes a capacity.
 pub fn is_capacity(function: &Expr) -> bool {
     match function {
         Expr::Path(path) => {

@@ -1,9 +1,10 @@
 //! The locations that can be changed, and their changes.
 //!
-//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed value
-//! immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false, an
-//! arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns are
-//! not changed, since they cannot contain a switch. `silent` lists the changes that no test can notice.
+//! The changes follow cargo-mutants 25, so that rates can be compared with other projects: a function returns a fixed
+//! value immediately, a binary operator becomes a different operator, a unary operator is deleted, a guard is always
+//! true or false, or an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests are
+//! not changed, and neither are constants and patterns, which cannot contain a switch. `silent` finds the changes that
+//! no test can detect.
 
 use std::fs;
 use std::ops::Range;
@@ -15,16 +16,16 @@ use syn::{BinOp, Expr, UnOp};
 
 use crate::silent;
 
-/// A location in the source with a change.
+/// A location in the source, with a change.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// The file, from the root of the tree.
+    /// Path of the file, relative to the root of the tree.
     pub file: PathBuf,
-    /// The line, counted from one.
+    /// Number of the line, counted from one.
     pub line: usize,
-    /// The bytes that are replaced.
+    /// Range of the bytes that are replaced.
     pub range: Range<usize>,
-    /// The text there.
+    /// The text in this range.
     pub before: String,
     /// The replacement text.
     pub after: String,
@@ -34,7 +35,7 @@ pub struct Site {
 /// The kind of source text that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// An expression becomes another one.
+    /// An expression becomes a different expression.
     Expression,
     /// A function returns a value at its opening brace.
     Body,
@@ -43,7 +44,7 @@ pub enum ChangeKind {
 }
 
 impl Site {
-    /// The change in a line, `a < b -> a <= b`.
+    /// Returns the change as one line, such as `a < b -> a <= b`.
     pub fn description(&self) -> String {
         let short = |text: &str| -> String {
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -56,7 +57,7 @@ impl Site {
         }
     }
 
-    /// The source with both variants; switch `number` selects the change.
+    /// Returns the source with both variants; switch `number` selects the change.
     pub fn switched(&self, number: usize) -> String {
         let (before, after) = (&self.before, &self.after);
         match self.kind {
@@ -72,7 +73,7 @@ impl Site {
     }
 }
 
-/// Returns all locations of the tree below `root`, by file and position.
+/// Returns all locations of the tree below `root`, sorted by file and position.
 pub fn all(root: &Path) -> Result<Vec<Site>, String> {
     let mut files = Vec::new();
     let crates = fs::read_dir(root.join("crates")).map_err(|error| format!("crates: {error}"))?;
@@ -102,7 +103,7 @@ pub fn all(root: &Path) -> Result<Vec<Site>, String> {
     Ok(all)
 }
 
-/// Returns the places of a file.
+/// Returns the locations in a file.
 fn of_file(file: PathBuf, text: &str, parsed: &syn::File) -> Vec<Site> {
     let mut finder = Finder { file, text, sites: Vec::new() };
     if silent::is_built(&parsed.attrs) {
@@ -127,7 +128,7 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the possible files and folders of the modules that a file declares for tests or for other builds only.
+/// Returns the possible files and folders of the modules that a file declares only for tests or for other builds.
 fn unbuilt_modules(path: &Path, parsed: &syn::File) -> Vec<PathBuf> {
     let folder = match path.file_stem().and_then(|stem| stem.to_str()) {
         Some("lib" | "main" | "mod") => path.parent().map(Path::to_owned).unwrap_or_default(),
@@ -163,7 +164,7 @@ impl Finder<'_> {
         self.sites.push(Site { file, line, range, before, after, kind });
     }
 
-    /// Whether an arm has the same text as the arm of all other values, and no arm with a guard follows.
+    /// Returns whether an arm has the same text as the wildcard arm, and no arm with a guard follows it.
     fn is_like_wild(&self, arm: &syn::Arm, arms: &[syn::Arm]) -> bool {
         let after = arms.iter().skip_while(|other| !std::ptr::eq(*other, arm)).skip(1);
         let mut after =
@@ -173,7 +174,7 @@ impl Finder<'_> {
         })
     }
 
-    /// A function that returns each fixed value of its type immediately.
+    /// Adds a change for each fixed value of a function's result type, which the function returns immediately.
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if signature.constness.is_some()
             || !matches!(signature.safety, syn::Safety::Default)
@@ -197,7 +198,7 @@ impl Finder<'_> {
     }
 }
 
-/// The fixed values of a type, as cargo-mutants chooses them.
+/// Returns the fixed values of a type that cargo-mutants would choose.
 fn values(of: &syn::Type) -> Vec<String> {
     let all = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     match of {
@@ -242,7 +243,7 @@ fn values(of: &syn::Type) -> Vec<String> {
     }
 }
 
-/// Whether a condition binds names.
+/// Returns whether a condition binds names.
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,

@@ -1,4 +1,4 @@
-//! The tests: how long each takes, and which switches it meets.
+//! Records the time of each test, and the switches that it reaches.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,19 +13,19 @@ use crate::tree::Tree;
 
 /// Tests that take longer than this are skipped.
 const LIMIT: Duration = Duration::from_secs(20);
-/// The limit for whole studies and for files of Python tests.
+/// Time limit for whole studies and for files of Python tests.
 const SLOW_LIMIT: Duration = Duration::from_secs(90);
-/// Test programs that are skipped: they compare the source with its rules, or take too long.
+/// Test programs that are skipped because they check rules for the source, or take too long.
 const LEFT_OUT: [&str; 2] = ["tidy", "ladders"];
-/// The test program that compares whole studies with their digits. This program runs last, and changes that no other
-/// test detects are counted separately, because a changed digit does not show which value is correct.
+/// The test program that compares every digit of whole studies. It runs last, and changes that no other test detects
+/// are counted separately, because a changed digit does not show which value is correct.
 const GOLDEN: &str = "golden";
 
-/// A program of tests.
+/// A test program.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub path: PathBuf,
-    /// The folder of its crate, in which cargo runs it.
+    /// Folder of the program's crate, in which cargo runs the program.
     pub folder: PathBuf,
     pub kind: ChangeKind,
 }
@@ -33,29 +33,29 @@ pub struct Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     Rust,
-    /// [`GOLDEN`].
+    /// The program [`GOLDEN`].
     Golden,
-    /// pytest. Its tests are whole files here, because each start takes seconds.
+    /// pytest. Each test is a whole file, because each start of pytest takes seconds.
     Python,
 }
 
-/// A test that passes and meets some switch.
+/// A test that passes and reaches one or more switches.
 #[derive(Clone, Debug)]
 pub struct Test {
     pub program: usize,
     pub name: String,
     pub time: Duration,
-    /// Numbers of the switches, counted from one.
+    /// Numbers of the switches that the test reaches, counted from one.
     pub meets: BTreeSet<usize>,
 }
 
-/// All tests that meet some switch.
+/// All tests that reach one or more switches.
 pub struct Suite {
     pub programs: Vec<Program>,
     pub tests: Vec<Test>,
 }
 
-/// The end of a run of tests.
+/// The outcome of a run of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
@@ -63,7 +63,7 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// Builds all tests and runs each separately.
+/// Builds all tests, and runs each test separately.
 pub fn record(tree: &mut Tree) -> Result<Suite, String> {
     let messages = tree.cargo(&[
         "test",
@@ -176,7 +176,8 @@ pub fn in_parallel(count: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Runs tests of a program in a separate process. After `limit`, ends the process and all processes that it started.
+/// Runs tests of a program in a separate process. After `limit`, this process and all processes that it started are
+/// ended.
 pub fn run(
     program: &Program,
     names: &[&str],
@@ -188,7 +189,7 @@ pub fn run(
         ChangeKind::Rust | ChangeKind::Golden => {
             command.arg("--exact").args(names).args(["--test-threads", "1", "--quiet"])
         }
-        // `-p no:cacheprovider`: two runs would write the same folder.
+        // Without `-p no:cacheprovider`, concurrent runs would write to the same folder.
         ChangeKind::Python => command
             .args(["-m", "pytest", "-x", "-p", "no:cacheprovider"])
             .args(names)

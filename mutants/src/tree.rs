@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use crate::site::Site;
 
-/// The switches, a file that every crate has as its module `switch`.
+/// Source of the switches, which every crate includes as its module `switch`.
 const SWITCH: &str = include_str!("switch.rs.txt");
-/// Rounds in which changes that do not compile are removed.
+/// Maximum number of rounds in which changes that do not compile are removed.
 const ROUNDS: usize = 40;
-/// Changes beyond the requested number, which replace changes that fail to compile with tests.
+/// Number of additional changes, which replace changes that do not compile in builds with tests.
 const SPARE: usize = 10;
 
 /// The copy of the tree.
 pub struct Tree {
     pub root: PathBuf,
     pub copy: PathBuf,
-    /// The changes; the number of each is its switch, counted from one.
+    /// The changes; the position of a change, counted from one, is the number of its switch.
     pub sites: Vec<Site>,
-    /// Files as they are without switches.
+    /// Contents of the files without switches.
     originals: BTreeMap<PathBuf, String>,
 }
 
@@ -65,7 +65,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Gives every crate its module of switches.
+    /// Adds the module `switch` to every crate.
     fn add_switches(&self) -> Result<(), String> {
         let switch = self.copy.join("switch.rs");
         fs::write(&switch, SWITCH).map_err(|error| error.to_string())?;
@@ -81,7 +81,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes the files with their switches. Returns the byte range of each change, by file.
+    /// Writes the files with their switches, and returns the byte range of each change, by file.
     fn write(&self) -> Result<BTreeMap<PathBuf, Vec<(Range<usize>, usize)>>, String> {
         let switch = self.copy.join("switch.rs");
         let mut all = BTreeMap::new();
@@ -102,7 +102,7 @@ impl Tree {
                 text += &module(&switch);
             }
             let path = self.copy.join(file);
-            // An unchanged file is not built again.
+            // An unchanged file is not written, so that it is not built again.
             if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
                 fs::write(&path, text).map_err(|error| error.to_string())?;
             }
@@ -113,7 +113,7 @@ impl Tree {
 
     /// Removes the changes that do not compile, and the changes beyond `count`.
     pub fn settle(&mut self, count: usize) -> Result<(), String> {
-        // Tests enable additional features and take much longer: they are built when all other code compiles.
+        // Tests enable additional features and take much longer, so they are built only after all other code compiles.
         let mut with_tests = false;
         for _ in 0..ROUNDS {
             let ranges = self.write()?;
@@ -133,7 +133,7 @@ impl Tree {
                 else {
                     continue;
                 };
-                // An error outside all changes belongs to the next change.
+                // An error outside all changes is attributed to the nearest change.
                 let away = |range: &Range<usize>| {
                     error.start.saturating_sub(range.end) + range.start.saturating_sub(error.end)
                 };
@@ -177,13 +177,13 @@ impl Tree {
         Ok(errors)
     }
 
-    /// The folder of the programs that cargo builds in the copy.
+    /// Returns the folder of the programs that cargo builds in the copy.
     pub fn programs(&self) -> PathBuf {
         self.root.join("target/mutants/build/debug")
     }
 
     /// Runs cargo in the copy, with a separate target folder, and returns its messages. In the target folder of the
-    /// tree, crates with the same name at two paths would overwrite each other.
+    /// tree, the crates of the copy would overwrite the crates of the tree, which have the same names.
     pub fn cargo(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
         let output = Command::new("cargo")
             .args(arguments)

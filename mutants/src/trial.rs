@@ -1,4 +1,4 @@
-//! Tries one change after another with the tests that meet it.
+//! Tries the changes, one after another, with the tests that reach them.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -6,17 +6,18 @@ use std::time::Duration;
 use crate::tests::{ChangeKind, Outcome, Suite, Test, in_parallel, run};
 use crate::tree::Tree;
 
-/// Time of tests that run in one process, and their number.
+/// Maximum total time of the tests that run in one process.
 const TOGETHER: Duration = Duration::from_millis(800);
+/// Maximum number of tests that run in one process.
 const TOGETHER_MOST: usize = 40;
-/// The maximum time of the tests of one change, without the change.
+/// Maximum total time of the tests for one change, measured without the change.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The reaction of the tests to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Noticed,
-    /// Only the digits of whole studies changed.
+    /// Only the comparison of the digits of whole studies failed.
     OnlyGolden,
     Unnoticed,
 }
@@ -27,7 +28,7 @@ pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<Verdict> {
     in_parallel(tree.sites.len(), |number| {
         let verdict = verdict(suite, number + 1);
         if verdict != Verdict::Noticed {
-            // An interrupted run has printed its results.
+            // Each result is printed immediately, so that it is not lost if the run is interrupted.
             let site = &tree.sites[number];
             let how = if verdict == Verdict::OnlyGolden { "only by digits" } else { "not noticed" };
             println!("  {how}: {}:{}  {}", site.file.display(), site.line, site.description());
@@ -56,7 +57,7 @@ fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
         if spent > PATIENCE {
             return false;
         }
-        // The quickest test, with other tests of its program.
+        // The fastest test, with other tests of its program.
         let (program, mut time, mut names) = (first.program, Duration::ZERO, Vec::new());
         left.retain(|test| {
             let fits = names.is_empty()
@@ -76,7 +77,7 @@ fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
                 command.env("LANEMARK_MUTANT", switch.to_string());
             })
         };
-        // A flaky test that also fails without the change is not counted.
+        // A test that also fails without the change is flaky and not counted.
         match once() {
             Outcome::Passed => {}
             Outcome::TimedOut => return true,

@@ -99,7 +99,7 @@ fn what_is_not_there_is_wrong_input_with_a_hint() {
     let cases: [(&[&str], &str); 4] = [
         (&["nvme1n1", "--sysfs", root(&folder)], "hint: the nearest names are nvme0n1"),
         (&["/home/me", "--sysfs", root(&folder)], "hint: name a device of that tree"),
-        (&["--sysfs", "/nowhere"], "hint: name the folder that holds `block`"),
+        (&["--sysfs", "/nowhere"], "hint: name the folder that contains `block`"),
         (&["/nowhere/at/all"], "hint: name a device such as nvme0n1"),
     ];
     for (arguments, hint) in cases {

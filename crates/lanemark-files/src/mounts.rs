@@ -57,7 +57,7 @@ fn line(line: &[u8]) -> Option<MountEntry> {
     let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
     let device = text(words.nth(2)?);
     let point = unescape(words.nth(1)?);
-    // The type and the source follow a hyphen, after any number of optional words.
+    // The type and the source follow a hyphen, which follows any number of optional words.
     let mut words = words.skip_while(|word| *word != b"-").skip(1);
     Some(MountEntry {
         device,

@@ -97,8 +97,8 @@ impl Drop for PrivateFile {
     }
 }
 
-/// Runs a step that writes into a private folder. The end of the process waits for the step, and no step begins after
-/// it, so a folder that is being removed is not filled again.
+/// Runs a step that writes into a private folder. The process does not end before the step, and no step begins after
+/// the process has begun to end, so a folder that is being removed is not filled again.
 ///
 /// The step must neither create nor drop a private folder or file.
 ///

@@ -1,10 +1,10 @@
 //! SATA and PATA links, and the identity that drives report in their IDENTIFY data.
 //!
-//! A host's port `ata1` has `link1`, or with a port multiplier `link1.0` and so on. `sata_spd` is the trained speed,
-//! `hw_sata_spd_limit` the port's maximum, `sata_spd_limit` the kernel's limit after errors. A drive answers with 256
-//! words (ATA8-ACS, 7.16). In word 76, bits 1, 2 and 3 mean 1.5, 3 and 6 Gb/s, and bit 8 means queued commands. Words
-//! 10–19 are the serial number, 23–26 the firmware, 27–46 the model, with two characters per word. If bit 2 of word 53
-//! is set, bits 8–14 of word 88 are the selected Ultra DMA mode.
+//! A port `ata1` of a host has a link `link1`, or with a port multiplier the links `link1.0` and so on. `sata_spd` is
+//! the trained speed, `hw_sata_spd_limit` is the port's maximum, and `sata_spd_limit` is the kernel's limit after
+//! errors. A drive answers with 256 words (ATA8-ACS, 7.16). In word 76, bits 1, 2 and 3 mean 1.5, 3 and 6 Gb/s, and bit
+//! 8 means queued commands. Words 10–19 are the serial number, 23–26 the firmware, 27–46 the model, with two characters
+//! per word. If bit 2 of word 53 is set, bits 8–14 of word 88 are the selected Ultra DMA mode.
 //!
 //! The link is SATA if the kernel reports its speed, or if the drive has word 76. Otherwise the host's PCI class
 //! decides: 0101 means parallel, and 0106 means serial. For any other class, the kind is unknown, and no link is
@@ -73,7 +73,7 @@ pub(crate) fn link(
 }
 
 impl IdentifyData {
-    /// Parses 256 words in hexadecimal, as the kernel prints them.
+    /// Parses 256 words in hexadecimal, in the kernel's format.
     fn parse(text: &str) -> Option<Self> {
         let words: Option<Vec<u16>> =
             text.split_whitespace().map(|word| u16::from_str_radix(word, 16).ok()).collect();

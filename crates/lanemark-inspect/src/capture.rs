@@ -1,12 +1,14 @@
-//! Captures: the parts of a sysfs tree that an inspection reads, as a tar file, and the tree unpacked from it.
+//! Captures: tar files with the parts of a sysfs tree that an inspection reads, and the trees that are unpacked from
+//! them.
 //!
 //! While an inspection runs, [`RecordedFiles`] records each folder, link and file that the inspection reads. A capture
 //! contains only these, so that an inspection of the capture has the same result. A file that exists but could not be
 //! read is stored as an empty file.
 //!
-//! A capture may come from an untrusted source. It is unpacked in a separate folder. The reader rejects names that lead
-//! out of the folder, entries below links, and entries other than folders, links and files, and it limits counts and
-//! sizes. Links are created unchanged, because [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
+//! A capture may come from an untrusted source. Captures are unpacked in a separate folder. The reader rejects names
+//! that lead out of the folder, entries below links, and entries other than folders, links and files, and it limits
+//! counts and sizes. Links are created unchanged, because [`Sysfs`](crate::Sysfs) resolves them itself and never leaves
+//! its root.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -17,11 +17,11 @@ const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 
 /// Returns the ceilings of the links to the inspected device, starting at the processor.
 ///
-/// A device on top of a single other device has the same ceilings. For a device that consists of several devices, no
-/// ceilings are returned, because the distribution of requests over them is unknown. If there are several paths, the
-/// first is used. Other devices are assumed not to use a shared link. There are no formulas for USB and PATA. If the
-/// packet sizes of a link are unknown, its ceiling is between the ceilings for the smallest and the largest possible
-/// size.
+/// A device that consists of one other device has the ceilings of that device. For a device that consists of several
+/// devices, no ceilings are returned, because the distribution of requests over them is unknown. If there are several
+/// paths, the first is used. Other devices are assumed not to use a shared link. There are no formulas for USB and
+/// PATA. If the packet sizes of a link are unknown, its ceiling is between the ceilings for the smallest and the
+/// largest possible size.
 pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let Some(device) = hardware(inspection) else { return Vec::new() };
     let transfer_max = device.queue.transfer_max.filter(|&most| most > Bytes::ZERO);

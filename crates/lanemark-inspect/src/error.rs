@@ -25,7 +25,7 @@ pub enum InspectError {
         /// Reason why the text cannot be used.
         problem: LspciProblem,
     },
-    /// The root contains no block devices.
+    /// The root does not contain block devices.
     #[error("{} does not contain block devices", root.display())]
     NoDevices {
         /// The root as the user wrote it.

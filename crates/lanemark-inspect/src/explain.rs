@@ -3,8 +3,8 @@
 //! The rules apply in this order; the first rule whose evidence is complete gives the verdict:
 //!
 //! 1. *held back*: a limit of a control group was reached ([`Limit::is_met`]).
-//! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. Above [`LINK_MOST`] of the
-//!    ceiling, the data did not cross that link.
+//! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. If the throughput is above
+//!    [`LINK_MOST`] of the ceiling, the data did not cross that link.
 //! 3. *CPU-bound*: the program's busiest thread was idle for less than a tenth of the time. Alternatively, the whole
 //!    machine was idle for less than a twentieth of the time without significant use by other programs, and a deeper
 //!    queue increased the rate by less than [`DEEPER_SAME`] or the threads waited for cores.
@@ -50,7 +50,7 @@ const CROWD_MOST_NS: f64 = 100e6;
 /// Minimum share of the requested bytes that the device must have moved; below it, the requests did not reach the
 /// device.
 const MOVED: f64 = 0.9;
-/// Share of a request's time at the device below which most of the time passed elsewhere.
+/// Share of a request's time at the device below which the request spent most of its time elsewhere.
 const AT_DEVICE: f64 = 0.5;
 /// Share of the time above which a device counts as always busy.
 const DEVICE_FULL: f64 = 0.90;
@@ -86,7 +86,7 @@ fn explanation(
 /// The destination of a test's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum RequestDestination {
-    /// No device: the null engine, or memory.
+    /// The requests do not reach a device: the null engine, or memory.
     #[default]
     NoDevice,
     /// A file on a device.

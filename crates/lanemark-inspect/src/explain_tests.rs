@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A device that is busy all the time, with all other evidence far from its limit, and no gain from a deeper queue.
+/// Returns evidence of a device that is always busy, with all other evidence far from its limits, and without a gain
+/// from a deeper queue.
 fn drive() -> TestEvidence {
     TestEvidence {
         kind: RequestDestination::File,
@@ -45,8 +46,8 @@ fn each_verdict_needs_its_evidence() {
         Verdict::DriveBound,
         &[
             |_| (),
-            // A device that is busy all the time may execute requests in turn, so its own time is no evidence in that
-            // case.
+            // A device that is always busy may execute requests one after another, so its own time is not evidence in
+            // that case.
             |evidence| evidence.times = Some((20_000.0, 100_000.0, 0.0)),
             |evidence| evidence.limit = limit(LimitKind::Device, 0.7),
             |evidence| evidence.limit = limit(LimitKind::Processor, 0.02),
@@ -66,7 +67,7 @@ fn each_verdict_needs_its_evidence() {
         &[
             |evidence| evidence.deeper = Some((1, 1.9)),
             |evidence| evidence.deeper = Some((1, 1.497)),
-            // A single request spends most of its time outside the device, which is not the file system's fault.
+            // A single request spends most of its time outside the device, but the file system is not the cause.
             |evidence| {
                 slow_file_system(evidence);
                 evidence.deeper = Some((1, 1.497));
@@ -81,7 +82,7 @@ fn each_verdict_needs_its_evidence() {
                 slow_file_system(evidence);
                 evidence.deeper = None;
             },
-            // Other programs on the processors do not delay a request that much.
+            // Other programs on the processors do not delay a request by so large a time.
             |evidence| {
                 slow_file_system(evidence);
                 crowd(evidence);
@@ -118,7 +119,7 @@ fn each_verdict_needs_its_evidence() {
             |evidence| evidence.deeper = None,
             |evidence| evidence.device = None,
             |evidence| evidence.deeper = Some((4, 1.2)),
-            // The program's own processor time is not the file system's.
+            // The program's own processor time is not attributed to the file system.
             |evidence| {
                 slow_file_system(evidence);
                 evidence.times = Some((20_000.0, 100_000.0, 70_000.0));
@@ -168,7 +169,7 @@ fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain(
         assert_eq!(evidence.verdict() == Verdict::Undecided, !told_by_times);
         assert_eq!(evidence.signs().contains(&EvidenceItem::Crowded), !told_by_times);
     }
-    // The evidence that they cannot explain remains: the program's own core, a full link, a limit.
+    // Evidence that other programs cannot explain remains valid: the program's own core, a full link, or a limit.
     let own: [(fn(&mut TestEvidence), Verdict); 3] = [
         (|evidence| evidence.thread_busy = Some(0.97), Verdict::CpuBound),
         (|evidence| evidence.ceiling_share = Some((0.95, 0.95)), Verdict::LinkBound),
@@ -206,7 +207,7 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
 
 #[test]
 fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
-    // The link would be full with 128 B of data in a packet, but not with 4 KiB.
+    // The link would be full with 128 B of data per packet, but not with 4 KiB.
     is(Verdict::Undecided, &[|evidence| evidence.ceiling_share = Some((0.82, 0.99))]);
     // The link is full for any packet size.
     is(Verdict::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.92, 1.1))]);

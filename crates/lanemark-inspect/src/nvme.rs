@@ -17,7 +17,7 @@ pub(crate) struct Namespace<'a> {
     pub(crate) number: &'a str,
 }
 
-/// A path of a namespace: its controller, its name if it has one, and its state.
+/// A path to a namespace: its controller, its name if it has one, and its state.
 pub(crate) struct Path {
     pub(crate) controller: DevicePosition,
     pub(crate) name: Option<String>,

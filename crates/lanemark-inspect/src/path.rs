@@ -42,12 +42,12 @@ struct PathWalk<'a> {
     hops: Vec<InspectedHop>,
     /// The last PCI function on the path until now, with its role.
     pci: Option<(Rc<PciFunction>, PciRole)>,
-    /// The ATA or SAS port of the next device.
+    /// The last ATA or SAS port on the path, to which the next device is attached.
     port: Option<(DevicePosition, ComponentKind)>,
     sas_address: Option<String>,
 }
 
-/// Returns the path to the device at `position`, without a name or state.
+/// Returns the path to the device at `position`; the name and state of the path are not set.
 pub(crate) fn walk(
     sysfs: &Sysfs,
     functions: &PciFunctions,

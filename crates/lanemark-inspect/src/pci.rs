@@ -1,9 +1,9 @@
 //! The PCI functions on a path, and the links between them.
 //!
-//! Speeds and widths are in `current_link_speed` and similar attributes at both ends of a link. The type of a port is
-//! in its configuration space. If that cannot be read, bridges are assumed to alternate: the bridge below a root port
-//! is a switch's upstream port, and the bridge below an upstream port is a downstream port. There is no link between
-//! the two ports of a switch.
+//! The speed and width of a link are in `current_link_speed` and similar attributes of the functions at both ends. The
+//! type of a port is in its configuration space. If that cannot be read, bridges are assumed to alternate: the bridge
+//! below a root port is a switch's upstream port, and the bridge below an upstream port is a downstream port. There is
+//! no link between the two ports of a switch.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -111,7 +111,7 @@ mod tests {
             let (capable, set, request) = (code, (code + 1) % 8, (code + 2) % 8);
             for port_type in [code, code + 8] {
                 let mut config = config();
-                // All other bits of the three words are ones.
+                // All other bits of the three words are set.
                 (config[0x72], config[0x73]) = (port_type << 4 | 0xf, 0xff);
                 (config[0x74], config[0x75]) = (capable | 0xf8, 0xff);
                 (config[0x78], config[0x79]) = (set << 5 | 0x1f, request << 4 | 0x8f);

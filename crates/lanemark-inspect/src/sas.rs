@@ -1,7 +1,7 @@
 //! SAS ports of one or more phys, expanders and end devices.
 //!
-//! A port's folder has a link to each of its phys; each phy reports its negotiated rate and its maximum rate. The rate
-//! of a wide port is the number of phys times the rate of the slowest phy.
+//! The folder of a port contains a link to each of its phys; each phy reports its negotiated rate and its maximum rate.
+//! The rate of a wide port is the number of phys times the rate of the slowest phy.
 
 use lanemark_schema::result::{Identity, SasLink};
 

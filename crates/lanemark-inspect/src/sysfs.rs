@@ -30,7 +30,7 @@ const LINKS_MAX: u32 = 40;
 const STEPS_MAX: u32 = 4096;
 /// Maximum number of entries that are read from one folder.
 const ENTRIES_MAX: usize = 65_536;
-/// Maximum number of entries of [`Sysfs::unread`].
+/// Maximum number of entries in [`Sysfs::unread`].
 const UNREAD_MAX: usize = 4096;
 
 /// A sysfs tree.

@@ -1,4 +1,4 @@
-//! Captures of a machine, lspci texts, and the order of devices.
+//! Tests captures of a machine, lspci texts, and the order of devices.
 
 mod tree;
 
@@ -59,7 +59,7 @@ fn places_that_are_long_are_captured_whole() {
     assert_eq!(read(&capture(&tree)).unwrap(), tree.all());
 }
 
-/// Returns a tar file of the given entries, with any names.
+/// Returns a tar file with the given entries, which may have any names.
 fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     for (name, kind, content) in entries {
@@ -165,7 +165,7 @@ fn a_tree_of_lspci_shows_the_path_of_a_drive() {
     assert_eq!(model, "Sandisk Corp NVMe SSD SN850");
 }
 
-/// Returns the PCI Express links on the path to a device, from the processor on.
+/// Returns the PCI Express links on the path to a device, in order from the processor.
 fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
     let link = |hop: &InspectedHop| match &hop.link {
         Some(InspectedLink::Pcie(link)) => Some(link.clone()),
@@ -236,7 +236,7 @@ fn texts_that_are_none_of_lspci_or_are_spoilt_do_no_harm() {
     {
         assert!(of_lspci(text).is_err(), "{text}");
     }
-    // A bridge that is listed above itself, and two bridges that are listed above each other.
+    // The text lists a bridge above itself, and two bridges above each other.
     let round = "01:00.0 PCI bridge: x\n\tBus: primary=01, secondary=01, subordinate=01\n\
                  02:00.0 PCI bridge: x\n\tBus: primary=02, secondary=01, subordinate=01\n\
                  01:01.0 PCI bridge: x\n\tBus: primary=01, secondary=02, subordinate=02\n";

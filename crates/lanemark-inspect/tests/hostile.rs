@@ -1,4 +1,4 @@
-//! Broken or malicious trees: the readable parts are shown, and the reader neither panics nor hangs.
+//! Broken or malicious trees: the readable parts are shown, and the reader does not panic or hang.
 
 mod tree;
 
@@ -16,7 +16,7 @@ use tree::{Tree, device};
 
 const DRIVE: &str = "devices/pci0000:00/0000:00:06.0/0000:01:00.0/nvme/nvme0/nvme0n1";
 
-/// A tree with one NVMe drive.
+/// Returns a tree with one NVMe drive.
 fn drive() -> Tree {
     let tree = Tree::new();
     let four = ("8.0 GT/s PCIe", 4);
@@ -26,7 +26,7 @@ fn drive() -> Tree {
     tree
 }
 
-/// Returns the reason for which `path` was not read.
+/// Returns the reason why `path` was not read.
 #[track_caller]
 fn reason<'a>(inspection: &'a Inspection, path: &str) -> &'a UnreadReason {
     let is_it = |unread: &&UnreadFile| unread.path.ends_with(path);
@@ -237,7 +237,7 @@ fn ways_of_any_depth_end_and_are_drawn_within_the_line() {
     }
 }
 
-/// Generates hostile content of an attribute: junk, and values that are nearly right.
+/// Generates hostile content of an attribute: arbitrary bytes, and values that are nearly valid.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..300),
@@ -279,7 +279,7 @@ const ATTRIBUTES: [&str; 26] = [
     "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/write_cache",
 ];
 
-/// The names for which a reader of such trees searches.
+/// Names for which the reader searches.
 const NAMES: [&str; 40] = [
     "block",
     "class",
@@ -323,7 +323,7 @@ const NAMES: [&str; 40] = [
     "..",
 ];
 
-/// Returns a path of such names.
+/// Generates a path that consists of these names.
 fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&NAMES[..]), 1..7).prop_map(|names| names.join("/"))
 }
@@ -358,8 +358,8 @@ proptest! {
         devices in prop::collection::vec((prop::sample::select(&NAMES[..39]), path()), 1..6)
     ) {
         let tree = Tree::new();
-        // Entries that conflict with existing ones are skipped. All folders are created before the first link, so that
-        // no file is created through a link, which may lead out of the tree.
+        // Entries that conflict with existing entries are skipped. All folders are created before the first link, so
+        // that no file is created through a link, which may lead out of the tree.
         let plain = |path: &str| !path.split('/').any(|name| name == "..");
         for path in files.iter().map(|(path, _)| path).chain(links.iter().map(|(path, ..)| path)) {
             if plain(path) {

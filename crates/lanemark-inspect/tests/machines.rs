@@ -1,4 +1,4 @@
-//! Complete machines: the values read, the drawing and the findings.
+//! Tests complete machines: the values that are read, the drawing and the findings.
 
 mod tree;
 
@@ -280,7 +280,7 @@ fn a_namespace_with_two_controllers_has_two_paths() {
         tree.link(&format!("{subsystem}/nvme{index}"), &format!("../../../../{controller}"));
     }
     tree.block(&format!("{subsystem}/nvme1n1"), 1920);
-    // The paths are block devices too, which the kernel shows only in sysfs.
+    // The paths are also block devices, which the kernel shows only in sysfs.
     tree.file("block/nvme1c2n1/hidden", "1");
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
@@ -298,7 +298,8 @@ fn a_namespace_with_two_controllers_has_two_paths() {
         BlockKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
 }
 
-/// The identification words of a PATA drive: Ultra DMA 2 of 5 is selected, and SATA is not mentioned.
+/// Returns the identification words of a PATA drive. Of the modes up to Ultra DMA 5, mode 2 is selected, and the words
+/// do not mention SATA.
 fn pata_words() -> String {
     let mut words = [0_u16; 256];
     (words[53], words[88]) = (0x0007, 0x043f);
@@ -357,7 +358,7 @@ fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
         tree.file(&format!("{controller}{folder}/numa_node"), "1");
         assert!(alone(&tree.path_text()), "{folder}: {}", tree.path_text());
     }
-    // A path of a namespace with several paths.
+    // The device is one path of a namespace with several paths.
     let tree = Tree::new();
     let controller = slot(&tree);
     tree.file(&format!("{controller}/nvme0c0n1/ana_state"), "optimized");
@@ -366,7 +367,7 @@ fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
     tree.block(&format!("{subsystem}/nvme0n1"), 100);
     tree.link(&format!("{subsystem}/nvme0"), &format!("../../../../{controller}"));
     assert!(alone(&tree.path_text()), "{}", tree.path_text());
-    // Persistent memory.
+    // The device is persistent memory.
     let tree = Tree::new();
     let namespace = "devices/LNXSYSTM:00/ndbus0/region0/namespace0.0";
     tree.file(&format!("{namespace}/numa_node"), "1");
@@ -385,7 +386,7 @@ fn without_known_links_no_limits_are_reported() {
     let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
     let text = tree.path_text();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
-    // Each gap is reported, also if the limits of another drive are known.
+    // Each gap is reported, even if the limits of another drive are known.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");

@@ -1,4 +1,5 @@
-//! lspci texts as users paste them: one function of many, quoted, wrapped, without line breaks, without privileges.
+//! Tests lspci texts as users paste them: one of many functions, quoted text, wrapped lines, missing line breaks, and
+//! output without privileges.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use lanemark_inspect::{InspectError, LspciProblem, Sysfs, inspect};
 use lanemark_report::{Style, inspection_svg, inspection_text};
 use lanemark_schema::result::{Inspection, UnreadReason};
 
-/// A drive that supports PCIe 3.0 x4 on a link of 2.0 x1, as newer versions of lspci print it.
+/// A drive that supports PCIe 3.0 x4, on a PCIe 2.0 x1 link, in the output of newer versions of lspci.
 const DRIVE: &str = "\
 0001:01:00.0 Non-Volatile memory controller: Maker SSD Controller X6 (rev 01) (prog-if 02 [NVM Express])
 \tSubsystem: Maker Device 0001
@@ -25,7 +26,7 @@ const DRIVE: &str = "\
 \tKernel driver in use: nvme
 ";
 
-/// The port above it.
+/// The port above the drive.
 const PORT: &str = "\
 0001:00:00.0 PCI bridge: Maker Device 2711 (rev 10) (prog-if 00 [Normal decode])
 \tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
@@ -47,7 +48,7 @@ fn findings(text: &str) -> String {
     shown(&read(text).unwrap())
 }
 
-/// Returns the text in one line, regardless of its line breaks.
+/// Returns the drawing of an inspection in one line, without line breaks.
 fn shown(inspection: &Inspection) -> String {
     let text = inspection_text(inspection, &Style { width: 100, colour: false });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -171,7 +172,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
     let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
     let both = findings(&same(&format!("{port}\n{DRIVE}")));
     assert!(both.contains("No limits were found for these devices."), "{both}");
-    // A controller whose own link is known, while the links of its drives are not.
+    // The link of the controller is known, but the links of its drives are not.
     let sata = "01:00.0 SATA controller: Maker AHCI\n\t\tLnkCap:\tSpeed 8GT/s, Width x2\n\t\tLnkSta:\tSpeed \
                 8GT/s, Width x2\n";
     let port = "00:01.0 PCI bridge: Maker Port\n\tBus: primary=00, secondary=01, subordinate=01\n\t\tLnkCap:\tSpeed \

@@ -1,4 +1,4 @@
-//! Inspected machines as platform files: the files contain the values from sysfs, and each port accepts a drive.
+//! Tests platform files of inspected machines: the files contain the values from sysfs, and each port accepts a drive.
 
 mod tree;
 
@@ -12,7 +12,7 @@ const GEN3: &str = "8.0 GT/s PCIe";
 const GEN4: &str = "16.0 GT/s PCIe";
 const NVME: &str = "0x010802";
 
-/// The platform of a tree with its ports as `name: connector behind links`, and the file's text.
+/// Returns the ports of a tree's platform as `name: connector behind links`, and the text of the platform file.
 fn ports(tree: &Tree) -> (Vec<String>, String) {
     let made = platform_file(&tree.all(), "a \"machine\"", None).unwrap();
     let document = Document::parse("made.toml", &made.text).unwrap();

@@ -1,4 +1,4 @@
-//! Machines in which several drives share a link: a SAS server, a PCIe switch, an Intel chipset.
+//! Tests machines in which several drives share a link: a SAS server, a PCIe switch and an Intel chipset.
 
 mod tree;
 
@@ -134,7 +134,7 @@ fn drives_on_an_intel_chipset_share_its_uplink() {
           in all"
         ]
     );
-    // The same addresses in a virtual machine do not identify a chipset.
+    // In a virtual machine, the same addresses do not identify a chipset.
     tree.file(&format!("{bus}/0000:00:1f.0/subsystem_vendor"), "0x1af4");
     assert_eq!(finding_texts(&tree.all()), Vec::<String>::new());
 }

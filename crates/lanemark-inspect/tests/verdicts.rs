@@ -1,5 +1,5 @@
-//! Each verdict on a real run with a deliberate cause: a limit, a quota, busy loops, one request at a time, a slow file
-//! system.
+//! Tests each verdict on a real run with a deliberate cause: a limit, a quota, busy loops, one request at a time, or a
+//! slow file system.
 //!
 //! All tests except the busy loops need an otherwise idle processor, so a disturbed run is repeated. If the machine
 //! is always busy, the test asserts that the verdict is undecided.
@@ -38,7 +38,7 @@ fn reads(queue_depth: u32, milliseconds: u64) -> Test {
     .with(|requests| requests.queue_depth = queue_depth)
 }
 
-/// Runs `test` as `bench --explain` does, and explains it.
+/// Runs `test` like `bench --explain`, and returns its explanation and the warnings.
 fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<Warning>) {
     let workload = Workload {
         faults: Vec::new(),
@@ -73,8 +73,8 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
     (run.tests[0].explanation.take().unwrap(), done.warnings)
 }
 
-/// Checks that the verdict is `wanted` once no other program uses the processors, and undecided until then, because
-/// other programs may be the cause.
+/// Checks that the verdict is `wanted` when no other program uses the processors. Until then, it must be undecided,
+/// because other programs may be the cause.
 fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
     for _ in 0..TRIES {
         let explanation = take();
@@ -88,7 +88,7 @@ fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
     eprintln!("the machine was busy all the time, and the run said so");
 }
 
-/// A loop device over a file with data.
+/// Returns a loop device over a file with data.
 fn device() -> Option<LoopDevice> {
     LoopDevice::holding(&vec![7; SPAN.get() as usize], true)
 }
@@ -126,7 +126,7 @@ fn a_quota_of_processor_time_holds_a_run_back() {
     assert!(warnings.iter().any(|warning| matches!(warning, Warning::Throttled { .. })));
 }
 
-/// Busy loops, more than there are processors.
+/// Busy loops, more than the number of processors.
 struct BusyLoops(Vec<Child>);
 
 impl BusyLoops {
@@ -158,7 +158,7 @@ fn other_programs_on_the_processors_make_the_verdict_undecided() {
     let _loops = BusyLoops::start();
     for path in [device.node(), folder.path()] {
         let (explanation, warnings) = explained(path, reads(4, 1500), EngineKind::IoUring);
-        // The processor time of the test thread is not caused by other programs, if the thread always had a core.
+        // If the test's thread always had a core, other programs did not cause its processor time.
         let own = explanation
             .evidence
             .iter()
@@ -185,7 +185,7 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
     let over = AtomicBool::new(false);
     let Some(_) = tool_or_skip("fsfreeze", &["--version"]) else { return };
     std::thread::scope(|scope| {
-        // Writes to a frozen file system wait while the device below is idle.
+        // Writes to a frozen file system wait while the device under it is idle.
         scope.spawn(|| {
             let freeze = |how| tool("fsfreeze", &[how, mounted.path().to_str().unwrap()]).unwrap();
             while !over.load(Ordering::Relaxed) {
@@ -213,7 +213,7 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
     });
 }
 
-/// Sets a flag when dropped, including in a panic.
+/// Sets a flag when this value is dropped, including after a panic.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

@@ -6,7 +6,7 @@
 //! virtio disk, sequential reads (1 MiB, queue depth 8) reached between 1.0 and 3.2 GB/s in different runs with small
 //! pages, and 3.8 to 4.0 GB/s with huge pages. A kernel without huge pages uses small pages.
 //!
-//! Creating the arena touches every page, so that no page fault occurs during a measurement.
+//! The arena touches every page when it is created, so that no page faults occur during a measurement.
 
 use std::io;
 use std::ptr::{self, NonNull};
@@ -35,7 +35,7 @@ impl Arena {
         u64::from(slots).saturating_mul(block.next_multiple_of(PAGE as u64))
     }
 
-    /// Maps `slots` buffers of `block` bytes each and touches every page.
+    /// Maps `slots` buffers of `block` bytes each, and touches every page.
     pub fn new(slots: u32, block: usize) -> io::Result<Self> {
         debug_assert!(slots > 0 && block > 0);
         let stride = block.next_multiple_of(PAGE);

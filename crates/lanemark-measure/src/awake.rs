@@ -13,7 +13,7 @@ use crate::error::MeasureError;
 
 const PROMISE: &str = "/dev/cpu_dma_latency";
 
-/// Keeps all processors awake until it is dropped.
+/// Keeps all processors awake until this value is dropped.
 #[derive(Debug)]
 pub struct AwakeProcessors {
     _promise: File,
@@ -23,7 +23,7 @@ impl AwakeProcessors {
     /// Sets the kernel's latency limit to zero.
     ///
     /// # Errors
-    /// Returns [`MeasureError::NoIdle`] if the kernel does not have this limit or denies it to this user.
+    /// Returns [`MeasureError::NoIdle`] if the kernel does not have this limit, or does not let this user set it.
     pub fn hold() -> Result<Self, MeasureError> {
         let promise = ask(Path::new(PROMISE))
             .map_err(|error| MeasureError::NoIdle { path: PROMISE, reason: error.to_string() })?;

@@ -1,4 +1,4 @@
-//! The measurement of a workload on a real target: all tests with all repeats, and the events for the caller.
+//! Measures a workload on a real target: all tests with all repeats, and events for the caller.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -103,7 +103,7 @@ impl<'a> Bench<'a> {
             let turn = ConcurrentRun { first: 0, count: 1, repeat: 0 };
             let tests = &self.workload.tests;
             let (taken, history) = std::thread::scope(|scope| {
-                // The thread ends with the trace, or when the receiver is dropped.
+                // The thread ends when the trace ends or the receiver is dropped.
                 scope.spawn(move || {
                     for arrival in arrivals {
                         if sender.send(arrival).is_err() {

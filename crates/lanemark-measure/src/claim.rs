@@ -28,7 +28,7 @@ pub(crate) struct Claim {
     pub(crate) file: OwnedFd,
 }
 
-/// A block device as the kernel shows it.
+/// A block device and its folder in sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Device {
     /// The kernel's name of the device, such as `sda1`.
@@ -41,7 +41,7 @@ impl Claim {
     /// Claims the device `number` at `path` if `offered` names the same device.
     ///
     /// # Errors
-    /// Returns an error if the device is in use, has data on it, or is not the offered device.
+    /// Returns an error if the device is in use or is not the offered device.
     pub(crate) fn new(
         path: &Path,
         number: Dev,
@@ -178,7 +178,7 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
     found
 }
 
-/// Returns the loop devices whose medium is one of `parts`, or the medium of one of `parts`.
+/// Returns descriptions of the loop devices whose medium is one of `parts`, or is also the medium of one of `parts`.
 fn loops(parts: &[Device]) -> Vec<String> {
     let medium = |folder: &Path| {
         let file = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
@@ -216,7 +216,7 @@ fn signatures(device: &Device) -> Vec<String> {
         // According to blkid(8), status 2 means that there is no signature, and 8 that there are several.
         Ok(output) if output.status.code() == Some(2) => Vec::new(),
         Ok(output) if output.status.code() == Some(8) => {
-            vec![format!("{name} holds several signatures at once")]
+            vec![format!("{name} contains several signatures")]
         }
         _ => vec![format!("{name}: blkid could not examine its contents")],
     }

@@ -9,8 +9,8 @@
 //!
 //! Processor time comes from `getrusage(RUSAGE_THREAD)`. The total is exact on Linux. Most kernels split the total into
 //! user and system time by timer ticks, so the split is accurate only over many ticks (getrusage(2); `cputime_adjust`
-//! in the kernel's `kernel/sched/cputime.c`). The time for which a thread was ready and waited for a core is the second
-//! number of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
+//! in the kernel's `kernel/sched/cputime.c`). The time during which a thread was ready but waited for a core is the
+//! second number in `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 //!
 //! The loop of a thread is generic over a [`Timekeeper`], which reads these clocks, so that a test can substitute its
 //! own time.
@@ -76,7 +76,7 @@ impl Clock {
         Self { counter: Some((now, scale as u64)), start_ns: now_ns }
     }
 
-    /// Creates a clock that uses the kernel's clock only.
+    /// Creates a clock that uses only the kernel's clock.
     #[cfg(test)]
     pub(crate) fn plain() -> Self {
         Self { counter: None, start_ns: system_ns() }

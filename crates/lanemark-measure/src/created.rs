@@ -1,6 +1,6 @@
-//! A file that is created for a run and removed after it.
+//! A file that is created for a run and removed after the run.
 //!
-//! The file is created with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it is never an existing file or the target of a
+//! The file is created with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it can never be an existing file or the target of a
 //! symbolic link. The file is removed when its owner is dropped: at the end, after an error, or after a panic. The
 //! folder stays open, and the name is looked up in that folder, so renaming a parent folder does not redirect the
 //! removal. The file is removed only if the name still refers to the device and inode of the created file; the open

@@ -149,7 +149,7 @@ pub enum MeasureError {
     Purge {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Answer of the kernel or of the command.
+        /// Error of the kernel or the command.
         reason: String,
     },
     /// The target of a purge is not a block device that the run may overwrite.
@@ -210,7 +210,7 @@ pub enum MeasureError {
         path: PathBuf,
         /// Name of the test.
         test: String,
-        /// The field's name in a workload file.
+        /// Name of the field in a workload file.
         field: &'static str,
         /// Value of the field.
         value: Bytes,
@@ -232,7 +232,9 @@ pub enum MeasureError {
         most: u32,
     },
     /// The buffers of a test do not fit into memory.
-    #[error("the buffers of test `{test}` need {needed}, but {available} of memory are available")]
+    #[error(
+        "the buffers of test `{test}` need {needed}, but only {available} of memory is available"
+    )]
     Memory {
         /// Name of the test.
         test: String,
@@ -277,7 +279,7 @@ pub enum MeasureError {
     /// Too many consecutive requests failed, although the settings allow failures.
     #[error("{last}; it was the last of {requests} consecutive failed requests")]
     NothingElse {
-        /// Number of failures in a row.
+        /// Number of consecutive failures.
         requests: u32,
         /// Last failure.
         last: Box<MeasureError>,
@@ -285,7 +287,7 @@ pub enum MeasureError {
     /// A request did not transfer data because the target is too short, for example because another process truncated
     /// it.
     #[error(
-        "{}: {} at offset {} transferred no data: the target became smaller",
+        "{}: {} at offset {} transferred no data: the target has become smaller",
         path.display(), name(*operation), offset.get()
     )]
     Ended {
@@ -296,7 +298,7 @@ pub enum MeasureError {
         /// Offset of the request.
         offset: Bytes,
     },
-    /// A call on the target failed that was not a request.
+    /// A failed call on the target that was not a request.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
         /// The target as the user wrote it.
@@ -393,7 +395,7 @@ impl MeasureError {
             Self::NoIdle { .. } => "omit `--no-idle`, or run as root".to_owned(),
             Self::NothingToPurge { .. } => "omit `--purge`".to_owned(),
             Self::NoDevice { .. } => {
-                "under /dev only block devices can be measured; `lsblk` lists them".to_owned()
+                "under /dev, only block devices can be measured; `lsblk` lists them".to_owned()
             }
             Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
             Self::Replaced { .. } => "run again when no other program changes that path".to_owned(),
@@ -414,7 +416,7 @@ impl MeasureError {
                     .to_owned()
             }
             Self::RoundsBeside { .. } => "use a duration instead of rounds".to_owned(),
-            Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
+            Self::Memory { .. } => "use a smaller block size, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),
             Self::Request { source, .. } => return request_hint(source),
@@ -453,7 +455,7 @@ fn ring_hint(source: &io::Error) -> Option<String> {
 fn request_hint(source: &io::Error) -> Option<String> {
     match source.raw_os_error() {
         Some(libc::EINVAL) => {
-            Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
+            Some("the device may need a larger alignment: use a block size and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
             "the device reported an error, see `dmesg`; with --on-error continue the run would continue"

@@ -1,4 +1,4 @@
-//! The failed requests of one thread, and the decision whether the run continues.
+//! Counts the failed requests of one thread, and decides whether the run continues.
 //!
 //! By default, the first failed request ends the run. With [`OnError::Continue`], the program must not spin if every
 //! request to the target fails immediately: after [`A_SECOND`] failures within a second, slots whose requests fail rest

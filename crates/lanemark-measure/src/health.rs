@@ -53,7 +53,7 @@ pub(crate) fn health(device: &str) -> Option<DriveHealth> {
     parse(&read(&file)?)
 }
 
-/// Returns the controller of a namespace, `nvme0`.
+/// Returns the controller of a namespace, such as `nvme0`.
 fn controller(device: &str) -> Option<String> {
     let rest = device.strip_prefix("nvme")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;

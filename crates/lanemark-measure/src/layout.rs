@@ -36,7 +36,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// A write in flight: the offset of its block, its length, and the bytes already written.
+/// A write in flight: the offset of its block, its length, and the number of bytes already written.
 #[derive(Clone, Copy, Default)]
 struct BlockWrite {
     offset: u64,
@@ -52,7 +52,7 @@ impl Layout<'_> {
         let mut uring = open_uring(IN_FLIGHT, RingOptions::default())
             .map_err(|source| MeasureError::Ring { source })?;
         let mut ring = Ring::new(&mut uring, self.file, arena, true);
-        // A key that no thread of a test uses.
+        // No thread of a test uses this key.
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
         let mut payload = Payload::new(key, Ratio::ZERO);
         (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));

@@ -9,8 +9,8 @@
 //! thread, which uses an `engine` with its `arena` of buffers; `tally` contains the counts, from which `rounds` forms
 //! the rounds of a test; and `evidence` reads the machine's counters.
 //!
-//! Not covered: sockets and network targets. `CpuUse` includes the processor time of the kernel threads that work for a
-//! ring; it does not include other kernel threads, such as the thread of a loop device.
+//! Sockets and network targets are not supported. `CpuUse` includes the processor time of the kernel threads that work
+//! for a ring; it does not include other kernel threads, such as the thread of a loop device.
 
 mod arena;
 mod awake;
@@ -54,7 +54,7 @@ pub use machine::machine;
 pub use purge::Purge;
 pub use settings::{OnError, Settings};
 
-/// The parts of the engine that another load generator can use, as `lanemark-verify` does.
+/// The parts of the engine that other load generators can use, such as `lanemark-verify`.
 pub mod parts {
     pub use crate::arena::Arena;
     pub use crate::engine::{

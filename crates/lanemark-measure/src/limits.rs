@@ -65,7 +65,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Returns the total rates of concurrent samples, or the device's rates if those are higher.
+    /// Returns the total rates of concurrent samples, or the device's rates if they are higher.
     pub(crate) fn of(taken_samples: &[TakenSample], between: &Evidence) -> Self {
         let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken_samples.iter().filter_map(|one| {

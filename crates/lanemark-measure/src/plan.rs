@@ -3,7 +3,7 @@
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{Order, Test, Workload};
 
-/// Separates the random stream of the order from the other streams of the same seed.
+/// Separates the random stream of the order from other streams of the same seed.
 const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
 
 /// The samples of a workload, in the order in which they are taken.

@@ -1,9 +1,9 @@
 //! Restores a block device to its state as new before it is measured.
 //!
-//! SNIA's test specification begins with a purge: ATA SECURITY ERASE, SCSI FORMAT UNIT, NVMe Format or a vendor's
-//! method. `discard` and `secure-discard` are implemented here (ioctl BLKDISCARD and BLKSECDISCARD of `linux/fs.h`),
-//! which have the same effect on many drives. Any other text is a shell command. The variable `LANEMARK_DEVICE`
-//! contains the device, and this program keeps the device closed while the command runs.
+//! SNIA's test specification begins with a purge by ATA SECURITY ERASE, SCSI FORMAT UNIT, NVMe Format or a vendor's
+//! method. This module implements `discard` and `secure-discard` (the ioctls BLKDISCARD and BLKSECDISCARD of
+//! `linux/fs.h`), which have the same effect on many drives. Any other text is a shell command. The variable
+//! `LANEMARK_DEVICE` contains the device, and this program keeps the device closed while the command runs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

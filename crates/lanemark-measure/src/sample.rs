@@ -35,7 +35,7 @@ use crate::worker::{Progress, Shared, Worker};
 /// Interval at which progress is reported.
 pub const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// A test that runs concurrently with others.
+/// A test that runs concurrently with other tests.
 pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
     /// Key of the job's first thread.
@@ -87,7 +87,7 @@ type ThreadEnd = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 
 /// The gate at which threads wait until all threads are ready.
 struct StartGate {
-    /// Whether the threads start; unset until that is decided.
+    /// Whether the threads start; unset until this is decided.
     go: OnceLock<bool>,
     /// Time at which the first thread started.
     started_ns: OnceLock<u64>,
@@ -299,7 +299,7 @@ impl ThreadResults {
         }
     }
 
-    /// Waits until all threads are ready or one has ended early.
+    /// Waits until all threads are ready or a thread has ended early.
     fn wait_until_ready(&mut self, receiver: &Receiver<ThreadMessage>, over: &AtomicBool) {
         let started = self.running;
         while self.ready < started && self.running == started {

@@ -37,7 +37,7 @@ impl Source {
     /// Creates the source of the requests that `test` defines.
     ///
     /// # Errors
-    /// Returns [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] if the test defines no requests.
+    /// Returns [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] if the test does not define requests.
     pub(crate) fn of_test(test: &Test, key: StreamKey) -> Result<Self, MeasureError> {
         let accesses = Accesses::new(test, key).ok_or_else(|| MeasureError::unasked(test))?;
         Ok(Self::Drawn { accesses, schedule: Schedule::new(test, key) })

@@ -1,4 +1,4 @@
-//! The counts of one thread: requests by operation and over time, and the punctuality of open loops.
+//! The counts of one thread: requests by operation and over time, and the lateness in open loops.
 
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
@@ -161,7 +161,7 @@ impl WindowCounts {
         both.fold(Bytes::ZERO, |sum, direction| sum + direction.bytes)
     }
 
-    /// Returns the latencies of all requests together.
+    /// Returns the latencies of all requests in one histogram.
     pub(crate) fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         [&self.reads, &self.writes]
@@ -273,7 +273,7 @@ mod tests {
                 assert_eq!(direction.latency.mean_ns(), f64::from(2000 + 100 * index));
                 assert_eq!(direction.latency.max_ns(), Some(3000 + 100 * index as u64));
             }
-            // Flushes and trims move no data and count in neither direction.
+            // Flushes and trims do not move data, and count in neither direction.
             assert_eq!((all.requests(), all.bytes()), (6, Bytes(2 * 512 * 6)));
             assert_eq!((all.latency().count(), all.latency().mean_ns()), (6, 2150.0));
             let latencies = f64::from(4 * 3 * 2000 + 3 * (100 + 200 + 300 + 400));

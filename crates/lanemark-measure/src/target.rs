@@ -6,7 +6,7 @@
 //! according to the rules of `claim`. All other targets are rejected.
 //!
 //! The path is looked up first with `O_PATH`, which does not open the file (opening a tape or a watchdog has side
-//! effects). The file that is opened afterwards must be the same by device and inode. Files are compared by device and
+//! effects). The file that is opened afterwards must have the same device and inode. Files are compared by device and
 //! inode and never by name, because a file can have many names.
 //!
 //! `O_DIRECT` is set after opening, because creating a file with this flag leaves an empty file on file systems that do
@@ -245,7 +245,7 @@ impl Target {
             match self.set_direct() {
                 Ok(()) => return Ok(self),
                 Err(Errno::INVAL) => {
-                    self.page_cache = Some("the file system refuses O_DIRECT".to_owned());
+                    self.page_cache = Some("the file system does not support O_DIRECT".to_owned());
                 }
                 Err(error) => return Err(system(path, "enable direct I/O on", error)),
             }

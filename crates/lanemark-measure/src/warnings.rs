@@ -119,7 +119,7 @@ fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
     empty as f64 / (to - from).max(1) as f64
 }
 
-/// Returns the layer that compresses the data of the target, if there is one.
+/// Describes the layer that compresses the data of the target, if there is one.
 fn compression(traits: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
     if traits.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());

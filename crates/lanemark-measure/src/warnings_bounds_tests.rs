@@ -1,5 +1,5 @@
-//! Tests every warning about a sample just below its bound, at it, and just above. Each case makes one change to a
-//! sample without warnings.
+//! Tests each warning about a sample just below, at, and just above the warning's bound. Each case makes one change to
+//! a sample without warnings.
 
 use lanemark_schema::result::{
     DeviceUse, DirectionResult, Evidence, LatencyHistogram, Limit, LimitKind, ProcessorUse,
@@ -11,10 +11,10 @@ use lanemark_schema::workload::{Pattern, Rounds, TrackedFigure};
 
 use super::*;
 
-/// Bytes that the test requested and the device moved.
+/// Number of bytes that the test requested and the device moved.
 const MOVED: u64 = 10_000 << 20;
 
-/// A sample of one second at 10,000 reads a second, 100 µs each, one outstanding, that raises no warning.
+/// A sample that does not raise a warning: for one second, 10,000 reads a second of 100 µs each, at queue depth 1.
 struct Case {
     test: Test,
     engine: EngineKind,
@@ -82,7 +82,8 @@ impl Case {
     }
 }
 
-/// Checks that the change raises one warning, `wanted`, for exactly the values that are paired with `true`.
+/// Checks that the change raises the warning `wanted` and no other warning for the values that are paired with `true`,
+/// and does not raise a warning for the other values.
 fn bound(
     name: &str,
     wanted: fn(&Warning) -> bool,
@@ -109,7 +110,7 @@ fn an_unchanged_sample_raises_no_warning() {
 #[test]
 fn moved_bytes_are_compared_with_requested_bytes() {
     const MIB: f64 = (1 << 20) as f64;
-    // 10,000 MiB are requested: the device may count a tenth and 4 MiB less, or a tenth and 16 MiB more.
+    // If 10,000 MiB are requested, the device may count up to a tenth and 4 MiB less, or a tenth and 16 MiB more.
     let not_from_device = |w: &Warning| matches!(w, Warning::NotFromDevice { .. });
     let less = [(8996.0, false), (8995.9, true), (10_000.0, false)];
     let read = |case: &mut Case, mib: f64| {
@@ -123,7 +124,7 @@ fn moved_bytes_are_compared_with_requested_bytes() {
     });
     let other_use = |w: &Warning| matches!(w, Warning::OtherUse { .. });
     bound("too much", other_use, &[(11_016.0, false), (11_016.1, true)], read);
-    // No bytes are requested: up to 16 MiB of other programs' requests raise no warning.
+    // If no bytes are requested, up to 16 MiB of other programs' requests do not raise a warning.
     bound(
         "nothing requested",
         other_use,
@@ -133,12 +134,13 @@ fn moved_bytes_are_compared_with_requested_bytes() {
             case.evidence().device.as_mut().unwrap().read_bytes = Bytes((mib * MIB) as u64);
         },
     );
-    // Few bytes are requested and no bytes are moved: there is no warning below 4 MiB and a tenth.
+    // If the device does not move any of the requested bytes, there is a warning only if nine tenths of the bytes
+    // exceed 4 MiB.
     bound("little", not_from_device, &[(4.4, false), (4.5, true)], |case, mib| {
         case.requested = (mib * MIB) as u64;
         case.evidence().device.as_mut().unwrap().read_bytes = Bytes(0);
     });
-    // Through the page cache the device may move more, and its count does not verify writes.
+    // With the page cache, the device may move more bytes, and its count does not verify writes.
     bound("page cache, more", other_use, &[(20_000.0, false)], |case, mib| {
         case.direct = false;
         case.evidence().device.as_mut().unwrap().read_bytes = Bytes((mib * MIB) as u64);
@@ -156,7 +158,7 @@ fn moved_bytes_are_compared_with_requested_bytes() {
 
 #[test]
 fn processors_used_or_taken_by_others_are_reported() {
-    // A busy thread above nine tenths of a core.
+    // A thread is busy if it uses more than nine tenths of a core.
     bound(
         "busiest",
         |w| matches!(w, Warning::GeneratorBound { .. }),
@@ -175,8 +177,8 @@ fn processors_used_or_taken_by_others_are_reported() {
         &[(0.0, false), (0.099, false), (0.1, true)],
         |case, share| case.evidence().threads.as_mut().unwrap().core_wait = Some(share),
     );
-    // A quarter of a core or a twentieth of all cores, plus the error of the kernel's ticks: 0.15 times the square root
-    // of cores over seconds.
+    // The bound is a quarter of a core or a twentieth of all cores, plus the error of the kernel's ticks: 0.15 times
+    // the square root of (cores / seconds).
     let others = |w: &Warning| matches!(w, Warning::OthersBusy { .. });
     bound("others of 4", others, &[(0.549, false), (0.551, true)], |case, cores| {
         case.evidence().processors.as_mut().unwrap().user += cores;
@@ -191,7 +193,7 @@ fn processors_used_or_taken_by_others_are_reported() {
         let processors = case.evidence().processors.as_mut().unwrap();
         (processors.kernel, processors.system) = (Some(cores), processors.system + cores);
     });
-    // Wakes on a virtual machine raise a warning if there is one for every two requests or more, and requests take less
+    // Wakes on a virtual machine raise a warning if there is one wake or more per two requests, and requests take less
     // than 200 µs.
     let asleep = |w: &Warning| matches!(w, Warning::Asleep { .. });
     bound("wakes", asleep, &[(4_999.0, false), (5_000.0, true)], |case, wakes| {
@@ -240,7 +242,7 @@ fn disagreeing_clocks_limits_and_counts_are_reported() {
 
 #[test]
 fn halves_that_differ_by_more_than_a_tenth_are_reported() {
-    // Counts each tenth of a second: 100 in the first half, `value` in the second.
+    // Each tenth of a second counts 100 requests in the first half, and `value` requests in the second half.
     let change = |case: &mut Case, value: f64| {
         let count = |tenth: u64| (tenth.min(15) * 100) + tenth.saturating_sub(15) * value as u64;
         let at = |tenth: u64| (Duration::from_microseconds(tenth * 100_000), count(tenth));
@@ -273,7 +275,7 @@ fn single_reads_faster_than_flash_are_reported() {
     bound("fastest read", without, values, |case, value| {
         case.flash_read_least = Some(Duration::from_nanoseconds((value * 1e3) as u64));
     });
-    // Several reads at a time, sequential reads and reads through the page cache raise no such warning.
+    // Concurrent reads, sequential reads and reads through the page cache do not raise this warning.
     let changes: [fn(&mut Case); 4] = [
         |case| case.test = case.test.clone().with(|requests| requests.queue_depth = 2),
         |case| case.test.threads = 2,

@@ -29,7 +29,7 @@ pub(crate) enum State {
     Ramp,
     /// Requests are submitted and counted.
     Open,
-    /// The time is over: no new requests are submitted, and outstanding requests are counted when they complete.
+    /// The duration is over: no new requests are submitted, and outstanding requests are counted when they complete.
     Draining,
     /// Requests are no longer counted.
     Closed,
@@ -41,7 +41,7 @@ impl Window {
         matches!(self.state, State::Open | State::Draining)
     }
 
-    /// Returns whether the time is over.
+    /// Returns whether the duration is over.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.state, State::Draining | State::Closed)
     }

@@ -1,7 +1,8 @@
 //! The loop of one thread: up to `queue_depth` outstanding requests, each from the stream of the test.
 //!
-//! A turn of the loop takes all available completions and queues the requests that follow. Requests go to the kernel in
-//! small batches, the last batch with the same call that waits for the next completion. The loop allocates no memory.
+//! A turn of the loop takes all available completions, and queues the next requests. Requests are submitted to the
+//! kernel in small batches; the call that submits the last batch also waits for the next completion. The loop allocates
+//! no memory.
 //!
 //! **A closed loop** submits the next request after each completion and the think time. **An open loop** has a due time
 //! for each request; if the queue depth is reached, the request waits for the next completion.
@@ -10,8 +11,8 @@
 //! time. It ends at the stamp after the call that returned the completion. The requests of a batch share stamps, which
 //! does not bias them. The program submits a batch with one call, so a request that the kernel processes late in the
 //! batch really waits. One call returns all available completions. The time for which a completion waits while the
-//! program handles the previous batch counts as latency, as it would in any program. Preparing requests (drawing
-//! offsets, stamping data) is not counted.
+//! program handles the previous batch counts as latency, as it would in any program. The time to prepare requests (to
+//! draw offsets and stamp data) is not counted.
 //!
 //! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
 //! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
@@ -31,7 +32,7 @@
 //! The thread waits for a request that the device never completes, even if the run is stopped: until the completion,
 //! the buffer of the request belongs to the kernel.
 //!
-//! Think time is a first-in-first-out queue of resting slots, because all slots rest equally long.
+//! Slots that rest during their think time are in a first-in-first-out queue, because all slots rest equally long.
 
 mod answers;
 
@@ -103,10 +104,10 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     open: bool,
     payload: Payload,
     slots: Box<[Slot]>,
-    /// Slots without a request, with the start or the end of their rest.
+    /// Slots without a request, each with the start or the end of its rest.
     resting: VecDeque<(u64, u32)>,
     failures: Failures,
-    /// Slots whose first submission is in the batch being prepared.
+    /// Slots whose request is first submitted with the batch that is being prepared.
     prepared: Vec<u32>,
     /// Maximum number of requests that one call submits.
     batch: usize,
@@ -134,7 +135,7 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     shown_ns: u64,
 }
 
-/// The request that a slot has outstanding.
+/// The outstanding request of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     operation: Operation,
@@ -347,7 +348,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.window.closes_ns += length_ns;
     }
 
-    /// Ends the time of the window; outstanding requests still count.
+    /// Ends the duration of the window; outstanding requests are still counted.
     fn drain(&mut self, at_ns: u64) {
         self.window.state = State::Draining;
         self.window.closes_ns = at_ns;

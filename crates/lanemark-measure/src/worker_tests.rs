@@ -1,8 +1,8 @@
-//! Tests of a thread's loop in simulated time: a scripted engine and clock, and figures that are exact to the
+//! Tests a thread's loop in simulated time, with a scripted engine and clock, and with figures that are exact to the
 //! nanosecond.
 //!
-//! The engine serves one request after another, each in the same time, and serves no request while it stalls. Its clock
-//! advances only while the loop waits and not while it works. Every figure therefore follows from the script, and no
+//! The engine serves one request after another, each in the same time, and does not serve requests while it stalls. The
+//! clock advances while the loop waits, but not while it works. The script therefore determines every figure, and no
 //! test depends on the speed of the machine.
 
 use std::cell::Cell;
@@ -17,7 +17,7 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// A time that advances only during a wait. Threads are busy for a tenth of this time.
+/// A clock that advances only during a wait. It reports a tenth of the elapsed time as processor time.
 #[derive(Clone, Copy)]
 struct Scripted<'a>(&'a Cell<u64>);
 
@@ -36,14 +36,14 @@ impl Timekeeper for Scripted<'_> {
     }
 }
 
-/// The behaviour of the engine towards requests.
+/// The scripted behaviour of the engine.
 #[derive(Clone, Copy)]
 struct Script {
     /// Service time of each request; requests are served one after the other.
     service_ns: u64,
-    /// Period in which no request completes.
+    /// Period during which no request completes.
     stall_ns: (u64, u64),
-    /// Answer to the request with this number, from 0, and this length.
+    /// Function that returns the answer to the request with this number, from 0, and this length.
     answer: fn(u64, i32) -> i32,
 }
 
@@ -59,7 +59,7 @@ struct Device<'a> {
     script: Script,
     buffers: Vec<Vec<u8>>,
     pushed: Vec<(u32, i32)>,
-    /// Requests in flight and their completion times.
+    /// Completion times, slots and results of the requests in flight.
     flying: VecDeque<(u64, u32, i32)>,
     taken: u64,
     free_ns: u64,
@@ -103,7 +103,7 @@ impl Engine for Device<'_> {
         let end_ns = timeout_ns.map_or(u64::MAX, |timeout_ns| self.clock.now_ns() + timeout_ns);
         let end_ns = end_ns.min(first_ns).max(self.clock.now_ns());
         assert!(end_ns < u64::MAX, "the loop waits for nothing, for ever");
-        // A poll costs time, even if no completion is outstanding.
+        // A poll takes time, even if no request is outstanding.
         self.clock.0.set(end_ns.max(self.clock.now_ns() + u64::from(timeout_ns == Some(0))));
         self.seen_ns = self.clock.now_ns();
         Ok(())
@@ -118,7 +118,7 @@ impl Engine for Device<'_> {
     }
 }
 
-/// Reads of 4 KiB for 400 ms, 16 outstanding.
+/// Returns a test of 4 KiB reads for 400 ms at queue depth 16.
 fn test() -> Test {
     Test {
         name: "scripted".to_owned(),
@@ -150,14 +150,14 @@ struct Done {
     over_ns: u64,
 }
 
-/// Time at which every script begins: not at zero, so that no figure is right by chance.
+/// Time at which every script begins. It is not zero, so that no figure is correct by chance.
 const BEGUN: u64 = 7 * SECOND;
 
 fn run(test: &Test, script: Script) -> Done {
     run_as(test, script, OnError::Stop, |_| ())
 }
 
-/// Runs `test`; `change` may set its flags before.
+/// Runs `test`; `change` may set flags before the run.
 fn run_as(
     test: &Test,
     script: Script,
@@ -210,14 +210,14 @@ fn run_as(
     Done { ended, rounds: rounds.into_inner(), elapsed_ns, aborted, over_ns }
 }
 
-/// Returns minimum, mean and maximum latency in ns; the histogram keeps all three exactly.
+/// Returns the minimum, mean and maximum latency in ns, which the histogram keeps exactly.
 fn latencies(tally: &WindowCounts) -> (u64, f64, u64) {
     let all = tally.latency();
     (all.min_ns().unwrap(), all.mean_ns(), all.max_ns().unwrap())
 }
 
 fn assert_little(tally: &WindowCounts) {
-    // Means are multiplied by counts again: the sum is exact except for rounding.
+    // The sum is computed from means and counts, so it is exact except for rounding.
     let apart = tally.accounted_ns() - tally.outstanding_ns as f64;
     assert!(apart.abs() < 0.01, "{apart} ns");
 }
@@ -231,7 +231,7 @@ fn a_volume_one_at_a_time_takes_its_service_times() {
     assert_eq!(latencies(tally), (100 * US, 100e3, 100 * US));
     assert_eq!(tally.outstanding_ns, 1_000 * US);
     assert_little(tally);
-    // A tenth of the time, as the clock defines it.
+    // The test's clock reports a tenth of the elapsed time as processor time.
     assert_eq!((tally.cpu.user_ns, tally.busiest), (100 * US, 0.1));
     assert!(done.ended.complete && !done.aborted);
 }
@@ -240,7 +240,7 @@ fn a_volume_one_at_a_time_takes_its_service_times() {
 fn a_closed_loop_at_depth_waits_for_all_that_were_before() {
     let done = run(&test(), Script::steady(500 * US));
     let tally = &done.ended.tally;
-    // At 400 ms the 800th request is complete, and 15 outstanding requests count as well.
+    // At 400 ms, the 800th request is complete, and 15 outstanding requests are also counted.
     assert_eq!((tally.requests(), done.elapsed_ns), (815, 400 * MS + 15 * 500 * US));
     // The first sixteen requests wait for 1 to 16 service times, and all others for 16.
     assert_eq!(latencies(tally).0, 500 * US);
@@ -267,7 +267,7 @@ fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
         Script { stall_ns: (BEGUN + 350 * MS, BEGUN + 700 * MS), ..Script::steady(MS / 2) };
     let done = run(&test(), script);
     let tally = &done.ended.tally;
-    // 699 requests complete before 350 ms; the sixteen outstanding requests complete from 700 ms on.
+    // 699 requests complete before 350 ms, and the sixteen outstanding requests complete after 700 ms.
     assert_eq!((tally.requests(), done.elapsed_ns), (699 + 16, 700 * MS + 16 * 500 * US));
     assert_eq!(latencies(tally).2, 350 * MS + 8 * MS + 500 * US);
     assert_eq!(tally.latency().percentile_ns(99.0), Some(latencies(tally).2));
@@ -309,7 +309,7 @@ fn requests_that_an_open_loop_could_not_submit_in_a_final_stall_are_waited_for()
 fn an_open_loop_that_never_catches_up_ends_a_second_later_and_counts_unsubmitted_requests() {
     let done = run(&open(10_000.0).with(|requests| requests.queue_depth = 4), Script::steady(MS));
     let tally = &done.ended.tally;
-    // One request a millisecond for 1.4 s, plus the four outstanding requests.
+    // There is one request a millisecond for 1.4 s, plus the four outstanding requests.
     assert_eq!(tally.requests(), 1_403);
     assert_eq!(tally.punctuality.as_ref().unwrap().unsubmitted, 4_000 - 1_403);
     assert_eq!(done.elapsed_ns, 1_403 * MS);
@@ -324,7 +324,7 @@ fn think_time_goes_by_between_requests() {
         requests.think = think;
     });
     let done = run(&test, Script::steady(100 * US));
-    // One request a millisecond; the last begins at 399 ms, so its think time does not matter.
+    // There is one request a millisecond. The last request begins at 399 ms, so its think time does not matter.
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), latencies(tally)), (400, (100 * US, 100e3, 100 * US)));
     assert_eq!((tally.outstanding_ns, done.elapsed_ns), (400 * 100 * US, 400 * MS));
@@ -347,8 +347,8 @@ fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
         assert_eq!(tally.cpu.user_ns, 10 * MS, "round {number}");
     }
     // The thread detects the end of the rounds when the next request completes. The request that completed at that
-    // instant belongs to a round that is not collected. The thread waits for the four requests that were outstanding,
-    // and does not count them.
+    // instant belongs to a round that is not collected. The thread waits for the four outstanding requests, and does
+    // not count them.
     assert_eq!(done.ended.tally.requests(), 1);
     assert_eq!(done.over_ns, BEGUN + 300 * MS + 4 * MS);
 }
@@ -455,7 +455,7 @@ fn failures_with_successes_between_them_do_not_end_a_run() {
     let done = run_as(&counted, script, OnError::Continue, |_| ());
     let ThreadCounts { errors, failure, .. } = &done.ended;
     assert!(failure.is_none() && !done.aborted, "{failure:?}");
-    // About a thousand a second.
+    // There are about a thousand failures a second.
     assert!(errors.total() > u64::from(IN_A_ROW), "{}", errors.total());
     let in_the_ramp = Test { ramp: twelve, ..test() };
     let done = run_as(&in_the_ramp, script, OnError::Continue, |_| ());

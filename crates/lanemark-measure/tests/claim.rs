@@ -1,7 +1,7 @@
-//! A device that is written is claimed for exactly the duration of the run.
+//! A device that is written is claimed from the start to the end of the run, and no longer.
 //!
-//! This is the only test of its program: a child that another thread starts shares all open files until it executes its
-//! own program, and would extend the claim until then.
+//! This test has a separate program, because a child process that another thread starts shares all open files until it
+//! executes its own program, and would prolong the claim.
 
 mod workloads;
 

@@ -1,7 +1,7 @@
 //! Block devices are written only if they are offered and not in use, under any of their names.
 //!
-//! Each test makes loop devices over its own files and needs root for that. Refused devices must be unchanged,
-//! byte for byte, afterwards.
+//! Each test creates loop devices over its own files, which requires root. Rejected devices must be unchanged
+//! afterwards, byte for byte.
 
 mod workloads;
 
@@ -28,7 +28,7 @@ struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Returns a device of `bytes`, or `None` if the user is not permitted to create one.
+    /// Returns a device with the content `bytes`, or `None` if the user is not permitted to create a loop device.
     fn holding(bytes: &[u8]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("medium"), bytes).unwrap();
@@ -36,7 +36,7 @@ impl LoopDevice {
         Some(Self { folder, node })
     }
 
-    /// A device with an ext4 file system.
+    /// Returns a device with an ext4 file system.
     fn with_file_system() -> Option<Self> {
         let device = Self::holding(&vec![0; 16 * MIB])?;
         tool_or_skip("mkfs.ext4", &["-q", "-F", text(&device.node)]).map(|_| device)
@@ -63,7 +63,7 @@ fn attach(medium: &Path) -> Option<PathBuf> {
     let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     if node.is_empty() {
         let why = String::from_utf8_lossy(&made.stderr).into_owned();
-        skipped(&format!("this user may not make loop devices: {why}"));
+        skipped(&format!("this user cannot create loop devices: {why}"));
         return None;
     }
     Some(PathBuf::from(node))
@@ -89,7 +89,7 @@ fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, Mea
     bench.run(&mut |_| ())
 }
 
-/// Checks that writes and trims are refused for the offered `path`, with `word` in the reason.
+/// Checks that writes and trims of the offered `path` are rejected, with `word` in the reason.
 fn is_in_use(path: &Path, word: &str) {
     let trim = Mix { trim_share: Ratio::ONE, ..Mix::default() };
     for test in [write(), read().with(|requests| requests.mix = trim)] {
@@ -99,8 +99,8 @@ fn is_in_use(path: &Path, word: &str) {
     }
 }
 
-/// Runs a bench on a device that an earlier bench has released. A child that another test starts at that moment has a
-/// copy of the earlier descriptor until it executes its program, and the device is claimed until then.
+/// Runs a bench on a device that an earlier bench has released. If another test starts a child process at that moment,
+/// the child has a copy of the earlier descriptor, and the device stays claimed until the child executes its program.
 fn run_when_free(bench: &Bench<'_>) -> Outcome {
     let last = Instant::now() + Duration::from_secs(10);
     loop {
@@ -122,13 +122,13 @@ fn a_mounted_device_is_refused_by_every_name() {
     let link = device.folder.path().join("by-id");
     std::os::unix::fs::symlink(&device.node, &link).unwrap();
     is_in_use(&link, "is mounted on");
-    // Another node with the same number.
+    // The same device has another node.
     let stat = rustix::fs::stat(&device.node).unwrap();
     let node = device.folder.path().join("node");
     let (kind, mode) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &node, kind, mode, stat.st_rdev).unwrap();
     is_in_use(&node, "is mounted on");
-    // Another loop device over the same medium.
+    // Another loop device uses the same medium.
     let twin = attach(&device.medium()).unwrap();
     is_in_use(&twin, "share one medium");
     assert!(tool("losetup", &["-d", text(&twin)]));
@@ -138,7 +138,7 @@ fn a_mounted_device_is_refused_by_every_name() {
 #[test]
 fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() {
     let mut disk = vec![0; 40 * MIB];
-    // A table of two Linux partitions of 16 MiB: boot flag, type, first sector, length.
+    // The table contains two Linux partitions of 16 MiB, each with its boot flag, type, first sector and length.
     for (number, first) in [(0, 1u32), (1, 20)] {
         let entry = 446 + 16 * number;
         disk[entry + 4] = 0x83;
@@ -148,7 +148,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
     let Some(device) = LoopDevice::holding(&disk) else { return };
     let part = |number: &str| PathBuf::from(format!("{}p{number}", text(&device.node)));
-    // If the kernel cannot read such tables, the test reports that.
+    // If the kernel cannot read this kind of table, the test reports this.
     for (number, first) in [("1", "2048"), ("2", "40960")] {
         if !part(number).exists() {
             tool("addpart", &[text(&device.node), number, first, "32768"]);
@@ -194,7 +194,7 @@ fn the_medium_of_a_loop_device_is_refused() {
     assert!(under.bytes() == before, "the medium was written");
 }
 
-/// A member of an LVM volume group: the label of its second sector, with its checksum.
+/// Returns a member of an LVM volume group, with the label in the second sector and its checksum.
 fn lvm_member() -> Vec<u8> {
     let mut disk = vec![0u8; 4 * MIB];
     let label = &mut disk[512..1024];
@@ -212,7 +212,7 @@ fn lvm_member() -> Vec<u8> {
     disk
 }
 
-/// A member of a RAID: superblock 0.90 at the last 64 KiB boundary but one.
+/// Returns a member of a RAID array, with superblock 0.90 at the second-last 64 KiB boundary.
 fn raid_member() -> Vec<u8> {
     let mut disk = vec![0u8; 4 * MIB];
     let at = 4 * MIB - (64 << 10);
@@ -283,7 +283,7 @@ fn a_device_is_purged_and_written_twice_over_on_request() {
     let before = device.bytes();
     let error = failing.run(&mut |_| ()).unwrap_err();
     assert!(matches!(error, MeasureError::Purge { .. }), "{error}");
-    // Only the purge may discard data, and only on offered devices.
+    // Only a purge may discard data, and only on offered devices.
     let refused = Bench { purge: Some(Purge::Discard), offered: None, ..plain };
     assert!(matches!(refused.run(&mut |_| ()), Err(MeasureError::DeviceNotOffered { .. })));
     assert!(device.bytes() == before, "a purge that failed or was refused wrote");

@@ -1,6 +1,7 @@
-//! Requests that really fail: a device with an unreadable part, a file that shrinks, and a full file system.
+//! Requests that actually fail, on a device with an unreadable part, in a file that shrinks, and on a full file system.
 //!
-//! The device is a loop device whose file was truncated: reads beyond its end fail with `EIO`. It needs root.
+//! The device is a loop device whose file was truncated, so that reads past its end fail with `EIO`. Creating the
+//! device requires root.
 
 mod workloads;
 
@@ -41,7 +42,7 @@ fn going_on() -> Settings {
     Settings { on_error: OnError::Continue, ..Settings::default() }
 }
 
-/// A device of 4 MiB whose second half cannot be read.
+/// Returns a 4 MiB device whose second half cannot be read.
 fn half_device() -> Option<LoopDevice> {
     let device = LoopDevice::holding(&content(4 * MIB), true)?;
     let medium = File::options().write(true).open(device.medium()).unwrap();
@@ -59,7 +60,8 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
     let Some(device) = half_device() else { return };
     for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 4 };
-        // In order: 512 successful requests, 512 failed requests, and 256 from the beginning again.
+        // In order, there are 512 successful requests, 512 failed requests, and 256 requests that start again at the
+        // beginning.
         let test = Test { span: Bytes(4 * MIB as u64), ..read() }
             .with(|requests| requests.pattern = Pattern::Sequential);
         let test = Test { volume: Some(Bytes(3 * MIB as u64)), ..test }
@@ -110,7 +112,7 @@ fn the_first_failure_ends_a_run_and_its_results_so_far_are_returned() {
         (Operation::Read, Bytes(4096), Some(5))
     );
     assert!(offset.get() >= 2 * MIB as u64, "{offset}");
-    // The preceding reads, sequential from some offset.
+    // The preceding reads are sequential from some offset.
     assert!(sample.operations() <= 512, "{}", sample.operations());
     assert!(!outcome.warnings.contains(&Warning::Interrupted), "it was not interrupted");
 }

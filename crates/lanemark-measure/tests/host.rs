@@ -1,4 +1,4 @@
-//! A host is measured on this machine: the values are plausible, the text is a valid host file, and a stop ends the
+//! Measures this machine as a host: the values are plausible, the text is a valid host file, and a stop ends the
 //! measurement.
 
 use std::path::Path;
@@ -39,7 +39,7 @@ fn a_host_without_a_target_has_no_driver() {
 
 #[test]
 fn a_folder_has_a_driver_and_stays_empty() {
-    // Not every temporary folder accepts direct I/O; the folder of the build does.
+    // Direct I/O is not possible in every temporary folder, but it is possible in the folder of the build.
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let figures = measured(Some(folder.path()));
     let driver = figures.driver.unwrap();
@@ -76,7 +76,7 @@ fn wrong_targets_are_errors_before_anything_is_measured() {
     assert!(failed(Path::new("/dev/null")).hint().unwrap().contains("the drive's device"));
     let missing = failed(&folder.path().join("missing"));
     assert!(missing.to_string().contains("can't open it"), "{missing}");
-    // A pseudo file system accepts no files, even from root.
+    // No files can be created in a pseudo file system, even by root.
     let refused = failed(Path::new("/proc"));
     assert!(refused.to_string().contains("write a file in it"), "{refused}");
 }

@@ -1,5 +1,5 @@
-//! Behaviour with low system limits. The limits apply to the whole process, so these tests have a separate program and
-//! run one at a time.
+//! Tests with low system limits. The limits apply to the whole process, so these tests are a separate program and run
+//! one at a time.
 
 mod workloads;
 
@@ -38,12 +38,12 @@ fn a_thread_that_gets_no_ring_ends_the_others_and_the_file_is_removed() {
 
 #[test]
 fn without_locked_memory_it_measures_unregistered_and_says_so() {
-    // Root may lock memory beyond the limit unless this thread drops the privilege.
+    // Root may lock more memory than the limit, unless the thread drops this privilege.
     let mut capabilities = rustix::thread::capabilities(None).unwrap();
     capabilities.effective.remove(rustix::thread::CapabilitySet::IPC_LOCK);
     rustix::thread::set_capabilities(None, capabilities).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    // The rings themselves need little memory; the buffers of a test, 1 MiB, do not fit.
+    // The rings themselves need little memory, but the buffers of a test, 1 MiB, do not fit.
     let large = Bytes::kibi(256);
     let tests = [read(), write()]
         .map(|test| Test { block: large, ..test }.with(|requests| requests.alignment = large));

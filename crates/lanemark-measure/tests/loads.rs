@@ -1,5 +1,5 @@
-//! Loads other than a closed loop of one size: open loops, mixes, flushes, trims, parallel tests, rounds and other
-//! engines.
+//! Loads other than a closed loop with one request size: open loops, mixes, flushes, trims, parallel tests, rounds and
+//! other engines.
 
 mod workloads;
 
@@ -69,7 +69,7 @@ fn an_open_loop_keeps_its_rate_and_reports_its_lateness() {
 
 #[test]
 fn waiting_for_an_overloaded_target_counts_as_latency() {
-    // One request at a time, each followed by a flush to the medium, at an unreachable rate.
+    // The load is one request at a time, each followed by a flush to the medium, at a rate that cannot be reached.
     let load = Load::Open { rate_per_second: 1e6, process: ArrivalProcess::Even };
     let test = timed(write(), 300).with(|requests| {
         requests.load = load;
@@ -197,7 +197,7 @@ fn a_series_holds_every_request_of_every_thread() {
     let series = sample.series.as_ref().unwrap();
     let counted: u64 = series.points.iter().map(|point| point.requests()).sum();
     assert_eq!(counted, sample.operations());
-    // Ten intervals, followed by the requests that were outstanding at the end, for as long as they took.
+    // The series has ten intervals, followed by the time until the outstanding requests completed.
     assert_eq!(series.elapsed(), sample.elapsed);
     assert_eq!(
         series.points.len() as u64,
@@ -228,7 +228,7 @@ fn threads_of_the_kernel_that_take_submissions_are_counted() {
     let sample = sample(timed(read(), 300), settings);
     let cpu = sample.cpu.unwrap();
     let used = (cpu.user_ns_per_request + cpu.system_ns_per_request) * sample.operations() as f64;
-    // Only the kernel's thread polls for submissions.
+    // This time can only come from the kernel's thread, which polls for submissions.
     assert!(used > 0.2 * 300e6, "{used} ns of processor time in 300 ms");
 }
 

@@ -1,4 +1,4 @@
-//! Counts equal requests: operations, offsets, data, windows and directions.
+//! The counts match the requests: operations, offsets, data, windows and directions.
 
 mod workloads;
 
@@ -18,7 +18,7 @@ use workloads::{read, run, timed, workload, write};
 
 const BLOCK: usize = 4096;
 
-/// Returns the accesses of each thread's stream when `test` counts `requests` in all.
+/// Returns the accesses of all threads' streams when `test` counts `requests` in total.
 fn expected_accesses(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
     let threads = u64::from(test.threads);
     let stream = |thread: u64| {
@@ -30,7 +30,7 @@ fn expected_accesses(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec
     (0..threads).flat_map(stream).collect()
 }
 
-/// Runs on a kept file, and returns its content after the layout and after the run.
+/// Runs the workload on a kept file, and returns the file's content after the layout and after the run.
 fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
@@ -169,7 +169,7 @@ fn a_timed_window_has_its_requested_length_without_the_ramp() {
     assert!(!outcome.warnings.iter().any(|w| matches!(w, Warning::ShortSample { .. })));
 }
 
-/// Little's law: requests a second times their mean latency equals the outstanding requests.
+/// According to Little's law, requests a second times their mean latency equals the number of outstanding requests.
 #[test]
 fn the_depth_is_kept_and_never_exceeded() {
     for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
@@ -207,7 +207,7 @@ fn a_slot_thinks_between_its_requests() {
 fn a_stopped_run_keeps_its_counts_and_removes_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let think = Duration::from_seconds(3600);
-    // The second drive almost never answers, and the stop must not wait for it.
+    // In the second case, slots rest for an hour between requests, and the stop must not wait for that.
     for slow in [false, true] {
         let test = timed(read(), 60_000);
         let test = if slow {
@@ -289,7 +289,7 @@ fn a_run_reports_its_figures_and_warnings() {
 
 #[test]
 fn where_the_page_cache_cannot_be_bypassed_the_result_says_so() {
-    // ramfs refuses O_DIRECT; tmpfs accepts it but still uses the page cache.
+    // ramfs rejects O_DIRECT; tmpfs accepts it but still uses the page cache.
     for kind in ["ramfs", "tmpfs"] {
         let Some(mounted) = Mounted::with(&["-t", kind, "lanemark"]) else { return };
         let folder: &Path = mounted.path();

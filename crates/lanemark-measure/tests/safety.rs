@@ -1,4 +1,4 @@
-//! Safety of data: created files are removed, and existing files are kept or refused.
+//! Safety of data: created files are removed, and existing files are kept or rejected.
 
 mod workloads;
 
@@ -20,7 +20,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Returns a folder with a file of 2 MiB, and the file's content.
+/// Returns a folder with a 2 MiB file, the path of the file, and its content.
 fn folder_with_file() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let (path, content) = (folder.path().join("precious"), content(2 << 20));
@@ -134,7 +134,7 @@ fn a_file_under_a_loop_device_is_not_overwritten() {
     let (_folder, path, before) = folder_with_file();
     let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
     let Some(attached) = attached.ok().filter(|attached| attached.status.success()) else {
-        lanemark_testbed::skipped("this user may not attach loop devices (losetup of util-linux)");
+        lanemark_testbed::skipped("this user cannot attach loop devices (losetup from util-linux)");
         return;
     };
     let device = String::from_utf8(attached.stdout).unwrap();
@@ -176,7 +176,8 @@ fn a_file_that_another_program_has_locked_is_not_overwritten() {
     assert!(matches!(error, MeasureError::Locked { .. }), "{error}");
     assert!(error.hint().unwrap().contains("lanemark serve"));
     assert_eq!(fs::read(&path).unwrap(), before);
-    // A child that another test starts at this moment has a copy of the descriptor, so closing it would not suffice.
+    // If another test starts a child process at this moment, the child has a copy of the descriptor, so closing it here
+    // would not suffice.
     rustix::fs::flock(&server, rustix::fs::FlockOperation::Unlock).unwrap();
     assert!(run(&path, &workload([write()]), Some(&path)).unwrap().complete);
 }
@@ -277,7 +278,7 @@ fn after_an_error_the_file_is_removed() {
     };
     let outcome = bench
         .run(&mut |event| {
-            // Another program empties the file during the run: the next read transfers no data.
+            // Another program empties the file during the run, so the next read does not transfer data.
             if matches!(event, Event::Running { .. }) {
                 fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             }
@@ -335,7 +336,7 @@ fn a_target_that_is_not_a_file_is_refused() {
 
 #[test]
 fn a_block_device_is_read_and_not_written() {
-    // The file appears full of data and belongs to the test.
+    // The file is full of data, and belongs to the test.
     let Some(held) = LoopDevice::holding(&vec![0x5a; 1 << 20], true) else { return };
     let device = held.node();
     for overwrite in [None, Some(device)] {

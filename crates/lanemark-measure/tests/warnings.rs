@@ -1,8 +1,8 @@
-//! Each cause of a misleading figure is created here and must raise its warning; without the cause there must be no
+//! Creates each cause of a misleading figure, which must raise its warning; without the cause, there must be no
 //! warning.
 //!
-//! Mounts, loop devices and control groups need root. A test that the user is not permitted to set up reports this and
-//! is skipped; in CI it fails.
+//! Mounts, loop devices and control groups need root. If the user is not permitted to set up a test, it reports this
+//! and is skipped; in CI, it fails.
 
 mod workloads;
 
@@ -37,7 +37,7 @@ fn tmpfs() -> Option<Mounted> {
     Mounted::with(&["-t", "tmpfs", "-o", "size=300m", "lanemark"])
 }
 
-/// A loop device over a file with `SPAN` of data.
+/// Returns a loop device over a file with `SPAN` bytes of data.
 fn loop_device(direct: bool) -> Option<LoopDevice> {
     LoopDevice::holding(&vec![7; SPAN.get() as usize], direct)
 }
@@ -70,7 +70,7 @@ fn a_file_that_was_never_written_raises_a_warning() {
         _ => None,
     });
     assert_eq!(share, Some(0.75), "{:?}", outcome.warnings);
-    // The run's own layout leaves no holes.
+    // The layout of the run does not leave holes.
     let outcome = bench(folder.path(), timed(wide(read()), 200), Settings::default());
     assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
 }
@@ -143,7 +143,7 @@ fn a_thread_without_time_left_raises_a_warning() {
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
     let is_reported = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
-    // On a busy machine the thread may not get its core.
+    // On a busy machine, the thread may not get a whole core.
     assert_eq!(is_reported, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
     let resting = timed(
@@ -203,7 +203,7 @@ fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
     assert!(faster, "{:?}", outcome.warnings);
 }
 
-/// Returns throughput times latency of the one sample, and its mean latency in ms.
+/// Returns throughput times latency of the only sample, and its mean latency in ms.
 fn little(outcome: &Outcome) -> (f64, f64) {
     let sample = &outcome.tests[0].samples[0];
     let latency = &sample.reads.as_ref().unwrap().latency;
@@ -226,7 +226,7 @@ fn a_short_sample_of_a_rate_limited_device_has_its_latency() {
         assert!(!is_reported, "{:?}", outcome.warnings);
         latencies.push(latency_ms);
     }
-    // The kernel permits a few requests before it begins to count them.
+    // The kernel lets a few requests pass before it begins to count them.
     assert!(latencies.iter().all(|ms| (6.8..9.2).contains(ms)), "{latencies:?} ms, and 8 are true");
 }
 
@@ -269,7 +269,7 @@ fn a_stall_at_the_end_of_a_sample_shows() {
 fn a_ramp_is_no_other_user_of_the_device() {
     let Some(device) = loop_device(true) else { return };
     let ramp = Duration::from_microseconds(600_000);
-    // The counted part takes a fraction of the ramp.
+    // The counted part takes only a fraction of the duration of the ramp.
     let short = Test { ramp, volume: Some(Bytes::mebi(1)), ..wide(read()) }
         .with(|requests| requests.queue_depth = 16);
     let beside = Test { ramp: Duration::ZERO, ..timed(wide(read()), 300) };

@@ -255,7 +255,7 @@ pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<LoadedData>
 pub(crate) fn without_password(name: &str) -> String {
     let mut cleaned = name.to_owned();
     if let Some((scheme, rest)) = name.split_once("://") {
-        // The text after `?` may also contain a password, and readers do not need it.
+        // The text after `?` may also contain a password, and is not needed for printing.
         let rest = rest.split('?').next().unwrap_or(rest);
         cleaned = match rest.rsplit_once('@') {
             Some((account, host)) => {

@@ -87,7 +87,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "exactly the orders without a carrier are open",
+            "an order is open if and only if it does not have a carrier",
             "SELECT COUNT(*) FROM orders LEFT JOIN new_order ON no_w_id = o_w_id \
              AND no_d_id = o_d_id AND no_o_id = o_id \
              WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)"

@@ -1,6 +1,6 @@
 //! Computes a number that represents the contents of each table, to compare two databases.
 //!
-//! The number is the sum of a hash of every row (FNV-1a), so it does not depend on the order of rows.
+//! The number is the sum of a hash of every row (FNV-1a), so it does not depend on the order of the rows.
 
 use crate::error::OltpError;
 use crate::schema::Table;

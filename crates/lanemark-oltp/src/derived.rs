@@ -1,13 +1,13 @@
 //! Derives the requests that a run sent to its drive, as a workload for a simulated system.
 //!
 //! The run counts all inputs of this derivation per transaction: processor time of server and driver, requests to the
-//! device that stores the data, and bytes of the log. The time between two transactions of a user consists of processor
-//! time, storage time, waits for locks and a remainder. The remainder is time on the network or time spent waiting for
-//! a processor; the model assumes that it is the same with a different drive. Waits for locks grow with the time that a
-//! transaction takes, because the transaction holds its locks for that time: they are longer on a slower drive. The
-//! users of the model write the pages whose writing delays a session; background processes write the other pages. The
-//! waits for locks and these pages are only known if the run sampled the waits of sessions; without samples, waits for
-//! locks are part of the remainder.
+//! device that stores the data, and bytes of the log. The time from one transaction of a user to the next consists of
+//! processor time, storage time, waits for locks and a remainder. The remainder is time on the network or time spent
+//! waiting for a processor; the model assumes that it is the same with a different drive. Waits for locks grow with the
+//! duration of transactions, because a transaction holds its locks until its end; they are longer on a slower drive.
+//! The users of the model write the pages whose writing delays a session; background processes write the other pages.
+//! The waits for locks and these pages are only known if the run sampled the waits of sessions; without samples, waits
+//! for locks are part of the remainder.
 //!
 //! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. Storage
 //! time then includes waits that the block device does not see: a commit that waits for the flush of an earlier commit,
@@ -193,13 +193,13 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     ))
 }
 
-/// Returns the remark about this database for the readers of the workload file.
+/// Returns the remark about this database for readers of the workload file.
 fn note(database: &DatabaseTarget) -> &'static str {
     match database.product.as_str() {
         "SQLite" => {
-            "SQLite lets one user write at a time; here that is part of the time elsewhere."
+            "SQLite lets one user write at a time; here, the wait for other writers is part of the time elsewhere."
         }
-        _ => "Requests include all requests of the device below the data.",
+        _ => "The requests include all requests to the device that stores the data.",
     }
 }
 

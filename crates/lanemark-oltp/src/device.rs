@@ -37,7 +37,7 @@ pub struct DeviceWork {
 }
 
 impl DeviceWork {
-    /// Returns the mean latency of a read in microseconds, as the block layer measures it.
+    /// Returns the mean latency of a read in microseconds, measured by the block layer.
     pub fn read_us(&self) -> Option<f64> {
         (self.reads > 0).then(|| self.read_ms as f64 * 1e3 / self.reads as f64)
     }
@@ -92,7 +92,7 @@ impl Device {
     }
 }
 
-/// Returns the major number of a device, as Linux packs it.
+/// Returns the major number in a device number, in Linux's format.
 fn rdev_major(number: u64) -> u64 {
     ((number >> 8) & 0xfff) | ((number >> 32) & !0xfff)
 }

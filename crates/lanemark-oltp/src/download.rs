@@ -1,9 +1,9 @@
 //! Downloads PostgreSQL's programs from a Maven registry, for machines without PostgreSQL packages.
 //!
 //! The archives are `io.zonky.test.postgres:embedded-postgres-binaries-*`, each a ZIP file that contains a tar file.
-//! This file pins one version and the SHA-256 that the registry publishes with it, so that a mirror need not be
-//! trusted. Programs on the machine do the work (curl or wget, sha256sum, unzip or python3, tar with xz), so that the
-//! build does not need an HTTP client with TLS. Downloads start only when the user requests them.
+//! This file pins one version and the SHA-256 that the registry publishes for it, so that a mirror need not be trusted.
+//! Programs on the machine do the work (curl or wget, sha256sum, unzip or python3, tar with xz), so that the build does
+//! not need an HTTP client with TLS. Downloads start only when the user requests them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use lanemark_files::private::PrivateFolder;
 
 use crate::error::OltpError;
 
-/// The downloaded version, as the registry names it.
+/// The downloaded version, in the registry's notation.
 pub const VERSION: &str = "17.11.0";
 /// The default registry.
 pub const REGISTRY: &str = "https://repo1.maven.org/maven2";

@@ -36,7 +36,7 @@ pub struct LoadReport {
     pub rows: u64,
     /// Warehouses that were loaded before.
     pub kept: i64,
-    /// Time that loading took, in seconds.
+    /// Duration of loading, in seconds.
     pub seconds: f64,
     /// Time from the creation of the empty tables to the last row, in seconds; keys and indexes are created later.
     pub rows_seconds: f64,
@@ -92,7 +92,7 @@ fn load_parts(
         outcomes.extend(started.into_iter().map(|thread| {
             let lost = || OltpError::System {
                 what: "loading".to_owned(),
-                reason: "a thread has died".to_owned(),
+                reason: "a thread has panicked".to_owned(),
             };
             thread.join().unwrap_or_else(|_| Err(lost()))
         }));

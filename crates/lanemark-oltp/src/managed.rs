@@ -44,7 +44,7 @@ const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 /// The options of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// Size in MiB of the server's own buffer, which determines how much is read from the drive.
+    /// Size of the server's own buffer in MiB, which determines how many reads reach the drive.
     pub shared_buffers_mib: u64,
     /// Maximum number of connections.
     pub connections_max: u32,
@@ -68,7 +68,7 @@ pub struct ManagedServer {
     programs: PathBuf,
     account: Option<(u32, u32)>,
     process: Child,
-    /// The folder's mark, locked while this driver owns the server.
+    /// The file that marks the folder, which is locked while this driver owns the server.
     lock: Option<File>,
 }
 
@@ -126,7 +126,8 @@ impl ManagedServer {
         } else {
             make_data(&programs, &folder, account)?;
         }
-        // Stops a server that a killed Lanemark left running. Usually there is no such server, so the error is ignored.
+        // Stops a server that a killed Lanemark process left running. Usually there is no such server, so the error is
+        // ignored.
         let _ = finish(stop(&programs, &data, account, "fast").arg("-s"));
         let log = folder.join("log");
         // An existing file here is an older log of Lanemark, or a link, which must not be followed.
@@ -267,7 +268,7 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let folder = folder.display();
             return Err(OltpError::InUse(format!(
-                "{folder}: another lanemark is running its server"
+                "{folder}: another lanemark process is running this server"
             )));
         }
         Err(error) => return Err(made(error.into())),
@@ -373,7 +374,7 @@ fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpErro
     let output = command(&program, account).arg("--version").output();
     let output = output.map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied if account.is_some() => {
-            failed("the account under which root starts it may not execute it".to_owned())
+            failed("the account under which root starts it cannot execute it".to_owned())
         }
         _ => failed(error.to_string()),
     })?;
@@ -491,7 +492,7 @@ mod tests {
         // Only root can change to another account.
         if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
             let error = version_of(folder.path(), Some((65_534, 65_534))).unwrap_err();
-            assert_eq!(error, "the account under which root starts it may not execute it");
+            assert_eq!(error, "the account under which root starts it cannot execute it");
         }
         let nothing = tempfile::tempdir().unwrap();
         let error = version_of(nothing.path(), None).unwrap_err();

@@ -24,7 +24,7 @@ pub(crate) use database::MysqlDatabase;
 const BATCH: usize = 256;
 /// Number of prepared statements that a connection caches, for transactions and for loading.
 const PREPARED: usize = 128;
-/// Statement that sets up every connection. Double quotes mark names, as in every other database here.
+/// Statement that sets up every connection. Double quotes mark names, as in the other databases.
 const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION transaction_isolation = 'READ-COMMITTED'";
 /// The statement for servers that know only the older variable name.
@@ -145,7 +145,7 @@ impl PreparedStatement {
     }
 }
 
-/// Returns the columns of a row; a value that is neither number nor text becomes NULL.
+/// Returns the columns of a row; a value that is neither a number nor text becomes NULL.
 fn columns(row: mysql::Row) -> Row {
     let column = |value| match value {
         mysql::Value::Int(number) => Value::Int(number),
@@ -165,7 +165,7 @@ impl Connection for Mysql {
     }
 
     fn begin_still(&mut self) -> Result<(), OltpError> {
-        // This sets the level of the next transaction only.
+        // This statement sets the level only for the next transaction.
         let level = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
         self.client.query_drop(level).map_err(from_mysql)?;
         let sql = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";

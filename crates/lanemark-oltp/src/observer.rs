@@ -1,4 +1,4 @@
-//! The observer of a database during a run: the interface to the database's own counters.
+//! The observer of a database during a run, which is the interface to the database's own counters.
 //!
 //! A database without a dedicated observer uses [`TransactionCounter`], which returns only the number of transactions
 //! that its `Connection` counts.

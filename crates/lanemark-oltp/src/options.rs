@@ -37,7 +37,7 @@ pub struct RunOptions {
     pub clock: TransactionDates,
     /// Whether transactions are procedures of the server.
     pub procedures: bool,
-    /// Pause of each user outside the database after each transaction.
+    /// Pause of each user, outside the database, after each transaction.
     pub pause: Duration,
 }
 

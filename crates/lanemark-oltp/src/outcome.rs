@@ -43,7 +43,7 @@ pub(crate) struct RepeatCounts {
 }
 
 impl RepeatCounts {
-    /// Returns the repeat as a sample.
+    /// Returns the counts as a sample.
     pub(crate) fn sample(self) -> Sample {
         let elapsed = duration(self.seconds);
         let minute =

@@ -1,5 +1,5 @@
-//! PostgreSQL, through the synchronous `postgres` crate. Each connection prepares its statements once and sends them in
-//! batches; a load uses binary COPY.
+//! PostgreSQL, through the synchronous `postgres` crate. Each connection prepares its statements once, and sends them
+//! in batches; a load uses binary COPY.
 //!
 //! All tables are in the schema `lanemark_oltp`, so other contents of a database are never changed. Transactions use
 //! the server's default isolation level (read committed). A transaction that changes a row locks the row by making that
@@ -128,7 +128,7 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// Returns the columns of a row; a value that is neither number nor text becomes NULL.
+/// Returns the columns of a row; a value that is neither a number nor text becomes NULL.
 fn columns(row: &postgres::Row) -> Result<Vec<Value<'_>>, postgres::Error> {
     let column = |(at, column): (usize, &postgres::Column)| {
         Ok(match *column.type_() {
@@ -283,7 +283,7 @@ impl Connection for Postgres {
     }
 }
 
-/// Appends a row in the format of binary COPY: the number of fields, then the length and bytes of each field.
+/// Appends a row in the format of binary COPY: the number of fields, followed by the length and bytes of each field.
 fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), OltpError> {
     let long = |number: i64| {
         let (table, text) = (table.name(), "a number is too long for its column");

@@ -85,7 +85,7 @@ pub(crate) fn own_s() -> Option<f64> {
     Process::read("self").map(|process| process.own as f64 / TICKS)
 }
 
-/// A process and its children, except for one of them.
+/// A process and its children, except one child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessFamily {
     parent: u32,
@@ -208,7 +208,7 @@ mod tests {
     fn a_family_has_the_time_of_its_children() {
         let child = std::process::Command::new("sleep").arg("60").spawn();
         let Ok(mut child) = child else { return };
-        // Until a child executes another program, it has its parent's name.
+        // Until a child executes another program, it has the name of its parent.
         let family = std::iter::repeat_with(|| ProcessFamily::of(child.id(), "sleep"))
             .take(10_000)
             .find_map(|family| {

@@ -7,7 +7,7 @@
 //!
 //! A mix lists the shares of New-Order, Payment, Order-Status, Delivery and Stock-Level. The shares of `tpcc` are the
 //! minimum shares of clause 5.2.3, except for New-Order; clause 5.2.4.2 describes the deck. HammerDB also describes its
-//! workload as derived from TPC-C; its figures cannot be compared with figures of the other profile.
+//! workload as derived from TPC-C; figures of the two profiles cannot be compared.
 
 use lanemark_schema::rng::Rng;
 pub use lanemark_schema::workload::{Profile, TransactionKind};

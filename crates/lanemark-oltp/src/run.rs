@@ -107,7 +107,7 @@ fn work(
 
 /// Runs one repeat.
 ///
-/// If `stop` returns true before the end, the sample covers the time until then and is marked as incomplete. If
+/// If `stop` returns true before the end, the sample covers the time until then, and is marked as incomplete. If
 /// counting has not yet lasted a second, the result is [`OltpError::Stopped`] instead.
 pub fn run(
     database: &Database,
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(found.processor_time, Some(time));
         assert_eq!(found.counters.get(Counter::WalBytes), Some(207));
         assert_eq!(found.log_bytes, Some(69.0));
-        // A database without these counters does not report them.
+        // Counters that the database does not have are not reported.
         let nothing = outcome(
             Duration::from_secs(2),
             SharedHistograms::default(),

@@ -1,4 +1,4 @@
-//! A connection to a database: the interface that each database implements.
+//! A connection to a database: the interface that every database implements.
 //!
 //! A database's module implements the first group of methods. The five transactions have default methods that use that
 //! group; a database that runs a transaction differently, for example in a procedure, overrides its method.

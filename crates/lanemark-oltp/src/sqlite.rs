@@ -121,7 +121,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// Returns the columns of a row, borrowed.
+/// Returns the columns of a row as borrowed values.
 fn columns<'r>(row: &'r rusqlite::Row<'_>, count: usize) -> rusqlite::Result<Vec<Value<'r>>> {
     (0..count)
         .map(|at| {

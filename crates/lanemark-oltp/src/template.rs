@@ -2,7 +2,8 @@
 //! copying it.
 //!
 //! SQLite copies the file; PostgreSQL copies the database within its server. A template contains the contents at the
-//! time of the copy, so it is best made directly after loading. All other connections must be closed first.
+//! time of the copy, so the best time to create it is directly after loading. All other connections must be closed
+//! first.
 
 use std::time::Instant;
 

@@ -38,7 +38,7 @@ enum Server {
     Elsewhere,
 }
 
-/// A user's readings at the edges, when counting begins and ends.
+/// A user's readings at an edge, which is the begin or the end of counting.
 pub(crate) struct CountingEdge {
     task: Option<TaskTime>,
     counters: Counters,

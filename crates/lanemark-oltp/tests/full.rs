@@ -1,4 +1,4 @@
-//! A file system that becomes full while a database is loaded. Only root can create one.
+//! A file system becomes full while a database is loaded. Only root can create such a file system.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use lanemark_oltp::{Database, OltpError};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// A file system in memory, which is unmounted when dropped.
+/// A file system in memory, which is unmounted when this value is dropped.
 struct Small(tempfile::TempDir);
 
 impl Small {
@@ -50,7 +50,7 @@ fn load_into(
     load(database, &LoadOptions { scale, jobs: 1, overwrite: None }, &STOP, progress)
 }
 
-/// Panics unless `error` names the full file system and a remedy.
+/// Panics unless `error` states the full file system and a remedy.
 fn assert_full_reported(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
     let message = error.to_string();
@@ -68,7 +68,7 @@ fn assert_consistent(database: &Database) {
     }
 }
 
-/// Fills a file system when some parts are loaded, as another program would.
+/// Returns a progress function that fills the file system after some parts are loaded, as another program might.
 fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
     let filler = path.join("filler");
     move |done: i64, _| {
@@ -82,7 +82,7 @@ fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
     }
 }
 
-/// Checks that a load that would not fit does not start.
+/// Checks that a load is rejected at its start if it would not fit.
 fn assert_refused(database: &Database, warehouses: i64) {
     let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");
@@ -135,7 +135,7 @@ fn postgres_names_the_full_file_system_and_continues_when_there_is_room() {
     let report = load_into(&server.database(), 60, &|_, _| ()).unwrap();
     assert!((1..60).contains(&report.kept), "{} were kept", report.kept);
     assert_consistent(&server.database());
-    // The size of 60 warehouses of 1/100, whose small tables occupy whole pages.
+    // The database contains 60 warehouses at a scale of 1/100, whose small tables occupy whole pages.
     let (_, data) = server.database().cache_and_data().unwrap();
     let scale = Scale { warehouses: 60, divisor: 100, seed: 7 };
     let ratio = data as f64 / server.database().footprint(&scale) as f64;

@@ -1,6 +1,6 @@
-//! Drivers and servers are killed at pseudorandom moments, and the remaining data must be consistent.
+//! Kills drivers and servers at pseudorandom moments, and checks that the remaining data is consistent.
 //!
-//! `LANEMARK_OLTP_KILLS` sets the number of kills for each; `make oltp-kills` uses fifty.
+//! `LANEMARK_OLTP_KILLS` sets the number of kills per test; `make oltp-kills` uses fifty.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,20 +14,20 @@ mod fixture;
 use fixture::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
-/// The database of the driver to be killed.
+/// Environment variable with the database of the driver to be killed.
 const KILLED: &str = "LANEMARK_OLTP_KILLED";
 
 fn kills() -> u64 {
     std::env::var("LANEMARK_OLTP_KILLS").map_or(6, |text| text.parse().unwrap())
 }
 
-/// Times from the start of a driver to its end.
+/// Returns random times from the start of a driver until it is killed.
 fn moments(seed: u64) -> impl Iterator<Item = Duration> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     (0..kills()).map(move |_| Duration::from_micros(200_000 + rng.below(1_200_000)))
 }
 
-/// A run that ends only when it is stopped.
+/// Returns the options of a run that ends only when it is stopped.
 fn endless() -> RunOptions {
     RunOptions {
         ramp: Duration::ZERO,
@@ -37,7 +37,7 @@ fn endless() -> RunOptions {
     }
 }
 
-/// Panics with the violations, and returns the number of payments.
+/// Panics with the violations if there are any; otherwise returns the number of payments.
 fn consistent(database: &Database) -> i64 {
     assert_consistent(database);
     let mut connection = database.connect().unwrap();
@@ -51,7 +51,7 @@ fn consistent(database: &Database) -> i64 {
     paid
 }
 
-/// The driver that the tests below start and kill. Without them it does nothing.
+/// The driver that the tests below start and kill. If they did not start it, it does nothing.
 #[test]
 fn driver_that_is_killed() {
     let Ok(name) = std::env::var(KILLED) else { return };
@@ -130,7 +130,7 @@ mod on_a_server {
             };
             std::thread::sleep(moment);
             server = server.crash(&ServerOptions::default()).unwrap();
-            // The users have lost their server, and the run reports it.
+            // The users have lost their server, and the run reports this.
             assert!(users.join().unwrap().is_err());
             let paid = consistent(&database);
             assert!(paid >= last, "payments that were there are gone: {last} and then {paid}");

@@ -1,5 +1,5 @@
-//! A server that Lanemark starts: its owner, and its termination together with its driver. Skipped, with a message, if
-//! PostgreSQL is not installed.
+//! A server that Lanemark starts: its owner, and its termination together with its driver. The tests are skipped with a
+//! message if PostgreSQL is not installed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lanemark_oltp::OltpError;
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 
-/// The server's folder, in the environment of a process that acts as a driver.
+/// Environment variable with the server's folder, for a process that acts as a driver.
 const PLAYED: &str = "LANEMARK_TEST_MANAGED";
 
 /// Returns a folder that any account can reach, or `None` if the programs are not installed.
@@ -29,7 +29,7 @@ fn start(folder: &Path) -> Result<ManagedServer, OltpError> {
     ManagedServer::start(folder, &ServerOptions::default())
 }
 
-/// The driver's process in the tests. Without them it does nothing.
+/// The driver's process in the tests. If they did not start it, it does nothing.
 #[test]
 fn driver_with_a_server() {
     let Ok(folder) = std::env::var(PLAYED) else { return };
@@ -60,7 +60,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
     let noted = std::fs::read_to_string(own.join("data/postmaster.pid")).unwrap();
     let server = noted.lines().next().unwrap();
     assert!(lives(server));
-    // A second driver of the same folder does not affect the first one's server.
+    // A second driver with the same folder does not affect the server of the first driver.
     let error = start(&own).unwrap_err();
     assert!(matches!(error, OltpError::InUse(_)), "{error}");
     assert!(lives(server));
@@ -71,7 +71,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the server has stayed");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // The server ended cleanly, so nothing is recovered and the next one starts immediately.
+    // The server ended cleanly, so the next server does not need a recovery and starts immediately.
     assert!(!own.join("data/postmaster.pid").exists());
     start(&own).unwrap().remove().unwrap();
     assert!(!own.exists());

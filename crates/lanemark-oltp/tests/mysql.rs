@@ -1,4 +1,4 @@
-//! The workload on a dedicated MariaDB server; skipped, with a message, if MariaDB is not installed.
+//! The workload on a dedicated MariaDB server. The tests are skipped with a message if MariaDB is not installed.
 #![cfg(feature = "full")]
 
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -20,7 +20,7 @@ use fixture::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 
-/// A running server with its folder, which is killed at the end.
+/// A running server and its folder. The server is killed at the end of the test.
 struct Server {
     folder: tempfile::TempDir,
     process: Child,
@@ -33,7 +33,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns the account of a server, which refuses to run as root.
+/// Returns the account for a server, because servers refuse to run as root.
 fn account() -> Option<u32> {
     let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
     root.then_some(65_534)
@@ -64,7 +64,7 @@ impl Server {
         std::fs::set_permissions(here, PermissionsExt::from_mode(0o755)).unwrap();
         chown(here, account(), account()).unwrap();
         let data = format!("--datadir={}", here.join("data").display());
-        // A server that starts removes the temporary tables of all servers in its folder of temporary files.
+        // A server that starts removes the temporary tables of all servers that share its folder of temporary files.
         let temporary = format!("--tmpdir={}", here.display());
         let made = command(&make)
             .args([&data, &temporary, "--auth-root-authentication-method=normal", "--skip-test-db"])
@@ -175,7 +175,7 @@ fn a_foreign_database_is_refused_unless_it_is_named() {
     named.overwrite = Some("oltp".to_owned());
     load(&database, &named, &STOP, &|_, _| ()).unwrap();
     assert_consistent(&database);
-    // A statement in the middle of a script fails, and the error is reported.
+    // If a statement in the middle of a script fails, the error is reported.
     let mut connection = database.connect().unwrap();
     assert!(connection.script("SELECT 1; SELECT nothing; SELECT 2").is_err());
     connection.script("UPDATE lanemark_oltp SET value = 99 WHERE \"key\" = 'version'").unwrap();

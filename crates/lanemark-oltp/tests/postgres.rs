@@ -1,4 +1,4 @@
-//! The workload on a dedicated PostgreSQL server; skipped, with a message, if PostgreSQL is not installed.
+//! The workload on a dedicated PostgreSQL server. The tests are skipped with a message if PostgreSQL is not installed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use fixture::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 
-/// A folder that any account can reach.
+/// Returns a folder that any account can reach.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -46,19 +46,20 @@ fn assert_server_reports(repeat: &TransactionsUse, users: u64) {
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
     let ours = repeat.count + retries + repeat.looked_on;
     let theirs = count_of(Counter::Commits) + count_of(Counter::Rollbacks);
-    // At each end a user can be in the middle of a transaction, and autovacuum may be active.
+    // At both ends, a user may be in the middle of a transaction, and autovacuum may be active.
     let apart = theirs.abs_diff(ours);
     assert!(apart <= 2 * users + ours / 100, "{theirs} by the server, {ours} by us");
     assert_eq!(repeat.looked_on, users);
     assert!(count_of(Counter::BufferHits) > ours && count_of(Counter::WalRecords) > ours);
     assert!(count_of(Counter::WalBytes) > 0 && count_of(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
-    // Batched: two or three messages for each transaction, compared with more than twenty for individual statements.
+    // With batches, there are two or three messages per transaction; with individual statements, there would be more
+    // than twenty.
     let each = |counter| count_of(counter) as f64 / (repeat.count + retries) as f64;
     let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
-    // Each sample finds each user in some state.
+    // Each sample contains the state of each user.
     let waits = repeat.waits.as_ref().unwrap();
     assert_eq!(waits.total(), waits.looks * users, "{waits:?}");
     let processor = repeat.processor_time.as_ref().unwrap();
@@ -75,7 +76,7 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
     load_into(&database, SCALE).unwrap();
     let mut holder = database.connect().unwrap();
     holder.begin(true).unwrap();
-    // Every new order and every payment needs one of these rows.
+    // Every new order and every payment must lock one of these rows.
     holder.script("UPDATE district SET d_ytd = d_ytd").unwrap();
     let mut release = |moment: &ProgressSnapshot| {
         if moment.counts {
@@ -141,14 +142,14 @@ fn a_procedure_returns_the_values_of_the_statements() {
             (numbered, paid, user.order_status(&status).unwrap(), user.stock_level(&stock).unwrap())
         });
         let (a, b) = (by_statements, by_procedures);
-        // The next order is the same, and the same payment withdraws the same amount again.
+        // The next order is equal, and the same payment withdraws the same amount again.
         assert_eq!(a.0.map(|(order, total)| (order + 1, total)), b.0);
         assert_eq!(a.1 - payment.amount, b.1);
     }
     let delivery = inputs.delivery(1);
     let [a, b] = users.each_mut().map(|user| user.delivery(&delivery).unwrap());
     assert_eq!((a, a.delivered), (b, 10));
-    // An order of a customer who does not exist.
+    // A payment by a customer who does not exist.
     let mut nobody = inputs.payment(1);
     nobody.customer = CustomerKey::LastName("NOBODY".to_owned());
     for user in &mut users {
@@ -208,7 +209,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     };
     std::thread::sleep(Duration::from_millis(1_500));
     let _server = server.crash(&ServerOptions::default()).unwrap();
-    // The users have lost their server, and the run reports it.
+    // The users have lost their server, and the run reports this.
     assert!(users.join().unwrap().is_err());
     assert_consistent(&database);
     let refused = LoadOptions { scale: Scale { seed: 8, ..SCALE }, jobs: 1, overwrite: None };
@@ -257,11 +258,11 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     }
     restore(&database, "fresh", Some("lanemark")).unwrap();
     assert_eq!(held(), fresh);
-    // A database that has only the name of a kept database.
+    // This database only has the name of a kept database.
     script("CREATE DATABASE lanemark_kept_letters");
     assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
     assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
-    // Another server's user gets the same result after the database itself is removed.
+    // A user of another database on the server gets the same result after the database itself is removed.
     let beside: Database = server.name("postgres").parse().unwrap();
     beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
     restore(&database, "fresh", None).unwrap();
@@ -303,7 +304,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_name_their_gaps() {
             return;
         }
     };
-    // The second time no file is downloaded.
+    // The second call does not download a file.
     let kept = download::programs(&cache, "file:///nowhere", &|url| panic!("{url}")).unwrap();
     assert_eq!(kept, programs);
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
@@ -334,7 +335,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_name_their_gaps() {
     let version = settings.iter().find(|(name, _)| name == "version").unwrap();
     assert_eq!(format!("{}.0", version.1), download::VERSION);
     drop(direct);
-    // The installed programs may have another version, and then refuse this data.
+    // If the installed programs have a different version, they must reject this data.
     if let Some(installed) = programs_of_another_version() {
         let older = ServerOptions { programs: Some(installed), ..ServerOptions::default() };
         let error = ManagedServer::start(&own, &older).unwrap_err();
@@ -344,7 +345,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_name_their_gaps() {
     }
 }
 
-/// The installed programs, if they predate direct I/O.
+/// Returns the installed programs if their version does not support direct I/O.
 fn programs_of_another_version() -> Option<std::path::PathBuf> {
     let installed = programs()?;
     let version = std::process::Command::new(installed.join("postgres")).arg("--version").output();

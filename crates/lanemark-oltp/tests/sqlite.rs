@@ -1,4 +1,4 @@
-//! The workload on SQLite: it loads and runs, and its data is consistent.
+//! The workload on SQLite loads and runs, and its data is consistent.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -94,11 +94,11 @@ fn a_run_counts_its_work_and_concurrent_users_stay_consistent() {
     for one in repeat.kinds.values() {
         assert_eq!(one.latency.count(), one.count);
     }
-    // Reports during the run: first the ramp, and at the end nearly all counted transactions.
+    // The first report belongs to the ramp, and the last report contains nearly all counted transactions.
     assert!(!looks[0].counts && looks.last().unwrap().counts, "{looks:?}");
     let last = looks.last().unwrap().transactions;
     assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
-    // The cache and the log of the users' connections.
+    // The counters include the cache and the log of the users' connections.
     let count_of = |counter| repeat.counters.get(counter);
     assert!(count_of(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
     let pages = count_of(Counter::WalFullPages).unwrap();
@@ -152,7 +152,7 @@ fn a_load_that_was_stopped_goes_on() {
     let at_once = loaded(whole.path(), scale);
     let held = |database: &Database| contents(database.connect().unwrap().as_mut()).unwrap();
     assert_eq!(held(&database), held(&at_once));
-    // The second time there is no work left.
+    // The second load does not find any work.
     assert_eq!(load(&database, &options(scale), &STOP, &|_, _| ()).unwrap().rows, 0);
 }
 
@@ -218,7 +218,7 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     restore(&database, "fresh", None).unwrap();
     assert_eq!(held(), fresh);
     assert_consistent(&database);
-    // The file is missing while its log exists.
+    // The file is missing, but its log exists.
     let path = folder.path().join("oltp.db");
     std::fs::remove_file(&path).unwrap();
     std::fs::write(folder.path().join("oltp.db-wal"), b"\x37\x7f\x06\x82 of another file").unwrap();
@@ -233,7 +233,7 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     let error = restore(&database, "stale", None).unwrap_err();
     assert_eq!(error.hint().unwrap(), "there is fresh");
     assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
-    // A foreign table, contents of another seed, an unrelated file: each is overwritten only if it is named.
+    // A foreign table, contents with a different seed, or an unrelated file is overwritten only if it is named.
     database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();
     assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Beside { .. })));
     assert!(matches!(keep(&database, "more", None), Err(OltpError::Beside { .. })));
@@ -294,7 +294,11 @@ fn missing_and_impossible_rows_of_a_table_are_found() {
         let database = loaded(folder.path(), SCALE);
         let sql = format!("UPDATE stock SET s_quantity = {value} WHERE s_i_id = 1");
         database.connect().unwrap().script(&sql).unwrap();
-        assert_eq!(damage::broken(&database, Table::Stock, "has only valid values"), 1, "{value}");
+        assert_eq!(
+            damage::broken(&database, Table::Stock, "contains only valid values"),
+            1,
+            "{value}"
+        );
     }
 }
 
@@ -322,7 +326,7 @@ fn users_that_pause_do_no_more_than_their_pauses_let_them() {
     let database = loaded(folder.path(), SCALE);
     let options = RunOptions { pause: Duration::from_millis(50), ..running(2) };
     let sample = run(&database, SCALE, &options, 0, &STOP).unwrap();
-    // Transactions that begin within 900 ms, plus those in progress when this time begins.
+    // The count includes the transactions that begin within 900 ms and the transactions in progress at the start.
     let count = sample.transactions.unwrap().count;
     assert!((2..=2 * 19).contains(&count), "{count}");
     let workload = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);

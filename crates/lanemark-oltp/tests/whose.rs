@@ -1,4 +1,4 @@
-//! The owner of an SQLite file is determined without changes to the file.
+//! The owner of an SQLite file is determined without changing the file.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ fn options() -> LoadOptions {
     LoadOptions { scale: SCALE, jobs: 1, overwrite: None }
 }
 
-/// Returns every file of a folder with its bytes and its modification time.
+/// The files of a folder, each with its bytes and its modification time.
 type Files = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
 
 fn files(folder: &Path) -> Files {
@@ -32,7 +32,7 @@ fn files(folder: &Path) -> Files {
     entries.map(content).collect()
 }
 
-/// Panics unless every operation on a foreign file is refused and leaves its folder unchanged.
+/// Panics unless every operation on a foreign file is rejected and leaves the folder unchanged.
 fn assert_untouched(folder: &Path) {
     let database = Database::sqlite(folder.join("foreign.db"));
     let before = files(folder);
@@ -48,7 +48,7 @@ fn assert_untouched(folder: &Path) {
     }
 }
 
-/// A foreign file in a folder whose name has a meaning in a URI.
+/// Creates a foreign file in a folder whose name contains characters with a meaning in a URI.
 fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     let folder = tempfile::Builder::new().prefix("who?se #1%41 ").tempdir().unwrap();
     let path = folder.path().join("foreign.db");
@@ -57,11 +57,11 @@ fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     (folder, path, connection)
 }
 
-/// The file and the script of another program, in the environment of a process that acts as that program.
+/// Environment variables with the file and the script of another program, for a process that acts as that program.
 const PLAYED: [&str; 2] = ["LANEMARK_TEST_FOREIGN_FILE", "LANEMARK_TEST_FOREIGN_SCRIPT"];
 
-/// A process that keeps a file open until this is dropped. A separate process is needed, because connections of one
-/// process share the index of a log.
+/// A process that keeps a file open until this value is dropped. It must be a separate process, because the connections
+/// of one process share the index of a log.
 struct Other {
     process: Child,
     /// Output of the process, read until its end.
@@ -92,7 +92,7 @@ impl Drop for Other {
     }
 }
 
-/// The other program's process. Outside these tests it does nothing.
+/// The process of the other program. If the tests did not start it, it does nothing.
 #[test]
 fn other_program() {
     let [Ok(path), Ok(script)] = PLAYED.map(std::env::var) else { return };
@@ -125,7 +125,7 @@ fn a_foreign_file_with_a_log_is_not_changed_while_it_is_used_and_after() {
     drop(connection);
     let other = Other::using(&path, logged);
     assert_untouched(folder.path());
-    // The state after a crash: the file and its log with their index, and a copy without the index.
+    // After a crash, the file, its log and the index of the log exist; later the index is removed.
     let crashed = tempfile::tempdir().unwrap();
     for ending in ["", "-wal", "-shm"] {
         let from = format!("{}{ending}", path.display());
@@ -157,7 +157,7 @@ fn tables_that_lie_in_a_log_alone_are_somebodys() {
 #[test]
 fn a_foreign_file_in_the_midst_of_a_change_is_not_rolled_back() {
     let (folder, path, connection) = made("CREATE TABLE letter (text TEXT)");
-    // With a cache of a few pages, the change reaches the file before the commit.
+    // With a cache of a few pages, the change is written to the file before the commit.
     connection
         .execute_batch(
             "PRAGMA cache_size = 5; BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \
@@ -189,7 +189,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
-    // A file that was created but not used.
+    // The file was created but not used.
     rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
     assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
     load(&database, &options(), &STOP, &|_, _| ()).unwrap();
@@ -200,7 +200,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     assert_eq!(database.loaded().unwrap(), loaded);
     connection.commit().unwrap();
     assert_eq!(database.loaded().unwrap(), loaded);
-    // The state after a kill: all loaded data is still in the log.
+    // After a kill, all loaded data is still in the log.
     let killed = tempfile::tempdir().unwrap();
     for ending in ["", "-wal", "-shm"] {
         let from = format!("{}{ending}", path.display());
@@ -226,15 +226,14 @@ fn a_special_file_is_not_replaced_even_if_it_is_named() {
 #[test]
 fn a_log_without_an_index_matters_only_for_a_file_that_uses_it() {
     let holding = |path: &Path| Database::sqlite(path).holding().unwrap();
-    // The file has pages but no table. The file uses a rollback journal, so a log next to it belongs to another
-    // program.
+    // The file contains pages but no table. It uses a rollback journal, so a log next to it belongs to another program.
     let (folder, path, connection) = made("CREATE TABLE letter (text TEXT); DROP TABLE letter");
     drop(connection);
     assert_eq!(holding(&path), DatabaseContents::Nothing);
     std::fs::write(format!("{}-wal", path.display()), "dear").unwrap();
     assert_eq!(holding(&path), DatabaseContents::Nothing);
     drop(folder);
-    // With a log in use, the index shows that there is no table.
+    // If the log is in use, its index shows that there is no table.
     let logged = "PRAGMA journal_mode = WAL; CREATE TABLE letter (text TEXT); DROP TABLE letter";
     let (_folder, path, connection) = made("SELECT 1");
     drop(connection);

@@ -1,16 +1,17 @@
 //! The arrival of requests: the time at which their bytes reached the socket, even if the server reads them later.
 //!
-//! Time that a request waits in the socket is a part of its latency. A server that stamps requests when it handles them
-//! would omit that time, and a slower server would omit more of it. The kernel does not stamp the bytes of Unix
+//! The time that a request waits in the socket is a part of its latency. A server that stamps requests when it handles
+//! them would omit that time, and a slower server would omit more of it. The kernel does not stamp the bytes of Unix
 //! sockets, and for TCP it reports only the time of the last byte of a read. The arrival is therefore estimated from
 //! the reads:
 //!
-//! - If a read had to wait, the bytes came when the wait ended.
-//! - If bytes were available immediately, they came after the last moment at which the socket was known to be empty:
+//! - If a read had to wait, the bytes arrived when the wait ended.
+//! - If bytes were available immediately, they arrived after the last moment at which the socket was known to be empty:
 //!   the end of the last wait, or of the last read that left room in its buffer. The estimate is the midpoint between
 //!   that moment and the read. Its error is up to half of this period, in either direction.
 //!
-//! All requests that one read returns have the same arrival. Reading a payload or copying data does not change it.
+//! All requests that one read returns have the same arrival. Reading a payload or copying data does not change the
+//! arrival.
 //!
 //! The periods in which the thread works and waits also show whether it limits the rate. A wait counts only if it began
 //! while the client was waiting for an answer; otherwise the client had nothing to send.
@@ -35,7 +36,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Begins with an empty socket.
+    /// Creates the record of a connection whose socket is empty.
     pub(crate) fn new(clock: Arc<dyn Clock>, delivered: Arc<DeliveryCounts>) -> Self {
         let now = clock.now();
         Self { clock, delivered, emptied: now, turned: now, came: now }
@@ -61,8 +62,8 @@ impl Arrivals {
         self.emptied = self.work_until_now();
     }
 
-    /// Records the end of a wait, which brought bytes. `is_awaited` states whether the client waited for an answer when
-    /// the wait began.
+    /// Records the end of a wait, after which there are bytes. `is_awaited` states whether the client waited for an
+    /// answer when the wait began.
     pub(crate) fn end_wait(&mut self, is_awaited: bool, has_room: bool) {
         let now = self.clock.now();
         if is_awaited {
@@ -82,9 +83,9 @@ impl Arrivals {
     }
 }
 
-/// The calls by which the kernel passes requests of a mounted file, one at a time. FUSE does not report how long
-/// requests waited. If a thread is called again immediately, a program was probably waiting, and the time between the
-/// calls counts as work.
+/// The calls with which the kernel passes requests of a mounted file, one request per call. FUSE does not report how
+/// long requests waited. If a thread is called again immediately, a program was probably waiting, and the time between
+/// the calls counts as work.
 pub(crate) struct FuseCalls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
@@ -93,7 +94,7 @@ pub(crate) struct FuseCalls {
     began: Instant,
 }
 
-/// Time within which a thread that does not pause receives its next call.
+/// Maximum time until a thread receives its next call if programs do not pause.
 const NEXT_CALL: Duration = Duration::from_microseconds(5);
 
 impl FuseCalls {

@@ -1,9 +1,9 @@
 //! A served system as a disk: a loop device (loop(4)) with direct I/O over the mounted file. Each request to the disk
 //! becomes one request to the file, without a cache between them.
 //!
-//! The kernel removes the device after its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of the users. So
-//! the device also disappears after a kill, as soon as it is no longer mounted. In this process, the node of the disk
-//! has a lower descriptor number than the connection that serves the file. The kernel closes the files of a killed
+//! The kernel removes the device after its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of the users. The
+//! device therefore also disappears after a kill, as soon as it is no longer mounted. In this process, the node of the
+//! disk has a lower descriptor number than the connection that serves the file. The kernel closes the files of a killed
 //! process from the highest number down, and closing the node writes the disk's data from the page cache. By then the
 //! connection must already be closed; otherwise the write would wait for this process forever.
 //!
@@ -23,11 +23,15 @@ use crate::undo;
 
 /// Number of attempts to get a free device, because another process may take it first.
 const ATTEMPTS: usize = 16;
-/// Requests and flags of `linux/loop.h` and `linux/fs.h`.
+/// The request `LOOP_CLR_FD` of `linux/loop.h`.
 const CLEAR: Opcode = 0x4C01;
+/// The request `LOOP_CONFIGURE` of `linux/loop.h`.
 const CONFIGURE: Opcode = 0x4C0A;
+/// The request `BLKFLSBUF` of `linux/fs.h`.
 const FLUSH: Opcode = 0x1261;
+/// The flag `LO_FLAGS_AUTOCLEAR` of `linux/loop.h`.
 const AUTOCLEAR: u32 = 4;
+/// The flag `LO_FLAGS_DIRECT_IO` of `linux/loop.h`.
 const DIRECT_IO: u32 = 16;
 
 /// A loop device that this process holds open. The device is detached when this value is dropped.
@@ -73,7 +77,7 @@ struct LoopInfo {
 /// `LOOP_CTL_GET_FREE`, which returns the number of a free device.
 struct GetFree;
 
-// SAFETY: the request takes no argument, and the kernel does not write to memory.
+// SAFETY: the request does not take an argument, and the kernel does not write to memory.
 unsafe impl Ioctl for GetFree {
     type Output = u32;
     const IS_MUTATING: bool = false;
@@ -95,7 +99,7 @@ unsafe impl Ioctl for GetFree {
 }
 
 impl FreeLoopDevice {
-    /// Finds a free device and opens it.
+    /// Finds a free device, and opens it.
     pub(crate) fn find() -> io::Result<Self> {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control");
         let control = control.map_err(|error| match error.kind() {
@@ -155,7 +159,7 @@ impl Disk {
         Ok(Self { node, open, undone })
     }
 
-    /// Returns the path of the device's node, `/dev/loop0`.
+    /// Returns the path of the device's node, such as `/dev/loop0`.
     pub fn node(&self) -> &Path {
         &self.node
     }
@@ -193,8 +197,8 @@ impl Drop for Disk {
     }
 }
 
-/// Makes the kernel send flushes to a device. If a user turned flushes off for an earlier file of the device
-/// (`queue/write_cache`), they stay off for later files, because the switch belongs to the device number.
+/// Makes the kernel send flushes to a device. If a user has turned off flushes for an earlier file of the device
+/// (`queue/write_cache`), they stay off for later files, because the setting belongs to the device number.
 fn with_flushes(node: &Path) -> io::Result<()> {
     let switch = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
     let switch = switch.join("queue/write_cache");

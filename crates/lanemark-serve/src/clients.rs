@@ -3,8 +3,8 @@
 //!
 //! Any process that can reach the socket can open connections, and a silent peer can keep a connection open at no cost.
 //! A connection therefore counts as a client only after its negotiation, with TLS and a certificate if the server
-//! demands them. Before that it belongs to a small list of arriving connections. If the list overflows, the server
-//! closes the oldest connection of the address that has the most. Half-open connections therefore do not shut out a
+//! demands them. Before that, it is in a small list of arriving connections. If the list overflows, the server closes
+//! the oldest connection from the address with the most connections. Half-open connections therefore cannot exclude a
 //! client that negotiates without pausing.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub const CONNECTIONS_MAX: usize = 64;
 /// Maximum number of connections at a time that have not finished their negotiation.
 pub const ARRIVING_MAX: usize = 32;
 
-/// Ends a connection in any state.
+/// Function that ends a connection in any state.
 pub(crate) type ConnectionCloser = Box<dyn Fn() + Send + Sync>;
 
 /// All connections of a server.
@@ -34,7 +34,7 @@ pub(crate) struct Clients {
 struct ConnectionLists {
     /// Number of the last connection.
     newest: u32,
-    /// The arriving connections in order of arrival.
+    /// The arriving connections, in order of arrival.
     arriving: Vec<(u32, ConnectedPeer)>,
     served: HashMap<u32, ConnectedPeer>,
 }
@@ -127,7 +127,7 @@ impl Client {
         self.number
     }
 
-    /// Moves a connection to the list of clients after its negotiation. Returns false if the list is full, or the
+    /// Moves a connection to the list of clients after its negotiation. Returns false if the list is full or the
     /// connection was closed.
     pub(crate) fn negotiated(&self) -> bool {
         let mut lists = lock(&self.clients.lists);
@@ -159,7 +159,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// Opens connections from addresses that end in these numbers, and returns those that were closed.
+    /// Opens connections from addresses that end in these numbers, and returns the connections that were closed.
     fn gone(all: &[u8]) -> Vec<usize> {
         let clients = Arc::new(Clients::default());
         let gone = Arc::new(Mutex::new(Vec::new()));

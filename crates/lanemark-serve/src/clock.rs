@@ -1,8 +1,8 @@
 //! Clocks to which simulated time is tied: the wall clock, slowed down by a time scale, and a clock that tests set.
 //!
-//! Sleeping is not exact. With the default timer slack of 50 µs a sleep of 440 µs ends about 76 µs late at the median;
-//! with a slack of 1 ns it ends 26 µs late, because an idle processor must wake. So a wait that must end at its instant
-//! sleeps until `SPIN` before the instant and then polls the clock. A wait that may end late only sleeps.
+//! Sleeping is not exact. With the default timer slack of 50 µs, a sleep of 440 µs ends about 76 µs late at the median;
+//! with a slack of 1 ns it ends 26 µs late, because an idle processor must wake. A wait that must end at its instant
+//! therefore sleeps until `SPIN` before the instant, and then polls the clock. A wait that may end late only sleeps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -29,7 +29,7 @@ impl WakeUp {
         let _ = self.waiter.set(std::thread::current());
     }
 
-    /// Ends the current wait, or the next one.
+    /// Ends the current wait, or the next wait.
     pub fn ring(&self) {
         self.rung.store(true, Ordering::Release);
         if let Some(thread) = self.waiter.get() {
@@ -105,7 +105,7 @@ impl WallClock {
     /// Returns the wall-clock time from the start until `at`.
     fn place(&self, at: Instant) -> time::Duration {
         let picoseconds = u128::from(at.picoseconds()) * u128::from(self.scale.0) / 1_000_000;
-        // Rounded up: an instant is reached when the clock shows it.
+        // The time is rounded up, because an instant is reached when the clock shows it.
         let nanoseconds = picoseconds.div_ceil(1_000);
         time::Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
@@ -145,7 +145,7 @@ impl Clock for WallClock {
 
 /// Makes the calling thread's timers end when they are due, instead of up to 50 µs later.
 pub fn without_timer_slack() {
-    // If the kernel refuses, sleeps are longer, and the recorded lateness shows this.
+    // If the kernel does not change the slack, sleeps are longer, and the recorded lateness shows this.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 

@@ -1,9 +1,9 @@
 //! A connection with one client: negotiation, then requests until the connection ends.
 //!
-//! One thread reads requests. With a model it passes each request to the engine and continues; the request's time
+//! One thread reads requests. With a model, it passes each request to the engine and continues; the time of a request
 //! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
 //! thread sends replies for which a slow client leaves no room, and writes long data. Without latency, the reading
-//! thread does all work, and sends the replies to requests that arrived together in one call.
+//! thread does all work, and sends the replies to requests that arrived together with one call.
 //!
 //! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
 //! any other error is sent as a reply.
@@ -36,7 +36,7 @@ const OPTIONS_MAX: usize = 256;
 const READ: usize = 128 << 10;
 /// Number of bytes of replies that a server without latency gathers before it sends them.
 const GATHERED: usize = 256 << 10;
-/// Maximum length of a read that is gathered whole; a longer one is read and sent in pieces of this length.
+/// Maximum length of a read that is gathered as a whole; a longer read is sent in pieces of this length.
 const PIECE: usize = 256 << 10;
 /// Weight of a request in bytes, in addition to its data.
 const WEIGHT: u64 = 256;
@@ -53,13 +53,13 @@ pub(crate) struct Shared {
     pub(crate) engine: Option<Arc<Engine>>,
 }
 
-/// The bytes of a client while they are read.
+/// The input of a client: bytes that were received but not yet used.
 struct Input<'s> {
     outbox: &'s Outbox,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The estimate of arrivals, if they have an effect.
+    /// The estimate of arrivals, if arrivals have an effect.
     arrivals: Option<Arrivals>,
     /// Arrival of the buffered bytes.
     came: units::Instant,
@@ -225,7 +225,7 @@ impl Shared {
             let Some(header) = OptionHeader::read(&header) else { return Ok(None) };
             answer.clear();
             let step = if header.length > OPTION_MAX {
-                // The option is longer than any valid option, so its data is not read to the stated end.
+                // The option is longer than any valid option, so its data is not read completely.
                 if u64::from(header.length) > PAYLOAD_MAX || !input.skip(header.length.into())? {
                     return Ok(None);
                 }
@@ -266,7 +266,7 @@ impl Shared {
         let writer = Writer::new(agreed.replies);
         let (clock, delivered) = (Arc::clone(engine.clock()), Arc::clone(&self.delivered));
         input.arrivals = Some(Arrivals::new(clock, delivered));
-        // Bytes that came during the negotiation.
+        // Some bytes may have arrived during the negotiation.
         input.came = engine.clock().now();
         while input.fill(length)? {
             let came = input.came;
@@ -428,7 +428,7 @@ impl Shared {
 
     /// Writes the whole reply to a successful read.
     fn read(&self, header: &Header, writer: Writer, out: &mut Vec<u8>) -> Result<(), NbdError> {
-        // One allocation for the header and the data, without growth.
+        // One allocation has room for the header and the data.
         out.reserve(header.length as usize + 64);
         writer.before_data(header, out);
         let start = out.len();
@@ -436,8 +436,8 @@ impl Shared {
         Ok(self.data.read(header.offset, &mut out[start..])?)
     }
 
-    /// Sends the gathered replies, and then a long read piece by piece. If the read fails after its reply has begun,
-    /// the connection ends, because the reply cannot be ended in any other way.
+    /// Sends the gathered replies, and then the data of a long read piece by piece. If the read fails after its reply
+    /// has begun, the connection ends, because the reply cannot be ended in any other way.
     fn read_in_pieces(
         &self,
         outbox: &Outbox,
@@ -481,8 +481,8 @@ impl Shared {
     }
 }
 
-/// Returns the access that a command submits to the model. Zeroes that leave a hole are a trim for the drive, and other
-/// zeroes are a write; a cached range is a read.
+/// Returns the access that a command submits to the model. For the drive, zeroes that leave a hole are a trim, other
+/// zeroes are a write, and caching a range is a read.
 fn access(header: &Header, command: Command) -> Access {
     let operation = match command {
         Command::Read | Command::Cache | Command::Status { .. } | Command::Disconnect => {

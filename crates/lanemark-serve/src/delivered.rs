@@ -22,14 +22,14 @@ pub struct DeliveryCounts {
     pub(crate) unread: UnreadAnswers,
 }
 
-/// Wall-clock time that threads worked, and that they waited while requests were outstanding.
+/// Wall-clock time during which threads worked, and during which they waited while requests were outstanding.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadUse {
     worked_ns: AtomicU64,
     waited_ns: AtomicU64,
 }
 
-/// The number of answers that clients had not read when another answer was sent.
+/// Samples of the number of answers that clients had not read when another answer was sent.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadAnswers {
     samples: AtomicU64,
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(thread.time().busy(), 1.0);
         thread.waited(us(1_000));
         assert_eq!(thread.time().busy(), 0.9);
-        // A long pause counts as a short pause.
+        // A long pause counts only as long as the maximum.
         thread.waited(us(60_000_000));
         assert_eq!(thread.time().busy(), 0.45);
     }

@@ -2,9 +2,9 @@
 //!
 //! Requests come through a queue, with their arrival times. The engine submits them, advances to the current time of
 //! its clock but never past it, and delivers each completion at its modelled instant. While requests are outstanding,
-//! the engine waits exactly until the next event. While only the drive's own work is pending (garbage collection, power
-//! states), it wakes every `IDLE_LOOK`, because clients cannot observe when that work is simulated. If no event is
-//! pending, it sleeps until a request arrives.
+//! the engine waits until the exact time of the next event. While only the drive's own work is pending (garbage
+//! collection, power states), it wakes every `IDLE_LOOK`, because clients cannot observe when that work is simulated.
+//! If no event is pending, it sleeps until a request arrives.
 //!
 //! A late completion is recorded. The simulator keeps the modelled latency; the time from the arrival of the request to
 //! its answer exceeds this latency by the lateness. A request that reaches the engine after the simulator has passed
@@ -41,7 +41,8 @@ pub trait PendingRequest: Send {
 
 /// The step after a completion.
 pub enum CompletionStep {
-    /// The reply was sent at this instant; `None` means now. A client that the reply wakes may take the processor.
+    /// The reply was sent at this instant; `None` means now. Now may be later, because a client that the reply wakes
+    /// may take the processor.
     Answered(Option<Instant>),
     /// Another thread replies, and counts the reply.
     Later,
@@ -60,7 +61,7 @@ pub trait DataOwner: Send {
 pub struct Request {
     /// Operation and range of the request.
     pub access: Access,
-    /// The number of the submitting thread; requests of one thread use one queue of the drive.
+    /// Number of the submitting thread; all requests of a thread use the same queue of the drive.
     pub thread: u32,
     /// Instant at which the request arrived.
     pub came: Instant,
@@ -111,12 +112,12 @@ pub struct SimulatedSystem {
     lost: Vec<String>,
     /// Instant of the last completion.
     completed: Instant,
-    /// Simulated time in pauses of all clients.
+    /// Simulated time during which all clients paused.
     paused: Duration,
 }
 
 impl SimulatedSystem {
-    /// Creates an idle system, with the `faults` of its plan.
+    /// Creates an idle system with the `faults` of the plan.
     pub fn new(
         live: LiveSystem,
         faults: &[Fault],
@@ -143,7 +144,7 @@ impl SimulatedSystem {
         &self.lost
     }
 
-    /// Returns the simulated time until the last completion, without the pauses of all clients.
+    /// Returns the simulated time until the last completion, without the times during which all clients paused.
     pub fn active(&self) -> Duration {
         self.completed.since(Instant::ZERO).saturating_sub(self.paused)
     }
@@ -164,7 +165,7 @@ impl SimulatedSystem {
         self.clock.now().max(self.live.now()) + Duration::from_picoseconds(1)
     }
 
-    /// Returns all faults with their present states.
+    /// Returns all faults with their current states.
     pub fn faults(&self) -> Vec<FaultState> {
         self.live.faults(self.clock.now().max(self.live.now()))
     }
@@ -243,7 +244,8 @@ impl SimulatedSystem {
         for _ in 0..BURST {
             let now = self.clock.now();
             let cut = self.cuts.last().copied().filter(|cut| *cut <= now);
-            // A completion at the instant of a cut may be before or after the cut; it counts as after the cut.
+            // A completion at the instant of a power cut may happen before or after the cut; it counts as after the
+            // cut.
             let limit = match cut {
                 Some(cut) => Instant::from_picoseconds(cut.picoseconds().saturating_sub(1)),
                 None => now,
@@ -295,7 +297,7 @@ impl SimulatedSystem {
         (event.into_iter().chain(cut).min(), busy)
     }
 
-    /// Returns the instant of the next step, if any is pending.
+    /// Returns the instant of the next event, if an event is pending.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         self.next().0
     }
@@ -360,7 +362,7 @@ impl Engine {
         }
     }
 
-    /// Runs `errand` in the engine's thread and returns its result; `None` if the engine has ended or failed.
+    /// Runs `errand` in the engine's thread, and returns the result; `None` if the engine has ended or failed.
     pub fn ask<A: Send + 'static>(
         &self,
         errand: impl FnOnce(&mut SimulatedSystem) -> A + Send + 'static,

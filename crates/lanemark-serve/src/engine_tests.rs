@@ -1,5 +1,5 @@
-//! Tests of the engine without a server: instants of completions, power cuts, its thread and the failures of the
-//! thread.
+//! Tests the engine without a server: the instants of completions, power cuts, the engine's thread, and failures of
+//! this thread.
 
 use super::*;
 use crate::clock::{ManualClock, TimeScale, WallClock};
@@ -169,7 +169,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     assert_eq!(delivered.counts().lateness.count(), 50);
 }
 
-/// Submits a request for a distant page. The outcome is sent to `outcomes`.
+/// Submits a request for a distant page, and sends its outcome to `outcomes`.
 fn ask_for(engine: &Engine, outcomes: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
     let (came, work) =
         (engine.clock().now(), Box::new(ReportingTask(outcomes.clone(), page.is_multiple_of(2))));

@@ -46,12 +46,12 @@ pub(crate) struct RequestContext {
 pub(crate) struct Job<A> {
     pub(crate) around: RequestContext,
     pub(crate) asker: A,
-    /// First byte and length of the range.
+    /// Offset and length of the range.
     pub(crate) range: (u64, u64),
     pub(crate) task: Task,
 }
 
-/// The work on a request's data that remains.
+/// The remaining work on a request's data.
 pub(crate) enum Task {
     /// The data of the reply is ready.
     Read(Vec<u8>),
@@ -68,7 +68,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Changes the data, and returns whether the reply waits until it is stored.
+    /// Changes the data, and returns whether the reply must wait until the data is stored.
     pub(crate) fn change(&self, range: (u64, u64), data: &Data) -> Result<bool, NbdError> {
         let (offset, length) = range;
         match self {
@@ -169,8 +169,8 @@ impl<A: Requester> PendingRequest for Job<A> {
     ) -> CompletionStep {
         if let RequestStatus::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
-                // A failure to store the torn sectors leaves them unwritten, which is an equally valid outcome of a
-                // power cut.
+                // An error is ignored: sectors that cannot be stored remain unwritten, which is also a valid outcome of
+                // a power cut.
                 let _ = self.around.data.tear(self.range.0, payload);
             }
             return CompletionStep::Answered(Some(self.answer(Err(kind.into()))));

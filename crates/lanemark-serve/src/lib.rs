@@ -2,24 +2,25 @@
 //!
 //! | file | purpose |
 //! |---|---|
-//! | [`session`] | combines all files below: a system that is served |
+//! | [`session`] | a system that is served: combines the following files |
 //! | [`clock`] | ties simulated time to the wall clock |
 //! | [`engine`] | owns the simulated system, and delivers completions at their instants |
 //! | [`data`] | stores the data: in memory, in a sparse file, or over an image |
-//! | [`delivered`] | counts how late completions were, and the evidence for the verdict |
-//! | [`reading`], [`registry`] | the counters between two instants, and the servers of this machine |
+//! | [`delivered`] | records the lateness of completions, and the evidence for the verdict |
+//! | [`reading`], [`registry`] | the counters between two instants, and the list of servers on this machine |
 //! | `arrival` | estimates when requests arrived |
-//! | [`selftest`], [`needs`] | the speed of this machine, and the rate and latency of the drive |
-//! | [`query_server`], [`metrics`] | control and figures, at separate sockets |
+//! | [`selftest`], [`needs`] | the speed of this machine, and the required rate and latency |
+//! | [`query_server`], [`metrics`] | control and figures, on separate sockets |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
-//! | [`socket`], [`server`], `clients`, `connection`, `outbox` | clients: access, threads and replies |
-//! | `file_to_socket` | long data from a file to a socket, past this process |
+//! | [`socket`], [`server`], `clients`, `connection`, `outbox` | the clients' access, threads and replies |
+//! | `file_to_socket` | sends long data from a file to a socket without a copy in this process |
 //! | `tls` | TLS in front of connections; feature `full` |
 //! | `mount`, `attach` | the system as a file, and as a disk |
-//! | `vhost` | the system as a disk of virtual machines |
-//! | `exact` | programs in a kernel whose clock is the simulator's |
+//! | `vhost` | the system as a disk for virtual machines |
+//! | `exact` | programs in a guest kernel that runs on the simulator's clock |
 //! | `undo` | removes mounts and disks before the process ends |
-//! | `job`, `storing`, `silent_faults` | the effect of a request on the data, when the data is stored, and wrong data |
+//! | `job`, `storing`, `silent_faults` | the effect of a request on the data, the time at which data is stored, and
+//! wrong data |
 //!
 //! The crate does not print, read arguments or catch signals.
 

@@ -43,7 +43,7 @@ pub fn text(figures: &SessionFigures) -> String {
         summary(&mut out, "modelled_latency_seconds", name, direction.as_ref());
     }
     if let Some(live) = &sample.live {
-        head(&mut out, "delivered_latency_seconds", "summary", "Latencies by the wall clock.");
+        head(&mut out, "delivered_latency_seconds", "summary", "Latencies in wall-clock time.");
         for (name, direction) in [("read", &live.reads), ("write", &live.writes)] {
             summary(&mut out, "delivered_latency_seconds", name, direction.as_ref());
         }
@@ -63,14 +63,14 @@ pub fn text(figures: &SessionFigures) -> String {
         line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
         head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
         line(&mut out, "processor_seconds_total", "", live.processor_s);
-        head(&mut out, "busy_seconds", "counter", "Simulated time with at least one request.");
+        head(&mut out, "busy_seconds", "counter", "Simulated time with one or more requests.");
         line(&mut out, "busy_seconds_total", "", live.busy.as_seconds());
     }
     head(&mut out, "outstanding", "gauge", "Requests in progress.");
     line(&mut out, "outstanding", "", *outstanding as f64);
     head(&mut out, "connections", "gauge", "Connections that are open.");
     line(&mut out, "connections", "", *connections as f64);
-    head(&mut out, "power_cuts", "counter", "Power cuts so far.");
+    head(&mut out, "power_cuts", "counter", "Power cuts until now.");
     line(&mut out, "power_cuts_total", "", lost.len() as f64);
     if let Some(path) = &sample.path {
         head(&mut out, "hop_busy_ratio", "gauge", "Share of the time in which a hop was busy.");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_quantiles_their_count_and_their_sum_in_seconds() {
-        // 98 requests of 500 µs and two of 1,500 µs: 520 µs on average, 52 ms in total.
+        // 98 requests of 500 µs and two of 1,500 µs take 520 µs on average and 52 ms in total.
         let latency = LatencyHistogram::from_bins(
             [(500_000, 98), (1_500_000, 2)],
             520_000.0,

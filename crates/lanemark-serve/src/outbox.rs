@@ -1,5 +1,5 @@
-//! The outgoing replies of a connection: sent immediately if the socket has room, and otherwise by the connection's
-//! thread.
+//! The outgoing replies of a connection, which are sent immediately if the socket has room, and otherwise by the
+//! connection's thread.
 //!
 //! A thread that produces a reply never waits for a slow client. The backlog is bounded, because requests are accepted
 //! only while the outstanding requests and their data do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single
@@ -20,7 +20,7 @@ use crate::socket::Socket;
 pub(crate) const UNDER_WAY_MAX: usize = 1024;
 /// Maximum number of bytes in these requests.
 pub(crate) const BYTES_MAX: u64 = 48 << 20;
-/// One answer in this many is a sample of unread answers.
+/// One of this many answers is a sample of unread answers.
 const SAMPLED: u32 = 8;
 /// Minimum length of an answer that counts as long, which is an answer with data.
 const LONG: usize = 512;
@@ -39,7 +39,7 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Whether the connection's thread is sending the replies that it took.
+    /// Whether the connection's thread is sending the replies that it has taken.
     sending: bool,
     /// Whether the connection has ended.
     over: bool,
@@ -47,7 +47,7 @@ struct State {
     bytes: u64,
     /// Whether a thread waits for room.
     wanted: bool,
-    /// Number of answers so far.
+    /// Number of answers until now.
     answers: u32,
     /// Memory in the client's socket per byte of a short and of a long answer; 0 if it is not known.
     memory_per_byte: [f64; 2],
@@ -260,7 +260,7 @@ mod tests {
         }
         assert_eq!(delivered.unread.sum().mean(), 0.0);
         let before = delivered.unread.sum().mean();
-        // The client stops reading: the sample after 8 answers finds 7 of them unread.
+        // The client stops reading, so the sample after 8 answers finds 7 unread answers.
         (0..SAMPLED).for_each(|_| answer(&outbox, 4112));
         let mean = delivered.unread.sum().mean();
         assert!(before == 0.0 && (mean - 7.0 / 5.0).abs() < 0.01, "{mean}");

@@ -3,8 +3,9 @@
 //! A session has two query servers: one for control at a Unix socket, which replies to each line with one line, and one
 //! on loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and may send up to four KiB.
 //! One thread serves all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that
-//! sends no query or reads no reply does not delay the others. There are up to sixteen clients; if another connects,
-//! the server closes the oldest client that has not sent its query yet. [`ask`] is the client of a control socket.
+//! does not send a query or read a reply does not delay other clients. There are up to sixteen clients; if another
+//! client connects, the server closes the oldest connection whose client has not sent its query yet. [`ask`] is the
+//! client of a control socket.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -134,7 +135,7 @@ fn turn(
 }
 
 impl WaitingClient {
-    /// Reads or sends without waiting. Returns false once the client is served.
+    /// Reads or sends without waiting. Returns false when the client has been served.
     fn go_on(&mut self, ends: QueryEnd, answer: &impl Fn(&str) -> String) -> io::Result<bool> {
         if self.answer.is_none() {
             let mut bytes = [0; 512];
@@ -200,7 +201,7 @@ fn asked(path: &Path, query: &str, most: usize, until: Instant) -> io::Result<Ve
         left => Ok(left),
     };
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    // The limit also applies to the connection, which waits if the server accepts no connections.
+    // The limit also applies to connecting, which waits if the server does not accept connections.
     set_socket_timeout(&socket, Timeout::Send, Some(left()?))?;
     connect(&socket, &SocketAddrUnix::new(path)?)?;
     let mut stream = UnixStream::from(socket);

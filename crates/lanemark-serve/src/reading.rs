@@ -33,7 +33,7 @@ pub struct Counters {
     /// Time for which the system was served.
     #[serde(rename = "served_ns")]
     pub served: Duration,
-    /// Simulated time without the pauses of all clients.
+    /// Simulated time without the times during which all clients paused.
     #[serde(rename = "active_ns")]
     pub active: Duration,
     /// Simulated time during which the system had requests.
@@ -67,7 +67,7 @@ pub struct Counters {
     pub processor_s: f64,
 }
 
-/// Time that threads worked, and time that they waited while requests were outstanding, in ns.
+/// Time during which threads worked, and during which they waited while requests were outstanding, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTime {
     /// Time of work.
@@ -121,7 +121,7 @@ impl UnreadSum {
 }
 
 impl Counters {
-    /// Returns the counters of the time between `earlier` and this reading of the same session.
+    /// Returns the counters for the time between `earlier` and this reading of the same session.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let direction = |now: &DirectionResult, then: &DirectionResult| DirectionResult {

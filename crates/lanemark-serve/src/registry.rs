@@ -1,4 +1,4 @@
-//! The servers of this machine, for measurements that run on their devices.
+//! The list of servers on this machine, for measurements that run on their devices.
 //!
 //! A server lists its device numbers in a file, next to a socket that answers with a [`ServedReading`]. The folder is
 //! `/run/lanemark/served` for root, `$XDG_RUNTIME_DIR/lanemark/served` for other users, or a folder among the temporary
@@ -149,7 +149,7 @@ fn lists(folder: &Path) -> Vec<(PathBuf, String)> {
     named.filter_map(|path| text(&path).map(|text| (path, text))).collect()
 }
 
-/// Removes the entries of servers that were killed.
+/// Removes the entries of killed servers.
 fn remove_dead(folder: &Path) {
     for (list, _) in lists(folder) {
         let refused = UnixStream::connect(socket_of(&list)).err();
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         remove_dead(folder.path());
         assert_eq!(lists(folder.path()), []);
-        // A folder that others can write to is not trusted.
+        // A folder to which other users can write is not trusted.
         fs::write(path("1"), "7:0\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         fs::set_permissions(folder.path(), mode).unwrap();

@@ -1,17 +1,17 @@
 //! A self-test before a session: the rate that this machine can serve, and the time that it adds to a request.
 //!
-//! A client in this process reads random pages through a socket, with the code that serves every session: connection,
-//! engine, data. The self-test has a separate copy of the modelled system and a few MiB of zeroes, so the served drive
-//! keeps its state.
+//! A client in this process reads random pages through a socket, served by the same code as in every session:
+//! connection, engine and data. The self-test uses a separate copy of the modelled system and a few MiB of zeroes, so
+//! the state of the served drive does not change.
 //!
 //! | trial | purpose |
 //! |---|---|
-//! | a thousand times as fast, one at a time | the shortest round trip |
-//! | a thousand times as fast, 32 at a time | requests a second, limited by this machine only |
-//! | as it will be served, one at a time | time outside the server, with the wakes of both sides |
+//! | a thousand times as fast, queue depth 1 | the shortest round trip |
+//! | a thousand times as fast, queue depth 32 | requests a second, limited only by this machine |
+//! | as it will be served, queue depth 1 | time outside the server, including the wakes of both sides |
 //!
-//! In a trial of the first kind, the model takes its usual processor time, but hardly any simulated time. The time
-//! outside the server is the median round trip minus the median delivered latency.
+//! In the first trial, the model uses its usual processor time, but its latencies take hardly any wall-clock time. The
+//! time outside the server is the median round trip minus the median delivered latency.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -32,34 +32,34 @@ use crate::server;
 use crate::session::{Plan, Session, StartContent};
 use crate::socket::Socket;
 
-/// Length of the data.
+/// Size of the data, in bytes.
 const SIZE: u64 = 16 << 20;
-/// Length of a request.
+/// Size of a request, in bytes.
 const PAGE: u32 = 4096;
 /// Number of outstanding requests in the trial that measures the rate.
 const DEPTH: u64 = 32;
-/// Length of a trial.
+/// Duration of a trial.
 const TRIAL: Duration = Duration::from_millis(300);
 /// Interval over which a rate is measured; the maximum over all intervals is used.
 const SLICE: Duration = Duration::from_millis(50);
 /// Time without a reply after which the self-test fails.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum modelled latency, by the wall clock, at which a machine's time is measured; for longer latencies it does not
-/// matter.
+/// Maximum modelled latency, in wall-clock time, at which the machine's own time is measured; for longer latencies this
+/// time does not matter.
 const LATENCY_MAX: Duration = Duration::from_millis(1);
-/// Share of the measured rate that other programs leave.
+/// Share of the measured rate that is assumed to remain next to other programs.
 const MARGIN: f64 = 0.8;
 
 /// The speed of this machine as a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineSpeed {
-    /// Requests of 4 KiB a second.
+    /// 4 KiB requests a second.
     pub rate: f64,
     /// The shortest round trip.
     pub round_trip: units::Duration,
     /// Median time of a request outside the server.
     pub client: units::Duration,
-    /// Median time of a request in the server in addition to the modelled one.
+    /// Median time of a request in the server, in addition to the modelled time.
     pub late: units::Duration,
 }
 
@@ -67,7 +67,7 @@ impl MachineSpeed {
     /// Measures this machine with a copy of `system`, over TCP or a Unix socket.
     ///
     /// # Errors
-    /// Returns an error if a socket or thread cannot be made, or if a trial's server does not answer.
+    /// Returns an error if a socket or thread cannot be created, or if the server of a trial does not answer.
     pub fn measure(
         system: &CheckedSystem,
         needs: &DriveNeeds,
@@ -97,7 +97,7 @@ impl MachineSpeed {
         })
     }
 
-    /// Returns the smallest whole time scale at which this machine serves a drive of these `needs` within `deviation`
+    /// Returns the smallest whole time scale at which this machine serves a drive with these `needs` within `deviation`
     /// of its rate and latency.
     pub fn scale_for(&self, needs: &DriveNeeds, deviation: f64) -> u32 {
         let by_rate = needs.rate / (self.rate * MARGIN).max(1.0);
@@ -108,7 +108,7 @@ impl MachineSpeed {
     }
 }
 
-/// A session of a copy of the system, with one client.
+/// A session with a copy of the system and one client.
 struct Trial {
     session: Session,
     clients: Arc<Clients>,
@@ -146,7 +146,7 @@ impl Trial {
         Ok(Self { session, clients, client })
     }
 
-    /// Reads for the length of a trial with `depth` requests outstanding.
+    /// Reads for the duration of a trial with `depth` requests outstanding.
     fn run(mut self, depth: u64) -> io::Result<TrialResult> {
         let outcome = self.client.load(depth);
         self.clients.end();
@@ -188,18 +188,18 @@ impl TestClient {
         socket.set_time_out(Some(PATIENCE))?;
         let pages = Rng::new(StreamKey::from_seed(1));
         let mut client = Self { socket, bytes: vec![0; 16 + PAGE as usize], pages };
-        // The greeting of the server.
+        // The server sends its greeting.
         client.receive(18)?;
         let mut hello = 3u32.to_be_bytes().to_vec();
         hello.extend_from_slice(b"IHAVEOPT");
         hello.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 0]);
         client.socket.send_all(&hello)?;
-        // Length and flags of the export.
+        // The server sends the length and flags of the export.
         client.receive(10)?;
         Ok(client)
     }
 
-    /// Keeps `depth` requests outstanding for the length of a trial. Returns the rate and the round trips.
+    /// Keeps `depth` requests outstanding for the duration of a trial. Returns the rate and the round trips.
     fn load(&mut self, depth: u64) -> io::Result<(f64, LatencyHistogram)> {
         let mut round_trips = LatencyHistogram::new();
         let mut sent: Vec<Instant> = Vec::new();
@@ -285,7 +285,7 @@ mod tests {
             let speed = MachineSpeed::measure(&system, &needs, TimeScale::ONE, over_tcp).unwrap();
             assert!(speed.rate > 100.0, "{speed:?}");
             assert!(speed.round_trip > us(0) && speed.client > us(0), "{speed:?}");
-            // With one request at a time, a client makes its round trips in succession.
+            // At queue depth 1, the round trips of a client do not overlap.
             assert!(speed.round_trip < us(1_000_000), "{speed:?}");
         }
     }
@@ -297,7 +297,7 @@ mod tests {
         let needs = |rate, latency, host| DriveNeeds { rate, latency: us(latency), host: us(host) };
         assert_eq!(speed.scale_for(&needs(10_000.0, 1_000, 5), 0.1), 1);
         assert_eq!(speed.scale_for(&needs(400_000.0, 1_000, 5), 0.1), 5);
-        // 30 µs at a scale of 5: 6 µs, which the host's 5 µs and a tenth of 15 µs exceed.
+        // 30 µs at a scale of 5 are 6 µs of simulated time, which is less than the host's 5 µs plus a tenth of 15 µs.
         assert_eq!(speed.scale_for(&needs(10_000.0, 10, 5), 0.1), 5);
     }
 }

@@ -38,7 +38,7 @@ pub struct Plan<'s> {
     pub data: Data,
     /// The drive's content at the start, unless its condition determines it.
     pub content: StartContent,
-    /// The address of the NBD server, if there is one.
+    /// Address of the NBD server, if there is one.
     pub endpoint: Option<Endpoint>,
     /// The TLS configuration of TCP connections.
     #[cfg(feature = "full")]
@@ -56,7 +56,7 @@ pub struct Plan<'s> {
 /// A running session.
 pub struct Session {
     server: Option<Server>,
-    /// Virtual machines that use the system as a disk. The field precedes the fields that it uses, so that it is
+    /// Virtual machines that use the system as a disk. This field precedes the fields that it uses, so that it is
     /// dropped first.
     machines: Option<Machines>,
     shared: Arc<Shared>,
@@ -76,7 +76,7 @@ pub struct Session {
 /// Figures of a session until now.
 #[derive(Clone, Debug)]
 pub struct SessionFigures {
-    /// The sample, with the delivered latencies; without a model it contains only the delivered latencies.
+    /// The sample, with the delivered latencies; without a model, it contains only the delivered latencies.
     pub sample: Sample,
     /// All requests, summarised as a test.
     pub test: Option<Test>,
@@ -207,7 +207,7 @@ impl Session {
         self.mounts.disk()
     }
 
-    /// Returns whether the engine's thread has failed. All requests then fail with an error.
+    /// Returns whether the engine's thread has failed. In this case, all requests fail.
     pub fn is_broken(&self) -> bool {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
     }
@@ -328,7 +328,7 @@ impl Session {
     /// Ends all connections, stores the data, and returns the final figures.
     ///
     /// # Errors
-    /// Returns an error if the data could not be stored.
+    /// Returns an error if the data cannot be stored.
     pub fn end(mut self) -> (SessionFigures, io::Result<()>) {
         let notes = self.mounts.end();
         drop(self.machines.take());

@@ -1,4 +1,5 @@
-//! A session whose engine fails: clients and files receive errors rather than no reply, and the session ends cleanly.
+//! Tests a session whose engine fails: clients and users of the mounted file receive errors instead of waiting forever,
+//! and the session ends cleanly.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +18,7 @@ use crate::nbd::negotiation::OPTION_MAX;
 const EIO: u32 = 5;
 
 const SIZE: u64 = 8 << 20;
-/// Time limit of any step, after which it counts as hung.
+/// Time limit for each step, after which the step counts as hung.
 const LONGEST: Duration = Duration::from_secs(60);
 
 fn session(socket: &std::path::Path) -> Session {
@@ -113,7 +114,7 @@ fn reply_to_option(socket: &std::path::Path, length: u64) -> Option<u32> {
     option.extend(99_u32.to_be_bytes());
     option.extend(u32::try_from(length).unwrap().to_be_bytes());
     client.write_all(&option).unwrap();
-    // A server that closes the connection does not read the data.
+    // A write error is ignored, because a server that closes the connection does not read the data.
     let _ = client.write_all(&vec![0; length as usize]);
     let mut reply = [0; 20];
     client.read_exact(&mut reply).ok()?;

@@ -108,7 +108,7 @@ impl Listener {
         }
     }
 
-    /// Ends a wait for connections with an error.
+    /// Makes a wait for connections return an error.
     pub(crate) fn close(&self) {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }
@@ -136,7 +136,7 @@ fn remove_dead(path: &Path) -> io::Result<()> {
         there => there?,
     };
     if !there.file_type().is_socket() {
-        return Err(io::Error::other("a file that is not a socket has this name"));
+        return Err(io::Error::other("there is a file with this name that is not a socket"));
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
@@ -201,8 +201,8 @@ impl Socket {
         }
     }
 
-    /// Returns the memory of sent data that the other end has not read; `None` if the socket does not report it. A TCP
-    /// socket counts only data that has not reached the other end's kernel.
+    /// Returns the memory of sent data that the other end has not read; `None` if the socket does not report it. For a
+    /// TCP socket, this is only the data that has not reached the kernel of the other end.
     pub(crate) fn unread(&self) -> Option<u32> {
         let Self::Unix(stream) = self else { return None };
         // SAFETY: the request writes an `int` to its argument.

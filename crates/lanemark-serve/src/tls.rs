@@ -1,9 +1,9 @@
-//! TLS in front of the server: the unencrypted part of the negotiation, the handshake, and a relay.
+//! Puts TLS in front of the server: the unencrypted part of the negotiation, the handshake, and a relay.
 //!
 //! NBD begins unencrypted and switches to TLS with `NBD_OPT_STARTTLS`. Until then, any other option is answered with
 //! `NBD_REP_ERR_TLS_REQD`, as the protocol's "forced" mode requires. After the handshake, a thread relays bytes between
 //! the client's connection and one end of a socket pair; the server serves the other end like any client. Unencrypted
-//! bytes after `STARTTLS` are read as part of the handshake, and end the connection: bytes that were sent before the
+//! bytes after `STARTTLS` are read as part of the handshake, and end the connection, so bytes that were sent before the
 //! handshake are never attributed to the client.
 //!
 //! Only TLS 1.3 is supported, and only certificates, because rustls does not support pre-shared keys.
@@ -241,7 +241,7 @@ impl Relay<'_> {
                 }
                 let processed = self.tls.process_new_packets();
                 if processed.is_err() {
-                    // The alert that states the reason is sent if possible.
+                    // If possible, the alert that states the reason is sent.
                     let _ = self.send_to_client();
                 }
                 processed.map_err(io::Error::other)?;
@@ -367,7 +367,7 @@ mod tests {
             (Self { client, inner }, far, server)
         }
 
-        /// Returns a relay before any handshake, without certificates.
+        /// Returns a relay before the handshake, without certificates.
         fn relay(&self, to_inner: Vec<u8>, inner_ended: bool) -> Relay<'_> {
             let provider = Arc::new(rustls::crypto::ring::default_provider());
             let config = ServerConfig::builder_with_provider(provider)

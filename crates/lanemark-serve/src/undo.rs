@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Action = Box<dyn FnOnce() + Send>;
 
-/// All actions by number, and the next number.
+/// All actions, by number, and the number of the next action.
 static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 0));
 
 /// A pending action.
@@ -16,7 +16,7 @@ static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 
 pub(crate) struct UndoEntry(u64);
 
 impl UndoEntry {
-    /// Removes the action, because its owner performs it. Returns false if it was already performed.
+    /// Removes the action, because its owner performs it. Returns false if the action was already performed.
     pub(crate) fn cancel(&self) -> bool {
         left().0.remove(&self.0).is_some()
     }
@@ -31,7 +31,7 @@ pub(crate) fn later(action: impl FnOnce() + Send + 'static) -> UndoEntry {
     UndoEntry(number)
 }
 
-/// Performs all actions, the last one first.
+/// Performs all actions, the newest first.
 pub fn all() {
     loop {
         let last = left().0.pop_last();

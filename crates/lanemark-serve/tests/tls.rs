@@ -23,18 +23,22 @@ use tempfile::TempDir;
 
 const SIZE: u64 = 8 << 20;
 const IHAVEOPT: &[u8; 8] = b"IHAVEOPT";
-/// Options of the protocol.
+/// Option `NBD_OPT_EXPORT_NAME`.
 const EXPORT_NAME: u32 = 1;
+/// Option `NBD_OPT_LIST`.
 const LIST: u32 = 3;
+/// Option `NBD_OPT_STARTTLS`.
 const STARTTLS: u32 = 5;
+/// Option `NBD_OPT_GO`.
 const GO: u32 = 7;
-/// Replies: `NBD_REP_ACK` and `NBD_REP_ERR_TLS_REQD`.
+/// Reply `NBD_REP_ACK`.
 const ACK: u32 = 1;
+/// Reply `NBD_REP_ERR_TLS_REQD`.
 const TLS_REQUIRED: u32 = (1 << 31) | 5;
-/// `NBD_REP_SERVER`, with the name of an export.
+/// Reply `NBD_REP_SERVER`, with the name of an export.
 const SERVER: u32 = 2;
 
-/// Authorities, and a server and a client with certificates of one of them, in the file layout of libnbd and QEMU.
+/// Two authorities, and certificates of a server and a client from one of them, in the file layout of libnbd and QEMU.
 struct Certificates {
     folder: TempDir,
 }
@@ -123,7 +127,7 @@ impl Certificates {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// Returns a client of this name that has negotiated TLS and sent no further option.
+    /// Returns a client with this name that has negotiated TLS and has not sent another option.
     fn connect(&self, session: &Session, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let mut stream = in_the_clear(session);
         stream.write_all(&option(STARTTLS, &[])).unwrap();
@@ -216,7 +220,7 @@ fn in_the_clear(session: &Session) -> TcpStream {
     stream
 }
 
-/// The kind of the reply to an option.
+/// Returns the type of the reply to an option.
 fn reply(stream: &mut TcpStream) -> u32 {
     let mut header = [0; 20];
     stream.read_exact(&mut header).unwrap();
@@ -271,7 +275,7 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     let open = serve(certificates.tls(&Clients::Any));
     let output = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
     assert!(output.contains("with TLS"), "{output}");
-    // Likewise, a client does not accept a server that another authority has certified.
+    // A client does not accept a server that another authority has certified.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
         &certificates.read("stranger-key"),
@@ -319,7 +323,7 @@ fn hostile_clients_end_and_others_are_served() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let own = certificates.client("client");
-    // Some clients send nothing, some stop during the handshake, and some send data that follows no protocol.
+    // Some clients send nothing, some stop during the handshake, and some send data that does not follow any protocol.
     let mut open = Vec::new();
     for number in 0..30u8 {
         let mut client = in_the_clear(&session);
@@ -344,7 +348,8 @@ fn hostile_clients_end_and_others_are_served() {
         assert!(output.contains("with TLS"), "{output}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "other clients do not wait");
-    // All connections end when the time limit of their handshake is over, and the server ends despite open connections.
+    // All connections end when the time limit for their handshake expires, and the server ends despite open
+    // connections.
     let until = Instant::now() + Duration::from_secs(20);
     while session.figures().connections > 0 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(50));
@@ -393,7 +398,7 @@ fn invalid_certificates_are_named() {
     says(&own, &certificates.read("client-key"), Clients::Any, "");
 }
 
-/// Bytes that are not certificates, up to the maximum length of such a file.
+/// Returns bytes that are not certificates, up to the maximum length of a certificate file.
 fn hostile_pem(own: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     const LONG: usize = 1 << 20;
     const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----\n";

@@ -1,4 +1,4 @@
-//! Commands and output lines as documents show them, and a folder without the checkout's files in which they run.
+//! Finds commands and output lines in documents, and runs the commands in a folder without the files of the checkout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 /// The variable that names the root folder of an installed package; the commands then run in that root.
 const INSTALLED: &str = "LANEMARK_INSTALLED";
-/// Changes the root to `$1` and the working folder to `$2` in it, and runs the remaining arguments. The kernel's files
-/// are bound into a mount namespace, which ends with the command.
+/// Changes the root to `$1` and the working folder to `$2` under it, and runs the remaining arguments. The kernel's
+/// file systems are bound in a mount namespace, which ends with the command.
 const ENTER: &str = r#"
 for each in proc sys dev; do mount --rbind "/$each" "$1/$each" || exit 125; done
 root=$1 folder=$2
@@ -20,14 +20,14 @@ exec chroot "$root" /usr/bin/env -i --chdir="$folder" PATH=/usr/bin HOME=/root L
 /// The mark of omitted lines.
 const OMITTED: &str = "…";
 
-/// A command of a document, and the lines of its output that the document shows. `…` represents omitted lines.
+/// A command in a document, and the lines of its output that the document shows. `…` represents omitted lines.
 #[derive(Debug)]
 pub struct QuotedCommand {
     /// The words after `lanemark`.
     pub arguments: Vec<String>,
     /// The shown lines.
     pub lines: Vec<String>,
-    /// The lines of the document that show the output, including `…` lines, as the numbers of the first line and of the
+    /// The lines of the document that show the output, including `…` lines: the number of the first line, and of the
     /// line after the last.
     shown_at: (usize, usize),
 }
@@ -37,8 +37,8 @@ pub fn is_writing() -> bool {
     std::env::var("LANEMARK_DOCS").is_ok_and(|value| value == "write")
 }
 
-/// Returns the commands of a document in order: of its tables, of its `console` blocks with the lines below each, and
-/// of its `sh` blocks.
+/// Returns the commands of a document in order: from tables, from `console` blocks with the output lines after each
+/// command, and from `sh` blocks.
 pub fn commands(text: &str) -> Vec<QuotedCommand> {
     let mut commands: Vec<QuotedCommand> = Vec::new();
     let mut block: Option<&str> = None;
@@ -87,7 +87,7 @@ impl QuotedCommand {
 
 /// An empty folder in which the commands of a document run, without the checkout and without the user's settings.
 pub struct EmptyFolder {
-    /// The installed program's root; `None` if the program of the build runs.
+    /// Root folder of the installed package; `None` if the program from the build runs.
     root: Option<PathBuf>,
     program: PathBuf,
     folder: TempDir,
@@ -96,7 +96,7 @@ pub struct EmptyFolder {
 
 impl EmptyFolder {
     /// Creates the folder, in `scratch` or in the root of the installed package. The commands run `program`, or the
-    /// installed one.
+    /// installed program.
     pub fn new(program: &str, scratch: &str) -> Self {
         let root = std::env::var_os(INSTALLED).map(PathBuf::from);
         let scratch = root.as_ref().map_or_else(|| PathBuf::from(scratch), |root| root.join("tmp"));
@@ -131,8 +131,8 @@ impl EmptyFolder {
         command.output().expect("the program starts")
     }
 
-    /// Runs the commands of a document, and returns a line for each difference: a command that fails, and a shown line
-    /// that is not printed.
+    /// Runs the commands of a document, and returns a line for each difference: a command that fails, or a shown line
+    /// that the command does not print.
     pub fn differences(&self, commands: &[QuotedCommand]) -> Vec<String> {
         let mut wrong = Vec::new();
         for QuotedCommand { arguments, lines, .. } in commands {
@@ -153,8 +153,8 @@ impl EmptyFolder {
     }
 
     /// Runs the commands of the document `text`, and returns the document with their outputs in place of the shown
-    /// lines. Omitted parts stay omitted: lines before the first `…` are the output's first, lines after the last are
-    /// its last, and lines between begin at the line with the same first word.
+    /// lines. Omitted parts stay omitted: lines before the first `…` come from the start of the output, lines after the
+    /// last `…` from the end, and lines between two `…` start at the output line with the same first word.
     pub fn rewritten(&self, text: &str, commands: &[QuotedCommand]) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let (mut rewritten, mut at) = (String::new(), 0);
@@ -228,7 +228,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns a line in which single spaces replace runs of spaces.
+/// Returns a line with each run of spaces replaced by one space.
 pub fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

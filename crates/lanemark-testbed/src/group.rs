@@ -1,7 +1,7 @@
-//! A control group with a limit, which contains the calling thread and its child processes.
+//! A control group with a limit, for the calling thread and its child processes.
 //!
-//! Both versions of control groups work. In version 1, a single thread joins; in version 2, the whole process joins, so
-//! tests with such groups take turns.
+//! Both versions of control groups are supported. In version 1, only the thread joins the group; in version 2, the
+//! whole process joins, so tests with these groups take turns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::skipped;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A control group of this test; when it is dropped, the calling thread leaves it.
+/// A control group of this test. When this value is dropped, the calling thread leaves the group.
 #[derive(Debug)]
 pub struct Group {
     root: PathBuf,
@@ -20,7 +20,7 @@ pub struct Group {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Finds the mount point of a controller, and whether that is the unified hierarchy.
+/// Finds the mount point of a controller, and returns whether it is the unified hierarchy.
 fn root_of(controller: &str) -> Option<(PathBuf, bool)> {
     let first = Path::new("/sys/fs/cgroup").join(controller);
     if first.join("tasks").exists() {
@@ -55,7 +55,7 @@ impl Group {
         Some(group)
     }
 
-    /// Creates a group whose threads have `us_in_100_ms` microseconds of processor time in each 100 ms.
+    /// Creates a group whose threads may use `us_in_100_ms` microseconds of processor time per 100 ms.
     ///
     /// # Panics
     /// Panics in CI if the group cannot be created.
@@ -69,18 +69,18 @@ impl Group {
         Some(group)
     }
 
-    /// Changes the number of reads of `device` that are allowed in a second; 0 removes the limit.
+    /// Changes the number of reads a second that are allowed from `device`; 0 removes the limit.
     ///
     /// # Panics
-    /// Panics if the kernel refuses the limit.
+    /// Panics if the kernel rejects the limit.
     pub fn set_reads_a_second(&self, device: &Path, most: u64) {
         self.limit(device, "blkio.throttle.read_iops_device", "riops", most);
     }
 
-    /// Changes the number of bytes of `device` that may be read in a second; 0 removes the limit.
+    /// Changes the number of bytes a second that may be read from `device`; 0 removes the limit.
     ///
     /// # Panics
-    /// Panics if the kernel refuses the limit.
+    /// Panics if the kernel rejects the limit.
     pub fn set_read_bytes_a_second(&self, device: &Path, most: u64) {
         self.limit(device, "blkio.throttle.read_bps_device", "rbps", most);
     }
@@ -93,7 +93,7 @@ impl Group {
             Some(Self { root, folder, unified, _turn: turn })
         });
         let Some(group) = made else {
-            skipped(&format!("this user may not make control groups with {controller}"));
+            skipped(&format!("this user cannot create control groups with {controller}"));
             return None;
         };
         group.join(&group.folder);

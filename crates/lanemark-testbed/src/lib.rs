@@ -1,10 +1,10 @@
-//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, programs that
-//! mount, an NBD client, commands as documents show them, names of systems.
+//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, programs that mount,
+//! an NBD client, the commands in documents, and names of systems.
 //!
-//! [`skipped`] reports a missing tool or permission. In CI (`CI` is set) it fails, so that no test is skipped
-//! unnoticed; elsewhere it prints a line on stderr, and the test ends. All fixtures are removed when they are dropped.
+//! [`skipped`] reports a missing tool or permission. In CI (if `CI` is set), it panics, so that no test is skipped
+//! unnoticed; otherwise it prints a line on stderr, and the test ends. All fixtures are removed when they are dropped.
 //!
-//! Only tests import this crate.
+//! Only tests use this crate.
 
 pub mod documents;
 mod group;
@@ -30,18 +30,18 @@ pub fn skipped(what: &str) {
     eprintln!("skipped: {what}");
 }
 
-/// Prints that a test is skipped because this machine's kernel or hardware does not have `what`, which cannot be
+/// Prints that a test is skipped because `what` is missing in this machine's kernel or hardware and cannot be
 /// installed. Unlike [`skipped`], it does not fail in CI.
 pub fn not_on_this_machine(what: &str) {
     eprintln!("skipped: {what}");
 }
 
-/// Returns whether this is CI.
+/// Returns whether the test runs in CI.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }
 
-/// Runs a tool and returns its output, or a description of its failure.
+/// Runs a tool, and returns its output or a description of its failure.
 pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let done = Command::new(name).args(arguments).output();
     let done = done.map_err(|error| format!("{name}: {error}"))?;
@@ -54,7 +54,7 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Runs a tool and returns its output; if it fails, the test is [`skipped`].
+/// Runs a tool, and returns its output; if the tool fails, the test is [`skipped`].
 pub fn tool_or_skip(name: &str, arguments: &[&str]) -> Option<String> {
     tool(name, arguments).map_err(|why| skipped(&why)).ok()
 }

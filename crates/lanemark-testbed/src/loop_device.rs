@@ -1,4 +1,4 @@
-//! Files as block devices (losetup of util-linux), and file systems that are mounted for a test.
+//! Files as block devices (losetup from util-linux), and file systems that are mounted for a test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::{text, tool, tool_or_skip};
 
-/// Time within which a file system that is in use must become unused.
+/// Maximum time until a file system that is in use must become unused.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A loop device over a separate file.
@@ -17,8 +17,8 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Creates a device over a file with the content `bytes`, with direct I/O to the file or through the page cache.
-    /// Returns `None` if this user may not create one.
+    /// Creates a device over a file with the content `bytes`. The device uses direct I/O to the file if `direct` is
+    /// set, and the page cache otherwise. Returns `None` if this user is not permitted to create a loop device.
     ///
     /// # Panics
     /// Panics if the file cannot be written, and in CI if loop devices are missing.
@@ -47,7 +47,7 @@ impl LoopDevice {
         Some(Self { folder, node: PathBuf::from(node) })
     }
 
-    /// Returns the device's node, `/dev/loop0`.
+    /// Returns the device's node, such as `/dev/loop0`.
     pub fn node(&self) -> &Path {
         &self.node
     }
@@ -69,8 +69,8 @@ impl Drop for LoopDevice {
 pub struct Mounted(tempfile::TempDir);
 
 impl Mounted {
-    /// Mounts with the arguments that `mount` takes before the folder, such as `-t tmpfs lanemark`. Returns `None` if
-    /// this user may not mount.
+    /// Mounts a file system with the arguments that `mount` takes before the folder, such as `-t tmpfs lanemark`.
+    /// Returns `None` if this user is not permitted to mount.
     ///
     /// # Panics
     /// Panics in CI if the file system cannot be mounted.
@@ -81,7 +81,7 @@ impl Mounted {
         Some(Self(folder))
     }
 
-    /// Makes an ext4 file system on `device` and mounts it.
+    /// Creates an ext4 file system on `device`, and mounts it.
     ///
     /// # Panics
     /// Panics under the same condition as [`Mounted::with`].
@@ -99,9 +99,8 @@ impl Mounted {
 impl Drop for Mounted {
     /// Unmounts, and panics if the file system is still in use after ten seconds.
     ///
-    /// Two users of the file system are about to end and only need a free processor. One is a process that has just
-    /// been killed; the other is a kernel worker that has announced the last completion of a ring and has not yet
-    /// released its file.
+    /// A process that has just been killed, or a kernel worker that has announced the last completion of a ring but has
+    /// not yet released its file, may still use the file system for a moment until it gets a processor.
     fn drop(&mut self) {
         let began = Instant::now();
         while let Err(error) = tool("umount", &[text(self.0.path())]) {

@@ -18,7 +18,8 @@ pub struct NbdClient {
     cookie: u64,
 }
 
-/// The outcome of a request: a protocol error, by its number, is not a failure of the connection.
+/// The outcome of a request. The inner error is the number of a protocol error, which is not a failure of the
+/// connection.
 pub type Answer<T> = io::Result<Result<T, u32>>;
 
 impl NbdClient {
@@ -33,10 +34,10 @@ impl NbdClient {
         Ok(stream)
     }
 
-    /// Connects and negotiates the export with simple replies.
+    /// Connects, and negotiates the export with simple replies.
     ///
     /// # Errors
-    /// Returns the socket's I/O error, or an error if the server refuses.
+    /// Returns the socket's I/O error, or an error if the server rejects the negotiation.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let mut stream = Self::raw(path)?;
         let mut greeting = [0; 18];
@@ -142,7 +143,7 @@ impl NbdClient {
         self.ask(0, 4, offset, length, &[])
     }
 
-    /// Zeroes a range; unless `hole` is set, the server keeps room for data there.
+    /// Zeroes a range. Unless `hole` is set, the server keeps space for data allocated.
     ///
     /// # Errors
     /// Returns the socket's I/O error.

@@ -1,4 +1,5 @@
-//! A program that a test started, and the folder in which it mounts files. Neither survives the test.
+//! A program that a test starts, and a folder in which the program mounts files. Both are removed at the end of the
+//! test.
 
 use std::fs;
 use std::ops::{Deref, DerefMut};
@@ -11,20 +12,20 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{text, tool};
 
-/// Time within which a program must end after SIGTERM, so that it can unmount its files.
+/// Time that a program has after SIGTERM to unmount its files and end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A process that ends with the test: by SIGTERM, and by SIGKILL if it is still running after ten seconds.
+/// A process that ends with the test: it gets SIGTERM, and SIGKILL if it is still running after ten seconds.
 #[derive(Debug)]
 pub struct Running(Option<Child>);
 
 impl Running {
-    /// Takes a process that has just been started.
+    /// Takes over a process that has just been started.
     pub fn new(child: Child) -> Self {
         Self(Some(child))
     }
 
-    /// Waits for the process to end by itself, and returns its output.
+    /// Waits until the process ends by itself, and returns its output.
     ///
     /// # Panics
     /// Panics if the kernel does not return its state.
@@ -61,7 +62,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let Some(mut child) = self.0.take() else { return };
         let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // A process that has already been waited for no longer owns its number.
+        // A process that has already been waited for no longer owns its process id.
         if let (Ok(None), Some(id)) = (child.try_wait(), id) {
             let _ = kill_process(id, Signal::TERM);
         }
@@ -74,13 +75,13 @@ impl Drop for Running {
     }
 }
 
-/// A temporary folder. When it is dropped, nothing may be mounted in it: a remaining mount is removed, and fails the
-/// test.
+/// A temporary folder. When this value is dropped, no mount may remain in the folder: a remaining mount is removed, and
+/// the test fails.
 #[derive(Debug)]
 pub struct MountFolder(tempfile::TempDir);
 
 impl MountFolder {
-    /// Creates an empty folder with a short path, because the paths of sockets are short.
+    /// Creates an empty folder with a short path, because the length of a socket's path is limited.
     ///
     /// # Panics
     /// Panics if the folder cannot be created.
@@ -112,7 +113,7 @@ impl Drop for MountFolder {
     }
 }
 
-/// Returns the mount points of this process at and below `folder`, in the order of their mounting.
+/// Returns the mount points of this process at and below `folder`, in the order in which they were mounted.
 ///
 /// # Panics
 /// Panics if the kernel does not list the mounts.

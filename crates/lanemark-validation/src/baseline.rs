@@ -1,4 +1,4 @@
-//! Two rules without a model, with which predictions are compared.
+//! Two rules that do not use a model; predictions are compared with them.
 
 use lanemark_schema::workload::{Pattern, Test};
 
@@ -8,9 +8,10 @@ use crate::plug::Plug;
 /// The figures of both rules, in the row's unit.
 #[derive(Clone, Debug)]
 pub struct Baselines {
-    /// The rule of thumb: the minimum of link and rating, and of the outstanding requests over a fixed latency.
+    /// The rule of thumb: the minimum of the link's rate, the rated figure, and the outstanding requests divided by a
+    /// fixed latency.
     pub rule: f64,
-    /// The minimum of link and rating.
+    /// The minimum of the link's rate and the rated figure.
     pub limits: f64,
     rate: f64,
 }
@@ -63,7 +64,7 @@ impl Baselines {
         Self { rule: in_unit(rate), limits: in_unit(limits * drives), rate }
     }
 
-    /// Returns the requests a second by the rule of thumb.
+    /// Returns the requests a second according to the rule of thumb.
     pub fn rule_rate(&self) -> f64 {
         self.rate
     }
@@ -76,8 +77,9 @@ mod tests {
     use super::*;
 
     const PCIE: Plug = Plug::Pcie(3, 4);
-    /// A port that carries 1 GB/s. The rules use 90% of it.
+    /// A port that carries 1 GB/s.
     const PORT: Plug = Plug::Pcie(2, 2);
+    /// The rate that the rules use for the port: 90% of 1 GB/s.
     const LINK: f64 = 0.9e9;
 
     fn of(
@@ -104,13 +106,13 @@ mod tests {
             ("rand_write_iops", "150000"),
         ];
         let reads = || Test::random_read("4 KiB");
-        // One read takes 80 us, and its data crosses the link.
+        // A read takes 80 us, and its data crosses the link.
         let one = of(&iops, &ratings, PCIE, reads());
         let latency = 80e-6 + 4096.0 / LINK;
         near(one.rule, 1.0 / latency);
         near(one.limits, 200_000.0);
         near(one.rule_rate(), one.rule);
-        // Sixteen outstanding requests, of two threads.
+        // There are sixteen outstanding requests, from two threads.
         let deep = of(&iops, &ratings, PCIE, reads().queue_depth(8).threads(2));
         near(deep.rule, 16.0 / latency);
         let deeper = of(&iops, &ratings, PCIE, reads().queue_depth(32));
@@ -118,13 +120,13 @@ mod tests {
         // Without a rating of random reads, the link is the limit.
         near(of(&iops, &ratings[..2], PCIE, reads().queue_depth(32)).rule, LINK / 4096.0);
         near(of(&iops, &[], PCIE, reads().queue_depth(32)).limits, LINK / 4096.0);
-        // Writes take 20 us, and sequential requests have the rating of sequential requests.
+        // Writes take 20 us, and for sequential requests the rating of sequential requests applies.
         let write = of(&iops, &ratings, PCIE, Test::random_write("4 KiB"));
         near(write.rule, 1.0 / (20e-6 + 4096.0 / LINK));
         near(write.limits, 150_000.0);
         let sequential = of(&iops, &ratings, PCIE, Test::sequential_write("1 MiB").queue_depth(8));
         near(sequential.rule, 800e6 / f64::from(1 << 20));
-        // A link slower than the port.
+        // The drive's link is slower than the port.
         let sata = of(&iops, &[], Plug::Sata(6.0), reads().queue_depth(32));
         near(sata.limits, 0.9 * 600e6 / 4096.0);
         near(of(&iops, &[], Plug::Sata(6.0), reads()).rule, 1.0 / (120e-6 + 4096.0 / 540e6));
@@ -139,11 +141,11 @@ mod tests {
         let iops = [("figure", "iops"), ("drive_kind", "nvme-ssd")];
         let both = [("rand_read_iops", "100000"), ("rand_write_iops", "50000")];
         let mix = |share: &str| Test::random_read("4 KiB").read_share(share).queue_depth(64);
-        // Seven reads of 10 us and three writes of 20 us.
+        // Ten requests consist of seven reads of 10 us and three writes of 20 us.
         near(of(&iops, &both, PCIE, mix("70%")).limits, 10.0 / (7.0 * 10e-6 + 3.0 * 20e-6));
         let latency = 0.7 * 80e-6 + 0.3 * 20e-6 + 4096.0 / LINK;
         near(of(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
-        // With one rating, the direction with most requests has a limit.
+        // With one rating, only the direction with most requests has a limit.
         for (rated, share, limit) in [
             (&both[..1], "50%", 100_000.0),
             (&both[..1], "40%", LINK / 4096.0),
@@ -177,7 +179,7 @@ mod tests {
             near(figures(name, 1.0).rule, limit);
             near(figures(name, 1.0).limits, limit);
         }
-        // Two drives have twice the limits, and the same latency.
+        // Two drives have twice the limits and the same latency.
         near(figures("iops", 2.0).limits, 80_000.0);
         near(figures("iops", 2.0).rule, rate);
         near(figures("latency_p99", 2.0).limits, 50.0);

@@ -1,7 +1,7 @@
-//! The corpus of published measurements: `measurements.csv` and `measured-drives.csv` of the folder `reference`.
+//! The corpus of published measurements: `measurements.csv` and `measured-drives.csv` in the folder `reference`.
 //!
-//! A corpus is read whole and checked before any simulation. A missing column, a number that is not finite or is out of
-//! its bounds, and a class that the tables do not have are errors with the file and the line.
+//! The whole corpus is read and checked before any simulation. A missing column, a number that is not finite or out of
+//! bounds, and a class that the tables do not contain are errors that state the file and the line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub const MEASUREMENTS: &str = "measurements.csv";
 /// Name of the file of ratings.
 pub const RATINGS: &str = "measured-drives.csv";
 
-/// Classes of measurements in the order of the documents' tables.
+/// Classes of measurements, in the order of the tables in the documents.
 pub const CLASSES: [&str; 10] = [
     "path-limited",
     "one-at-a-time",
@@ -30,10 +30,10 @@ pub const CLASSES: [&str; 10] = [
     "several-drives",
 ];
 
-/// Maximum length of a file of the corpus in bytes.
+/// Maximum length of a corpus file, in bytes.
 const LENGTH_MAX: u64 = 64 << 20;
 
-/// Columns of measurements that are text.
+/// Text columns of the measurements.
 const MEASURED_TEXTS: [&str; 17] = [
     "id",
     "drive",
@@ -53,7 +53,7 @@ const MEASURED_TEXTS: [&str; 17] = [
     "grade",
     "place",
 ];
-/// Columns of measurements that are numbers, with the bounds of each.
+/// Number columns of the measurements, each with its bounds.
 const MEASURED_NUMBERS: [(&str, f64, f64); 8] = [
     ("drives", 1.0, 256.0),
     ("read_percent", 0.0, 100.0),
@@ -64,9 +64,9 @@ const MEASURED_NUMBERS: [(&str, f64, f64); 8] = [
     ("duration_s", 1e-3, 1e9),
     ("value", 1e-9, 1e9),
 ];
-/// Columns of ratings that are text.
+/// Text columns of the ratings.
 const RATED_TEXTS: [&str; 4] = ["drive", "interface", "nand", "dram"];
-/// Columns of ratings that are numbers, with the bounds of each.
+/// Number columns of the ratings, each with its bounds.
 const RATED_NUMBERS: [(&str, f64, f64); 7] = [
     ("year", 1950.0, 2100.0),
     ("seq_read_mb_s", 1e-3, 1e6),
@@ -77,23 +77,23 @@ const RATED_NUMBERS: [(&str, f64, f64); 7] = [
     ("rpm", 1.0, 1e6),
 ];
 
-/// A row of a file of the corpus: its cells by the names of their columns.
+/// A row of a corpus file: its cells, by the names of their columns.
 #[derive(Clone, Debug)]
 pub struct Row(BTreeMap<String, String>);
 
-/// A half of the corpus. The name of a drive's model determines the half to which the drive belongs.
+/// A half of the corpus. The model name of a drive determines the half to which the drive belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CorpusHalf {
-    /// The training set: formulas and priors may be chosen by its residuals.
+    /// The training set, whose residuals may be used to choose formulas and priors.
     Development,
-    /// The held-out set: its residuals are not examined while formulas and priors are chosen.
+    /// The held-out set, whose residuals are not examined while formulas and priors are chosen.
     Validation,
 }
 
 /// The measurements, and the ratings of the measured drives.
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    /// The measurements in the order of the file.
+    /// The measurements, in the order of the file.
     pub rows: Vec<Row>,
     ratings: BTreeMap<String, Row>,
 }
@@ -114,7 +114,7 @@ impl CorpusHalf {
 }
 
 impl Row {
-    /// Creates a row of a test from columns and their values.
+    /// Creates a row for a test from columns and their values.
     #[cfg(test)]
     pub(crate) fn of(values: &[(&str, &str)]) -> Self {
         let owned = |(column, value): &(&str, &str)| ((*column).to_owned(), (*value).to_owned());
@@ -131,7 +131,7 @@ impl Row {
         self.text(column).parse().ok()
     }
 
-    /// Returns the half of the row's drive, which the model's name determines (`docs/validation/published.md`).
+    /// Returns the half of the row's drive, which its model name determines (`docs/validation/published.md`).
     pub fn half(&self) -> CorpusHalf {
         let hash = Sha256::digest(self.text("model").to_lowercase().as_bytes());
         if hash[0].is_multiple_of(2) { CorpusHalf::Development } else { CorpusHalf::Validation }
@@ -180,12 +180,12 @@ impl Corpus {
         })
     }
 
-    /// Returns the ratings of a row's drive, or `None` if its box was not found.
+    /// Returns the ratings of a row's drive, or `None` if there are no ratings of this drive.
     pub fn ratings_of(&self, row: &Row) -> Option<&Row> {
         self.ratings.get(row.text("drive"))
     }
 
-    /// Keeps only each `every`th row.
+    /// Keeps only every `every`th row.
     pub fn thin(&mut self, every: usize) {
         let mut number = 0;
         self.rows.retain(|_| {
@@ -195,7 +195,7 @@ impl Corpus {
     }
 }
 
-/// Reads rows with their lines, and checks their columns and numbers.
+/// Reads rows and their line numbers, and checks the columns and numbers.
 fn read(
     file: &str,
     text: &str,

@@ -1,11 +1,12 @@
-//! The tables in the documents: written from the saved figures, and compared with them.
+//! Writes the tables in the documents from the saved figures, and compares them with these figures.
 //!
-//! A table is between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. The text between them is written by
-//! `lanemark-validate render`, and by each experiment after its figures are saved. [`PUBLISHED_PAGE`] has the table of
-//! published measurements, [`GRIDS_PAGE`] has the table of grids, and README has two summaries. README's table of
-//! errors also has rows of the studies, which are kept as they are. README's paragraph on accuracy is a template,
-//! `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}` names half,
-//! grades, class and figure, and is replaced by the saved figure. `:0` after it rounds to a whole number.
+//! A table is between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. `lanemark-validate render` writes the
+//! text between them, and so does each experiment after it has saved its figures. [`PUBLISHED_PAGE`] contains the table
+//! of published measurements, [`GRIDS_PAGE`] contains the table of grids, and README contains two summaries. README's
+//! table of errors also contains rows of the studies, which are not changed. README's paragraph on accuracy is a
+//! template, `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}`
+//! names a half, grades, a class and a figure, and is replaced with the saved figure. A placeholder that ends in `:0`
+//! is rounded to a whole number.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +21,7 @@ use crate::score::Score;
 
 /// The command that writes the tables from the saved figures.
 pub const RENDER: &str = "cargo run -p lanemark-validation -- render";
-/// Path of the template of README's paragraph, from the project's root.
+/// Path of the template for README's paragraph, from the project's root.
 pub const TEMPLATE: &str = "reference/validation/accuracy.template.md";
 
 /// Path of the page with the table of published measurements, from the project's root.
@@ -39,7 +40,7 @@ struct DocumentTable {
     document: &'static str,
     /// Name in the marker.
     name: &'static str,
-    /// Path of the figures that the table shows.
+    /// Path of the file with the figures that the table shows.
     figures: &'static str,
     content: Content,
 }
@@ -101,7 +102,7 @@ impl Sources {
         }
     }
 
-    /// README's table: the rows of published measurements are written, and all other rows kept.
+    /// Rewrites the rows of published measurements in README's table, and keeps all other rows.
     fn headline(&self, block: DocumentTable, present: &str) -> Result<String, ValidationError> {
         let mut lines: Vec<String> = present.lines().map(str::to_owned).collect();
         for (name, row) in report::headline_rows(&self.published) {
@@ -121,7 +122,7 @@ impl DocumentTable {
         ValidationError::Document { document: self.document, table: self.name, reason, advice }
     }
 
-    /// The byte range of the table in `text`.
+    /// Returns the byte range of the table in `text`.
     fn range(self, text: &str) -> Result<std::ops::Range<usize>, ValidationError> {
         let marker = format!("<!-- validate:{} -->\n", self.name);
         let advice = || format!("put the table between `{}` and `{END}`", marker.trim_end());
@@ -143,8 +144,8 @@ impl DocumentTable {
 /// Writes all tables, and returns the documents that changed.
 ///
 /// # Errors
-/// Returns an error if the saved figures cannot be read, or if the markers of a table are missing in a document. Then
-/// no document is written.
+/// Returns an error if the saved figures cannot be read, or if the markers of a table are missing in a document. In
+/// these cases, no document is written.
 pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
     let sources = Sources::open(root)?;
     let mut documents: BTreeMap<&'static str, (String, String)> = BTreeMap::new();
@@ -172,7 +173,8 @@ pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
 /// Compares all tables with the saved figures.
 ///
 /// # Errors
-/// Returns the first table that differs, with its document, the first line that differs and the command to run.
+/// Returns an error about the first table that differs, with its document, the first line that differs and the command
+/// to run.
 pub fn check(root: &Path) -> Result<(), ValidationError> {
     let sources = Sources::open(root)?;
     for block in BLOCKS {
@@ -184,7 +186,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
             let first = text[..range.start].lines().count() + 1;
             let (number, is, should) = difference(present, &rendered);
             let reason = format!(
-                "line {} is `{is}`, but by {} it should be `{should}`",
+                "line {} is `{is}`, but according to {} it should be `{should}`",
                 first + number,
                 block.figures
             );
@@ -198,7 +200,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
     Ok(())
 }
 
-/// The index of the first line in which two texts differ, and the line in each.
+/// Returns the index of the first line in which two texts differ, and this line in each text.
 fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
     let (mut ones, mut others) = (one.lines(), other.lines());
     let mut number = 0;
@@ -210,7 +212,7 @@ fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
     }
 }
 
-/// A template with its placeholders replaced.
+/// Returns a template with its placeholders replaced.
 fn filled(template: &str, figures: &PublishedFigures) -> Result<String, ValidationError> {
     let mut text = String::new();
     for (index, line) in template.lines().enumerate() {
@@ -230,7 +232,7 @@ fn filled(template: &str, figures: &PublishedFigures) -> Result<String, Validati
     Ok(text)
 }
 
-/// The figure that a placeholder names, with the digits of the tables.
+/// Returns the figure that a placeholder names, with as many digits as in the tables.
 fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
     let (name, digits) = match name.split_once(':') {
         Some((name, digits)) => (name, Some(digits.parse::<usize>().ok().filter(|n| *n < 9)?)),
@@ -256,10 +258,10 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
     Some(format!("{number:.digits$}"))
 }
 
-/// Saves figures and writes the tables that show them.
+/// Saves figures, and writes the tables that show them.
 ///
 /// # Errors
-/// Returns an error of the file or of the documents. The figures are saved before any document is written.
+/// Returns an error if the file or a document cannot be written. The figures are saved before any document is written.
 pub fn save(
     root: &Path,
     file: &crate::figures::FiguresFile,

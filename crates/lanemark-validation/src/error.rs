@@ -1,21 +1,21 @@
-//! The errors of validation, each with the file and line that caused it.
+//! The errors of validation. Errors in data state the file and the line.
 
 use std::io;
 
 use lanemark_lab::LabError;
 use lanemark_study::StudyError;
 
-/// An error of an experiment, of its input, or of a document.
+/// An error in an experiment, its input, or a document.
 #[derive(Debug, thiserror::Error)]
 pub enum ValidationError {
-    /// A file of data that cannot be used: the corpus, or saved figures.
+    /// A data file that cannot be used: the corpus, or saved figures.
     #[error("{file}:{line}: {reason}")]
     Data {
         /// The file's name.
         file: String,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// The fault.
+        /// Description of the error in the line.
         reason: String,
     },
     /// A table whose markers are missing, or that differs from the saved figures.
@@ -33,10 +33,10 @@ pub enum ValidationError {
     /// An experiment without a result.
     #[error("{0}")]
     Run(String),
-    /// An error of the laboratory.
+    /// An error from `lanemark-lab`.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// An error of the library's files.
+    /// An error in a file of the library.
     #[error(transparent)]
     Study(#[from] StudyError),
     /// A file that cannot be written, or an output that is closed.

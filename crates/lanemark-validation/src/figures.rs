@@ -1,8 +1,8 @@
-//! The saved figures of both experiments: CSV files of `reference/validation/`, from which the documents' tables are
-//! written.
+//! The saved figures of both experiments: CSV files in `reference/validation/`, from which the tables of the documents
+//! are written.
 //!
-//! A figure is saved with the digits of the tables. An empty cell is an unknown figure. A row that was copied from a
-//! document contains only the figures of that document.
+//! A figure is saved with as many digits as in the tables. An empty cell means that the figure is unknown. A row that
+//! was copied from a document contains only the figures of that document.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,19 +14,19 @@ use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
 use crate::score::{Errors, Score};
 
-/// Path of the figures of published measurements, from the project's root.
+/// Path of the file with the figures of published measurements, from the project's root.
 pub const PUBLISHED: &str = "reference/validation/published.csv";
-/// Path of the figures of grids, from the project's root.
+/// Path of the file with the figures of grids, from the project's root.
 pub const GRIDS: &str = "reference/validation/grids.csv";
 
-/// The class of all rows together.
+/// The class that contains all rows.
 pub const ALL: &str = "all";
-/// The class of all rows except the rows of resctl-bench.
+/// The class that contains all rows except the rows of resctl-bench.
 pub const WITHOUT_RESCTL_BENCH: &str = "no resctl-bench";
-/// The class of all rows whose figure is the 99th or a higher percentile of the latency.
+/// The class that contains all rows whose figure is the 99th or a higher percentile of the latency.
 pub const TAILS: &str = "tails";
 
-/// Maximum length of a file of figures in bytes.
+/// Maximum length of a file of figures, in bytes.
 const LENGTH_MAX: u64 = 4 << 20;
 
 const PUBLISHED_COLUMNS: [&str; 19] = [
@@ -79,7 +79,7 @@ pub enum Grades {
 /// The figures of published measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishedFigures {
-    /// The scores in the order of the program's output.
+    /// The scores, in the order in which the program prints them.
     pub rows: Vec<PublishedRow>,
 }
 
@@ -103,14 +103,14 @@ pub struct GridFigures {
     pub rows: Vec<GridRow>,
 }
 
-/// The score of some cells of a run.
+/// The score of a kind of cells in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridRow {
     /// Name of the run.
     pub run: String,
     /// Number of drives in the run.
     pub drives: u64,
-    /// Kind of the cells, [`ALL`] for all of them.
+    /// Kind of the cells; [`ALL`] for all cells.
     pub kind: String,
     /// The score.
     pub score: GridScore,
@@ -129,17 +129,17 @@ pub struct GridScore {
     pub rule_median_percent: f64,
     /// Mean of the rule's relative errors in percent.
     pub rule_mean_percent: f64,
-    /// Cells in which the model is strictly nearer to the truth.
+    /// Share of cells in which the model is strictly nearer to the truth than the rule.
     pub nearer_percent: f64,
-    /// Cells in which model and rule differ by less than the noise.
+    /// Share of cells in which model and rule differ by less than the noise.
     pub alike_percent: Option<f64>,
-    /// Cells whose truth is in the 80% interval.
+    /// Share of cells whose truth is in the 80% interval.
     pub coverage_percent: f64,
-    /// Cells whose truth is below the interval.
+    /// Share of cells whose truth is below the interval.
     pub below_percent: Option<f64>,
-    /// Cells whose truth is above the interval.
+    /// Share of cells whose truth is above the interval.
     pub above_percent: Option<f64>,
-    /// Median width of the intervals, high end over low end.
+    /// Median width of the intervals: the upper bound divided by the lower bound.
     pub width: Option<f64>,
 }
 
@@ -165,7 +165,7 @@ impl PublishedFigures {
         self.rows.iter().find(is_wanted).map(|row| &row.score)
     }
 
-    /// Reads the figures below the project's root.
+    /// Reads the figures from their file under the project's root.
     ///
     /// # Errors
     /// Returns the first error with its file and line.
@@ -206,7 +206,7 @@ impl PublishedFigures {
                 Grades::named(cells.text("grades")).ok_or_else(|| cells.unknown("grades"))?;
             let class = cells.text("class").to_owned();
             if figures.score(half, grades, &class).is_some() {
-                return Err(cells.fault("the same half, grades and class were above"));
+                return Err(cells.fault("an earlier line has the same half, grades and class"));
             }
             figures.rows.push(PublishedRow { half, grades, class, score });
         }
@@ -237,7 +237,7 @@ impl PublishedFigures {
 }
 
 impl GridFigures {
-    /// Reads the figures below the project's root.
+    /// Reads the figures from their file under the project's root.
     ///
     /// # Errors
     /// Returns the first error with its file and line.
@@ -267,7 +267,7 @@ impl GridFigures {
             };
             let (run, kind) = (cells.text("run").to_owned(), cells.text("kind").to_owned());
             if figures.rows.iter().any(|row| row.run == run && row.kind == kind) {
-                return Err(cells.fault("the same run and kind were above"));
+                return Err(cells.fault("an earlier line has the same run and kind"));
             }
             figures.rows.push(GridRow { run, drives: cells.count("drives")?, kind, score });
         }
@@ -298,7 +298,7 @@ impl GridFigures {
         csv_text(&lines)
     }
 
-    /// Replaces the rows of a run at their position. The rows of a new run are appended.
+    /// Replaces the rows of a run in place, or appends the rows of a new run.
     pub fn replace(&mut self, run: &str, rows: Vec<GridRow>) {
         let at = self.rows.iter().position(|row| row.run == run).unwrap_or(self.rows.len());
         self.rows.retain(|row| row.run != run);
@@ -311,7 +311,7 @@ impl GridFigures {
 pub struct FiguresFile(ReservedName);
 
 impl FiguresFile {
-    /// Reserves the file `path` below the project's root, and creates its folder.
+    /// Reserves the file `path` under the project's root, and creates its folder.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written, or if another run has reserved it.
@@ -319,16 +319,16 @@ impl FiguresFile {
         Ok(Self(ReservedName::with_folders(&root.join(path))?))
     }
 
-    /// Replaces the file's content as a whole.
+    /// Replaces the whole content of the file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be written; the former content then remains.
+    /// Returns an error if the file cannot be written; in this case, the former content remains.
     pub fn write(&self, text: &str) -> Result<(), ValidationError> {
         Ok(self.0.write(text.as_bytes())?)
     }
 }
 
-/// The cells of a line by their columns.
+/// The cells of a line, by column.
 struct Cells {
     file: &'static str,
     line: u64,
@@ -398,7 +398,7 @@ fn optional(number: Option<f64>, digits: usize) -> String {
     number.map_or(String::new(), |number| format!("{number:.digits$}"))
 }
 
-/// Returns lines of CSV. A cell with a comma or a quote is quoted.
+/// Returns lines as CSV. A cell that contains a comma or a quote is quoted.
 fn csv_text(lines: &[Vec<String>]) -> String {
     let cell = |text: &String| match text.contains([',', '"', '\n']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

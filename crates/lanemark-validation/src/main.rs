@@ -1,4 +1,4 @@
-//! The program `lanemark-validate`: runs the experiments, and writes and checks the documents' tables.
+//! The program `lanemark-validate`: runs the experiments, and writes and checks the tables of the documents.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ struct GridArguments {
     /// Seed of the first drive
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Requests of a simulated test in a fit
+    /// Number of requests per simulated test in a fit
     #[arg(long, default_value_t = 1000)]
     requests: u64,
     /// Name of the run in the table; a run with this name is replaced [default: the seeds]
@@ -52,7 +52,7 @@ struct GridArguments {
     /// List each cell and each fitted value
     #[arg(long)]
     cells: bool,
-    /// Save nothing
+    /// Do not save the figures
     #[arg(long)]
     no_save: bool,
 }
@@ -123,7 +123,7 @@ fn grids(
     }
 }
 
-/// Notes which documents were written.
+/// Reports which documents were written.
 fn changed(documents: &[&str], to: &mut Outputs<'_>) -> Result<(), ValidationError> {
     match documents {
         [] => writeln!(to.notes, "the documents' tables are up to date")?,

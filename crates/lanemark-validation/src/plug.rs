@@ -1,22 +1,22 @@
-//! Connectors of drives and ports: found in the text of a row, and written as TOML.
+//! Connectors of drives and ports: finds them in the text of a row, and writes them as TOML.
 
 use crate::corpus::Row;
 
 /// The connector of a drive or port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plug {
-    /// Generation and lanes.
+    /// PCI Express, with its generation and number of lanes.
     Pcie(u32, u32),
-    /// Gb/s.
+    /// SATA, with its rate in Gb/s.
     Sata(f64),
-    /// Gb/s and phys.
+    /// SAS, with its rate in Gb/s and number of phys.
     Sas(f64, u32),
-    /// Gb/s of a USB port with a UASP bridge. A drive is never of this kind.
+    /// A USB port with a UASP bridge, with its rate in Gb/s. A drive never has this connector.
     Usb(f64),
 }
 
 impl Plug {
-    /// Finds `PCIe 3.0 x4`, `SATA 6 Gb/s` or `SAS 12 Gb/s` in a text.
+    /// Finds a connector such as `PCIe 3.0 x4`, `SATA 6 Gb/s` or `SAS 12 Gb/s` in a text.
     pub fn find(text: &str) -> Option<Self> {
         let lower = text.to_lowercase();
         let words: Vec<&str> = lower.split([' ', ',', ';', '(', ')']).collect();
@@ -34,7 +34,7 @@ impl Plug {
         after("sas", 1).map(|rate| Self::Sas(rate, 1))
     }
 
-    /// Returns the port that a row's path names, otherwise a port with the drive's connector.
+    /// Returns the port that the path of a row names, or otherwise a port with the drive's connector.
     pub fn of_path(row: &Row, drive: Self) -> Self {
         let path = row.text("path").to_lowercase();
         if path.contains("usb 2") {
@@ -46,7 +46,7 @@ impl Plug {
         Self::find(&path).unwrap_or(drive)
     }
 
-    /// Returns the bytes a second after the line code.
+    /// Returns the rate in bytes a second, after the overhead of the line code.
     pub fn rate(self) -> f64 {
         match self {
             Self::Pcie(generation, lanes) => {
@@ -85,8 +85,8 @@ impl Plug {
     }
 }
 
-/// Returns the connector of the row's drive: by its ratings or by the row, otherwise the usual one of drives with such
-/// ratings.
+/// Returns the connector of the row's drive, according to its ratings or the row. If they do not state a connector, the
+/// usual connector of drives with these ratings is assumed.
 pub fn drive_plug(row: &Row, rated: Option<&Row>) -> Plug {
     let stated = rated.and_then(|rated| Plug::find(rated.text("interface")));
     if let Some(plug) = stated.or_else(|| Plug::find(row.text("interface"))) {
@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn connectors_have_the_rates_of_their_line_codes() {
-        // 8 bits in 10; 128 bits in 130 of PCIe from generation 3 on; 128 bits in 132 of USB at 10 Gb/s.
+        // The line codes carry 8 bits in 10, from PCIe generation 3 128 bits in 130, and for USB at 10 Gb/s 128 bits in
+        // 132.
         let wanted = [
             4.0 * 8e9 * 128.0 / 130.0 / 8.0,
             2.0 * 16e9 * 128.0 / 130.0 / 8.0,

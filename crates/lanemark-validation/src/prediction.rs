@@ -1,4 +1,4 @@
-//! One row of the corpus, simulated by the recipe, with its measurement.
+//! Simulates one row of the corpus according to the recipe, and compares the result with the measurement.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::plug::{Plug, drive_plug};
 use crate::recipe;
 use crate::scratch;
 
-/// The figures of rows.
+/// The figures that a row may contain.
 pub const FIGURES: [&str; 10] = [
     "iops",
     "read_iops",
@@ -36,7 +36,7 @@ pub const FIGURES: [&str; 10] = [
 const TIME_MAX: f64 = 600.0;
 /// Minimum number of requests of a test.
 const REQUESTS_MIN: f64 = 3_000.0;
-/// Number of superblocks that are written before steady writes are counted, and number written while they are counted.
+/// Number of superblocks that are written before steady writes are counted, and also while they are counted.
 const SUPERBLOCKS: f64 = 4.0;
 
 /// A measurement of the corpus with its prediction.
@@ -59,22 +59,22 @@ pub struct Comparison {
     pub predicted: f64,
     /// The 80% interval of the prediction.
     pub interval: Option<Interval>,
-    /// The figure of the rule of thumb.
+    /// The figure according to the rule of thumb.
     pub rule: f64,
-    /// The minimum of link and rating.
+    /// The minimum of the link's rate and the rated figure.
     pub limits: f64,
     /// The comparison as a readable line.
     pub line: String,
 }
 
-/// An 80% interval, as the ratios of its ends to the prediction.
+/// An 80% interval, as the ratios of its bounds to the prediction.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Ratio of the low end to the prediction.
+    /// Ratio of the lower bound to the prediction.
     pub low: f64,
-    /// Ratio of the high end to the prediction.
+    /// Ratio of the upper bound to the prediction.
     pub high: f64,
-    /// The value whose draws correlate most with the outcomes.
+    /// The parameter whose draws correlate most with the outcomes.
     pub widest: String,
 }
 
@@ -91,7 +91,7 @@ impl Comparison {
     }
 }
 
-/// Simulates a row, and its interval if `intervals` is set. Files are written in the private folder `scratch`.
+/// Simulates a row, and computes its interval if `intervals` is set. Files are written in the private folder `scratch`.
 ///
 /// # Errors
 /// Returns the reason why the row cannot be simulated.
@@ -134,7 +134,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// A row with the parts that the recipe creates from it.
+/// A row, and the files and test that the recipe creates from it.
 struct Case<'c> {
     library: &'c Library,
     row: &'c Row,
@@ -143,7 +143,7 @@ struct Case<'c> {
     plug: Plug,
     port: Plug,
     drives: usize,
-    /// Bytes of one drive.
+    /// Capacity of one drive, in bytes.
     capacity: f64,
     test: Test,
     baselines: Baselines,
@@ -156,11 +156,11 @@ struct PreparedSystem {
     settings: Vec<Setting>,
     /// Whether the test begins with a full pseudo-SLC cache.
     is_past_the_cache: bool,
-    /// If the whole drive is written: the share that the cache accepts, and the figure during that time.
+    /// Share of the drive that the cache accepts, and the figure during that time, if the whole drive is written.
     into_the_cache: Option<(f64, f64)>,
 }
 
-/// A value that is set in a system, and its origin.
+/// A value that is set in a system, and the location from which it comes.
 type Setting = (Calibration, Location);
 
 impl<'c> Case<'c> {
@@ -192,7 +192,7 @@ impl<'c> Case<'c> {
         self.class() == "writes-sustained" || self.is_steady()
     }
 
-    /// Returns the bytes of all drives.
+    /// Returns the capacity of all drives, in bytes.
     fn size(&self) -> f64 {
         self.capacity * self.drives as f64
     }
@@ -217,7 +217,7 @@ impl<'c> Case<'c> {
         scratch::put(&self.folder, name, text).map_err(|error| error.to_string())
     }
 
-    /// Writes the files of drive and platform, and returns the system's name.
+    /// Writes the drive file and the platform file, and returns the system's name.
     fn named(&self) -> Result<String, String> {
         let drive = self.put("drive.toml", &self.drive_text())?;
         let platform = recipe::platform_file(self.row, self.plug, self.port, self.drives);
@@ -240,8 +240,8 @@ impl<'c> Case<'c> {
     fn prepared(&self) -> Result<PreparedSystem, String> {
         let name = self.named()?;
         let mut system = self.assembled(&name, &[])?;
-        // Writes of a minute whose span fits into the pseudo-SLC cache stay in it. Writes of a larger span exceed it.
-        // Their test begins with a full cache, which saves the time of filling it.
+        // Writes that last a minute stay in the pseudo-SLC cache if their span fits into it. Writes to a larger span
+        // exceed the cache; their test begins with a full cache, which saves the time to fill it.
         let cache = cache_of(&system) * self.drives as f64;
         let is_beyond =
             self.test.span.get() as f64 > 0.8 * cache || recipe::is_of_a_system_drive(self.row);
@@ -255,7 +255,7 @@ impl<'c> Case<'c> {
         }
         let mut settings = Vec::new();
         if self.is_steady() {
-            // Blocks that were never written are spare flash for collection.
+            // Blocks that were never written are additional spare flash for garbage collection.
             let filled = (100.0 * self.test.span.get() as f64 / self.capacity).clamp(1.0, 100.0);
             let set = [format!("drive.state.filled={filled}%")];
             settings = lanemark_lab::settings(&set).map_err(|error| error.to_string())?;
@@ -279,7 +279,7 @@ impl<'c> Case<'c> {
         Ok(figure.map(|figure| ((cache / self.size()).min(1.0), figure)))
     }
 
-    /// Returns the row's test with a ramp and a duration of enough requests.
+    /// Returns the row's test with a ramp and a duration that are long enough for the required number of requests.
     fn timed(&self, system: &System, past_cache: bool) -> Test {
         let mut test = self.test.clone();
         let block = self.block();
@@ -291,7 +291,7 @@ impl<'c> Case<'c> {
         let warm = match self.row.text("drive_kind") {
             // The ramp fills the disk's cache.
             "hdd" => 64e6,
-            // Collection frees a superblock at a time.
+            // Garbage collection frees one superblock at a time.
             _ if self.is_steady() => lot,
             _ if past_cache => 1.6e9,
             _ if self.is_sustained() => (2.0 * test.span.get() as f64).min(2e5 * block),
@@ -325,7 +325,7 @@ impl<'c> Case<'c> {
     }
 }
 
-/// Returns the ends of the interval of a figure; `None` for a percentile with too few requests.
+/// Returns the bounds of the interval of a figure; `None` for a percentile with too few requests.
 fn ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
     if let Some(percentile) = tail(figure) {
         let interval = interval.percentile(percentile)?;
@@ -338,7 +338,7 @@ fn ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
     })
 }
 
-/// Returns the percentile that a figure names, from the 99th on.
+/// Returns the percentile that a figure names, if it is the 99th or higher.
 fn tail(figure: &str) -> Option<f64> {
     match figure {
         "latency_p99" => Some(99.0),
@@ -386,7 +386,7 @@ fn cache_of(system: &System) -> f64 {
     }
 }
 
-/// Returns the size of a superblock of the first drive in bytes.
+/// Returns the size of a superblock of the first drive, in bytes.
 fn superblock_of(system: &System) -> f64 {
     match &system.spec.first().drive.media {
         MediaSpec::Flash(flash) => flash.superblock().get() as f64,
@@ -394,7 +394,7 @@ fn superblock_of(system: &System) -> f64 {
     }
 }
 
-/// Returns the time in which writes of `rate` bytes a second fill a fifth of a cache, so that they stay in it.
+/// Returns the time in which writes at `rate` bytes a second fill a fifth of a cache, so that they stay in the cache.
 fn time_in_cache(cache: f64, rate: f64) -> Duration {
     seconds(0.2 * cache / rate)
 }
@@ -409,7 +409,7 @@ fn simulate(system: &System, test: &Test) -> Result<Sample, String> {
     run_test(&system.spec, &test, key).map_err(|error| error.to_string())
 }
 
-/// Returns the figure of a row in a sample, in the row's unit.
+/// Returns the figure that a row states, taken from a sample, in the row's unit.
 fn figure(row: &Row, sample: &Sample) -> Option<f64> {
     let elapsed = sample.elapsed.as_seconds();
     let of = |one: &Option<DirectionResult>| {

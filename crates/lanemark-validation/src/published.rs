@@ -1,7 +1,8 @@
-//! The experiment with published measurements: each row of the corpus is predicted and compared with its measurement.
+//! The experiment with published measurements: predicts each row of the corpus, and compares the prediction with the
+//! measurement.
 //!
-//! Scores are computed by class for each half of the corpus, for all rows and for the rows with a known machine. Lines
-//! of single rows are listed for the training set only.
+//! For each half of the corpus, scores by class are computed for all rows and for the rows with a known machine.
+//! Individual rows are listed only for the training set.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,28 +19,28 @@ use crate::prediction::{Comparison, FIGURES, compare};
 use crate::report;
 use crate::score::Score;
 
-/// The rows that are predicted, and the output.
+/// Options that select the rows to predict and the output.
 #[derive(Args, Clone, Debug)]
 pub struct PublishedOptions {
     /// List the rows of the training set, and the rows that are not simulated
     #[arg(long)]
     pub rows: bool,
-    /// Compute no intervals; nothing is saved
+    /// Do not compute intervals; the figures are not saved
     #[arg(long)]
     pub no_interval: bool,
-    /// Predict only the rows of the training set; nothing is saved
+    /// Predict only the rows of the training set; the figures are not saved
     #[arg(long)]
     pub training: bool,
-    /// Predict only rows of this class; nothing is saved
+    /// Predict only rows of this class; the figures are not saved
     #[arg(long, value_name = "CLASS", value_parser = clap::builder::PossibleValuesParser::new(CLASSES))]
     pub class: Option<String>,
-    /// Predict only rows of this figure; nothing is saved
+    /// Predict only rows of this figure; the figures are not saved
     #[arg(long, value_name = "FIGURE", value_parser = clap::builder::PossibleValuesParser::new(FIGURES))]
     pub figure: Option<String>,
-    /// Take the library from this folder instead of the program; nothing is saved
+    /// Use the library in this folder instead of the program's library; the figures are not saved
     #[arg(long, value_name = "FOLDER")]
     pub library: Option<PathBuf>,
-    /// Predict only each Nth row; nothing is saved
+    /// Predict only every Nth row; the figures are not saved
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub every: Option<u32>,
 }
@@ -61,8 +62,8 @@ impl PublishedOptions {
         }
     }
 
-    /// Returns whether all rows are predicted with their intervals by the program's library, so that the figures are
-    /// saved.
+    /// Returns whether all rows are predicted with their intervals and with the program's library, in which case the
+    /// figures are saved.
     pub fn is_whole(&self) -> bool {
         let is_selection = self.class.is_some() || self.figure.is_some();
         let is_part = self.training || is_selection || self.library.is_some();
@@ -80,11 +81,11 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Predicts each row of `corpus` on all threads of the laboratory, with its interval if `intervals` is set. Priors
-    /// and hosts come from the library in `folder`, or from the program.
+    /// Predicts each row of `corpus`, with its interval if `intervals` is set, on all threads of the laboratory. Priors
+    /// and hosts come from the library in `folder`, or from the program's library.
     ///
     /// # Errors
-    /// Returns an error if no temporary folder can be made, or if `folder` is not a library. A row that cannot be
+    /// Returns an error if a temporary folder cannot be created, or if `folder` is not a library. A row that cannot be
     /// simulated is added to `skipped`.
     pub fn of(
         corpus: &Corpus,
@@ -130,7 +131,7 @@ impl Predictions {
         PublishedFigures { rows }
     }
 
-    /// Writes the tables, and with `lines` the rows of the training set.
+    /// Writes the tables, and the rows of the training set if `lines` is set.
     ///
     /// # Errors
     /// Returns the error of `out`.
@@ -155,7 +156,8 @@ impl Predictions {
     }
 }
 
-/// Returns the scores of each class in alphabetical order, then the scores of tails and of the classes together.
+/// Returns the scores of each class in alphabetical order, followed by the scores of the tails and of all classes
+/// together.
 fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<PublishedRow> {
     let mut classes: Vec<&str> =
         comparisons.iter().map(|comparison| comparison.class.as_str()).collect();

@@ -1,5 +1,5 @@
-//! The recipe by which a row of the corpus becomes a drive file, a platform file and a test. The recipe reads the row
-//! and the drive's ratings, and contains no rule for a single drive.
+//! Converts a row of the corpus to a drive file, a platform file and a test. The recipe uses only the row and the
+//! drive's ratings, and does not contain rules for individual drives.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use lanemark_schema::workload::Test;
 use crate::corpus::Row;
 use crate::plug::{Plug, drive_plug};
 
-/// Returns the capacity in a drive's name, `512GB`, `7.68TB`, `256 GB`.
+/// Returns the capacity in a drive's name, such as `512GB`, `7.68TB` or `256 GB`.
 pub fn capacity(name: &str) -> f64 {
     let text = name.to_uppercase();
     let mut found: Vec<(bool, f64)> = Vec::new();
@@ -25,7 +25,7 @@ pub fn capacity(name: &str) -> f64 {
             }
         }
     }
-    // A separate number takes precedence over a number in the name of a part: `T253480GB 480GB`.
+    // A separate number takes precedence over a number within a part number, as in `T253480GB 480GB`.
     let separate = found.iter().find(|(is_separate, _)| *is_separate);
     separate.or(found.first()).map_or(1e12, |(_, bytes)| *bytes)
 }
@@ -101,14 +101,14 @@ fn is_for_servers(name: &str) -> bool {
         && !name.contains("evo")
 }
 
-/// Returns the platform file: a port for each drive, on the board that the row names.
+/// Returns the platform file, with a port for each drive, for the board that the row names.
 pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String {
     // A SATA or SAS drive downstream of a PCIe adapter is limited by its own connector.
     let port = match (path, plug) {
         (Plug::Pcie(..), Plug::Sata(_) | Plug::Sas(..)) => plug,
         (path, _) => path,
     };
-    // The same values as in the library's platforms of these boards.
+    // The values equal the values in the library's platforms for these boards.
     let board = row.text("platform").to_lowercase();
     let is_one_of = |names: [&str; 2]| names.iter().any(|name| board.contains(name));
     let (payload, completion) = match () {
@@ -140,7 +140,7 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
     }
     let uplink = match port {
         Plug::Pcie(..) => "",
-        // The controller of a SATA or SAS port.
+        // The uplink belongs to the controller of a SATA or SAS port.
         _ => {
             let of = match path {
                 Plug::Pcie(generation, lanes) => (generation, lanes),
@@ -169,7 +169,7 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
     text
 }
 
-/// Returns the bridge of a USB enclosure, with the values of the library's platforms.
+/// Returns the bridge of a USB enclosure, with the values from the library's platforms.
 fn bridge(drive: Plug, protocol: &str) -> String {
     let (beyond, rate) = match drive {
         Plug::Pcie(..) => {
@@ -185,7 +185,7 @@ fn bridge(drive: Plug, protocol: &str) -> String {
     )
 }
 
-/// Returns the library's host for the system that the row names.
+/// Returns the library host for the system that the row names.
 pub fn host(row: &Row) -> &'static str {
     let os = row.text("os").to_lowercase();
     let platform = row.text("platform").to_lowercase();
@@ -210,33 +210,33 @@ pub fn host(row: &Row) -> &'static str {
     }
 }
 
-/// Returns whether a row states the number of outstanding requests: by its queue depth, by its threads, or by a tool
-/// that submits one request at a time.
+/// Returns whether a row states the number of outstanding requests, with its queue depth, its threads, or a tool that
+/// submits one request at a time.
 fn states_outstanding(row: &Row) -> bool {
     let is_stated = ["queue_depth", "threads"].iter().any(|column| row.number(column).is_some());
     is_stated || row.text("tool").starts_with("PowerShell")
 }
 
-/// Returns whether a row measures sequential writes past the cache whose span and duration are not stated. The test
-/// then has the span of the whole drive.
+/// Returns whether a row measures sequential writes after the cache is full, and does not state their span and
+/// duration. The test then spans the whole drive.
 fn is_once_the_cache_is_full(row: &Row) -> bool {
     let is_stated = ["span_bytes", "duration_s"].iter().any(|column| row.number(column).is_some());
     row.text("class") == "writes-sustained" && row.text("pattern") == "sequential" && !is_stated
 }
 
-/// Returns whether a row measures an old file on the system's drive. This applies to resctl-bench: its manual requires
-/// such a drive, and its program creates the file once for all of its runs, which end with minutes of writes. By then
-/// the file has left the pseudo-SLC cache.
+/// Returns whether a row measures an old file on the system drive. This applies to resctl-bench: its manual requires
+/// the system drive, and the program creates the file once for all runs, which end with minutes of writes. By then, the
+/// file is no longer in the pseudo-SLC cache.
 pub fn is_of_a_system_drive(row: &Row) -> bool {
     row.text("tool").contains("resctl-bench")
 }
 
-/// Returns whether a row measures a drive that was written from end to end before the test.
+/// Returns whether a row measures a drive that was completely written before the test.
 pub fn is_preconditioned(row: &Row) -> bool {
     row.text("state") == "preconditioned"
 }
 
-/// Returns whether a row is the mean rate of writing a drive from end to end once.
+/// Returns whether a row is the mean rate of writing the whole drive once.
 pub fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
     let span = row.number("span_bytes").unwrap_or(0.0);
     row.text("class") == "writes-sustained"
@@ -245,7 +245,8 @@ pub fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
         && (span >= 0.9 * drive_capacity || row.text("place").contains("the whole capacity"))
 }
 
-/// Returns the test of the row, or `None` if the row does not state its requests or they are not simulated.
+/// Returns the test of the row, or `None` if the row does not state its requests or if these requests are not
+/// simulated.
 pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     if !states_outstanding(row) {
         return None;
@@ -272,7 +273,7 @@ pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
         requests.mix.flush_every = Some(1);
     }
     test.threads = row.number("threads").unwrap_or(1.0) as u32;
-    // CrystalDiskMark's file has a size of 1 GiB by default.
+    // By default, CrystalDiskMark's file has a size of 1 GiB.
     let usual = match row.text("drive_kind") {
         _ if row.text("tool").contains("CrystalDiskMark") => f64::from(1 << 30),
         "hdd" if !row.text("target").contains("file") => drive_capacity,

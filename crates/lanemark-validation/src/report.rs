@@ -1,4 +1,4 @@
-//! Figures as tables: for a terminal, and in Markdown for the documents.
+//! Writes figures as tables, for a terminal and in Markdown for the documents.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::figures::{
 };
 use crate::score::{Errors, Score};
 
-/// Kinds of cells of grids in the order of the document's table.
+/// Kinds of cells in grids, in the order of the document's table.
 const KINDS: [&str; 4] = [ALL, "reads", "writes", "one at a time"];
 
 /// Returns the tables of published measurements for a terminal, by half and grades.
@@ -71,7 +71,7 @@ fn terminal_line(class: &str, score: &Score) -> String {
     )
 }
 
-/// Returns the table of published measurements for a document: each class for both sets, then the classes of the
+/// Returns the table of published measurements for a document: each class for both sets, followed by the classes of the
 /// held-out set for grades A and B.
 pub fn published_table(figures: &PublishedFigures) -> String {
     let mut text = String::from(
@@ -120,7 +120,7 @@ fn document_line(name: &str, half: CorpusHalf, score: &Score) -> String {
     )
 }
 
-/// Returns the figures of a grid's cells as a line for a terminal.
+/// Returns the figures of cells of grids as a line for a terminal.
 pub fn grid_line(score: &GridScore) -> String {
     let GridScore { cells, model_median_percent, model_mean_percent, .. } = score;
     let GridScore { rule_median_percent, rule_mean_percent, nearer_percent, .. } = score;
@@ -174,7 +174,7 @@ pub fn grids_table(figures: &GridFigures) -> String {
     text
 }
 
-/// Returns the rows of README's table that this crate owns, each with its first cell.
+/// Returns the rows of README's table that this crate writes, each with its first cell.
 pub fn headline_rows(figures: &PublishedFigures) -> Vec<(&'static str, String)> {
     let rows = [
         (

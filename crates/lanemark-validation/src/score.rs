@@ -1,24 +1,25 @@
-//! Scores of many rows: errors of the model and of both rules, bias, shares and coverage.
+//! Computes scores over many rows: errors of the model and of both rules, bias, shares and coverage.
 
 use std::cmp::Ordering;
 
 use crate::prediction::Comparison;
 
-/// Difference up to which the model and the rule of thumb predict the same, as a logarithm.
+/// Logarithm of the ratio up to which the predictions of the model and the rule of thumb count as equal.
 const TIE: f64 = 0.01;
 
 /// Errors of predictions, each with the same weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
-    /// Median of the relative errors in percent. For an even number, it is the upper of the two in the middle.
+    /// Median of the relative errors in percent. For an even number of errors, it is the upper of the two middle
+    /// values.
     pub median_percent: f64,
     /// Mean of the relative errors in percent.
     pub mean_percent: f64,
-    /// Geometric mean of the factors between prediction and measurement, from 1.
+    /// Geometric mean of the factors between prediction and measurement; each factor is 1 or more.
     pub factor: f64,
 }
 
-/// The figures of a table's row. Percentages refer to the rows of its class.
+/// The figures in a row of a table. Percentages refer to the rows of its class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
     /// Number of rows.
@@ -27,30 +28,30 @@ pub struct Score {
     pub model: Errors,
     /// Errors of the rule of thumb.
     pub rule: Errors,
-    /// Errors of the minimum of link and rating.
+    /// Errors of the minimum of the link's rate and the rated figure.
     pub limits: Errors,
-    /// Rows in which the model is nearer to the measurement than the rule of thumb.
+    /// Share of rows for which the model is nearer to the measurement than the rule of thumb.
     pub nearer_percent: f64,
-    /// Rows in which both predict the same within 1%.
+    /// Share of rows for which the two predictions are equal within 1%.
     pub tied_percent: f64,
-    /// The other rows.
+    /// Share of the other rows.
     pub rule_nearer_percent: f64,
-    /// Rows whose measurement is in the 80% interval, among the rows with an interval.
+    /// Share of the rows with an interval whose measurement is in the 80% interval.
     pub coverage_percent: Option<f64>,
     /// Geometric mean of the ratios of prediction to measurement: above 1 if the model predicts figures that are too
     /// high.
     pub bias: Option<f64>,
-    /// Median width of the intervals, high end over low end.
+    /// Median width of the intervals: the upper bound divided by the lower bound.
     pub width: Option<f64>,
 }
 
-/// The result of comparing the model with the rule of thumb by the distance to a published figure. Each row has exactly
-/// one result, so the shares add up to 100%.
+/// The result of comparing the distances of the model and of the rule of thumb from a published figure. Each row has
+/// exactly one result, so the shares add up to 100%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearness {
     /// The model is nearer.
     Nearer,
-    /// Both predict the same figure within 1%, because of the same rating or the same link.
+    /// The two predictions are equal within 1%, because the same rating or link determines them.
     Tied,
     /// The rule of thumb is nearer.
     RuleNearer,
@@ -71,7 +72,7 @@ impl Errors {
 }
 
 impl Nearness {
-    /// Returns the result of comparing a row.
+    /// Compares the two predictions for a row.
     pub fn of(comparison: &Comparison) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
         let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();
@@ -84,7 +85,7 @@ impl Nearness {
 }
 
 impl Score {
-    /// Returns the score of some rows.
+    /// Returns the score of `rows`.
     pub fn of(rows: &[&Comparison]) -> Self {
         let errors = |of: fn(&Comparison) -> f64| {
             let pairs: Vec<(f64, f64)> =
@@ -120,15 +121,15 @@ impl Score {
     }
 }
 
-/// Returns the median and the mean, which are 0 if there are no values. The median of an even number is the upper of
-/// the two in the middle.
+/// Returns the median and the mean, which are 0 if there are no values. For an even number of values, the median is the
+/// upper of the two middle values.
 pub(crate) fn median_and_mean(mut values: Vec<f64>) -> (f64, f64) {
     values.sort_by(f64::total_cmp);
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     (values.get(values.len() / 2).copied().unwrap_or(0.0), mean)
 }
 
-/// Returns the share of `count` in `all` in percent, 0 if `all` is 0.
+/// Returns `count` as a percentage of `all`, or 0 if `all` is 0.
 pub(crate) fn percent(count: usize, all: usize) -> f64 {
     100.0 * count as f64 / all.max(1) as f64
 }

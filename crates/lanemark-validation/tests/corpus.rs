@@ -1,4 +1,4 @@
-//! Empty, broken or hostile corpora cause errors with a file, a line and a reason.
+//! Empty, broken or hostile corpora cause errors that state a file, a line and a reason.
 
 mod ten_rows;
 
@@ -8,7 +8,7 @@ use lanemark_validation::corpus::{CLASSES, Corpus, MEASUREMENTS, RATINGS};
 
 use ten_rows::measurements;
 
-/// Returns the error of a corpus with these measurements.
+/// Returns the error for a corpus with these measurements.
 fn error(measurements: &str) -> String {
     Corpus::parse(measurements, ten_rows::RATINGS).unwrap_err().to_string()
 }
@@ -89,7 +89,7 @@ fn files_that_cannot_be_read_are_errors() {
     assert!(message().contains(MEASUREMENTS), "{}", message());
     fs::write(folder.path().join(MEASUREMENTS), [0xff, 0xfe, b'\n']).unwrap();
     assert!(message().contains(MEASUREMENTS), "{}", message());
-    // The file is sparse: it is longer than a corpus may be, but occupies no disk space.
+    // The file is sparse: it exceeds the maximum length of a corpus, but does not occupy disk space.
     File::create(folder.path().join(MEASUREMENTS)).unwrap().set_len(65 << 20).unwrap();
     assert!(message().contains(MEASUREMENTS), "{}", message());
     fs::write(folder.path().join(MEASUREMENTS), measurements()).unwrap();

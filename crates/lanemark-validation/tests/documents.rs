@@ -1,4 +1,4 @@
-//! The documents show the saved figures, and each difference is an error with its line and the command to run.
+//! The documents show the saved figures, and each difference is an error that states its line and the command to run.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A few cells of a grid have the scores computed by hand, and runs are saved next to each other.
+//! A few cells of a grid have the scores that were computed by hand, and several runs can be saved.
 
 use lanemark_validation::figures::{ALL, GridFigures, GridScore};
 use lanemark_validation::grids::score::{Cell, by_kind};
@@ -22,11 +22,11 @@ fn four() -> Vec<Cell> {
     vec![
         // The prediction is exact, while the rule is off by 20%.
         cell("randread-1-1", 100.0, 120.0, 100.0),
-        // The prediction equals the rule: neither is nearer, and both are off by 10%.
+        // The prediction equals the rule, so neither is nearer, and both are off by 10%.
         cell("randread-4-8", 110.0, 110.0, 100.0),
-        // The prediction is off by 50%, while the rule is exact: the truth is below the interval.
+        // The prediction is off by 50%, and the rule is exact. The truth is below the interval.
         cell("randwrite-1-1", 150.0, 100.0, 100.0),
-        // The prediction is off by 20%, the rule by 100%: the truth is the upper end of the interval.
+        // The prediction is off by 20%, and the rule by 100%. The truth is the upper bound of the interval.
         cell("randwrite-64-64", 40.0, 100.0, 50.0),
     ]
 }
@@ -99,5 +99,5 @@ fn saved_grids_that_are_broken_are_errors_with_their_line() {
     let huge = text.replacen("run,1,reads,2,", "run,1,reads,99999999999999999999999,", 1);
     assert!(error(&huge).contains("grids.csv:2: `cells` is `99999999999999999999999`"));
     let twice = format!("{text}{}\n", text.lines().nth(1).unwrap());
-    assert!(error(&twice).contains("grids.csv:9: the same run and kind were above"));
+    assert!(error(&twice).contains("grids.csv:9: an earlier line has the same run and kind"));
 }

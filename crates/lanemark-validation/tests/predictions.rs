@@ -1,4 +1,5 @@
-//! Ten rows of fictitious drives are simulated by the recipe, and compared with the rules computed by hand.
+//! Ten rows of fictitious drives are simulated according to the recipe, and the rules are compared with values that
+//! were computed by hand.
 
 mod ten_rows;
 
@@ -28,12 +29,12 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
         .map(|comparison| (&comparison.line[..3], comparison))
         .collect();
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one}, {other}");
-    // The link carries 90% of 600 MB/s, less than the rating of 560 MB/s.
+    // The link carries 90% of 600 MB/s, which is less than the rating of 560 MB/s.
     near(by_id["T01"].limits, 540.0);
-    // 120 µs, and 4096 bytes over 540 MB/s.
+    // A request takes 120 µs plus the time of 4096 bytes at 540 MB/s.
     near(by_id["T02"].rule, 1.0 / (120e-6 + 4096.0 / 540e6));
     near(by_id["T03"].rule, 120.0 + 4096.0 / 540.0);
-    // Both latencies are below the rating of 500,000 IOPS.
+    // Both latencies correspond to rates below the rating of 500,000 IOPS.
     near(by_id["T04"].rule, 4.0 / (80e-6 + 4096.0 / (0.9 * 4.0 * 984.6e6)));
     near(by_id["T05"].rule, 500_000.0);
     near(by_id["T05"].limits, 500_000.0);
@@ -43,7 +44,7 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
         let factor = one.predicted / one.rule;
         assert!((0.2..5.0).contains(&factor), "{id}: {} and {}", one.predicted, one.rule);
     }
-    // One request at a time: the rate and the mean latency differ only at the ends of the test.
+    // At queue depth 1, rate times mean latency differs from 1 only because of the ends of the test.
     let product = by_id["T02"].predicted * by_id["T03"].predicted;
     assert!((product / 1e6 - 1.0).abs() < 1e-3, "{product}");
     let figures = predictions.figures();
@@ -69,7 +70,7 @@ fn connectors_are_found_in_text() {
     assert_eq!(Plug::find("SATA 3 Gb/s"), Some(Plug::Sata(3.0)));
     assert_eq!(Plug::find("SAS 12 Gb/s"), Some(Plug::Sas(12.0, 1)));
     assert_eq!(Plug::find("a slot"), None);
-    // A generation that does not exist has the rate of the nearest one.
+    // For a generation that does not exist, the rate of the nearest generation is used.
     assert_eq!(Plug::Pcie(0, 1).rate(), Plug::Pcie(1, 1).rate());
     assert_eq!(Plug::Pcie(99, 1).rate(), Plug::Pcie(5, 1).rate());
     let corpus = corpus();

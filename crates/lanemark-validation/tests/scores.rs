@@ -1,4 +1,4 @@
-//! Known predictions and measurements have the scores computed by hand.
+//! Known predictions and measurements have the scores that were computed by hand.
 
 use lanemark_validation::corpus::CorpusHalf;
 use lanemark_validation::figures::{ALL, Grades, PublishedFigures, TAILS, WITHOUT_RESCTL_BENCH};
@@ -10,7 +10,8 @@ use lanemark_validation::score::{Errors, Nearness, Score};
 /// Ten predictions of a measurement of 100.
 const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];
 
-/// The rule of thumb predicts 110 for all rows, and the limits 200. Eight rows have an interval of 0.8 to 1.25.
+/// Returns ten rows, for which the rule of thumb predicts 110, and the rule of limits 200. Eight rows have an interval
+/// from 0.8 to 1.25.
 fn ten() -> Vec<Comparison> {
     let one = |(index, &predicted): (usize, &f64)| Comparison {
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
@@ -55,11 +56,12 @@ fn errors_are_those_computed_by_hand() {
 fn shares_and_coverage_are_those_computed_by_hand() {
     let rows = ten();
     let score = Score::of(&rows.iter().collect::<Vec<_>>());
-    // The model is exact in three rows, and equal to the rule in one.
+    // The model is exact for three rows, and equal to the rule for one row.
     near(score.nearer_percent, 30.0);
     near(score.tied_percent, 10.0);
     near(score.rule_nearer_percent, 60.0);
-    // These are the first five of the eight rows with an interval. 100 / 80 is the interval's end, which belongs to it.
+    // These are the first five of the eight rows with an interval. 100 / 80 is the upper bound of the interval, which
+    // belongs to the interval.
     near(score.coverage_percent.unwrap(), 62.5);
     near(score.width.unwrap(), 1.5625);
 }
@@ -140,5 +142,8 @@ fn saved_figures_that_are_broken_are_errors_with_their_line() {
     );
     assert!(broken("development", "test").contains(":2: `half` is `test`, which is not known"));
     assert!(broken(",0.0,0.0,1.00,", ",NaN,0.0,1.00,").contains("`model_median_percent` is `NaN`"));
-    assert!(error(&format!("{text}{}\n", text.lines().nth(1).unwrap())).contains("were above"));
+    assert!(
+        error(&format!("{text}{}\n", text.lines().nth(1).unwrap()))
+            .contains("an earlier line has the same")
+    );
 }

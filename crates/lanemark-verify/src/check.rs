@@ -153,7 +153,7 @@ impl Check<'_> {
         on: &mut dyn FnMut(VerifyProgress),
         take: &mut dyn FnMut(u32, Option<&[u8]>),
     ) -> Result<bool, VerifyError> {
-        // Opening a missing path would create a file.
+        // If the path is missing, opening the target would create a file.
         if !self.path.exists() || self.path.is_dir() {
             return Err(VerifyError::NoTarget { path: self.path.to_owned() });
         }
@@ -323,7 +323,7 @@ impl UnitRead {
     }
 }
 
-/// Returns a workload that represents reading back `held` units, for opening the target.
+/// Returns a workload that reads `held` units, with which the target is opened.
 fn reading(history: &History, held: u64) -> Workload {
     let header = &history.header;
     let unit = Bytes(header.unit.into());

@@ -1,5 +1,5 @@
-//! A device in memory, for trials. Between the submission and the answer of requests, it executes them sector by sector
-//! in any order. It keeps executed changes in a volatile cache until a flush.
+//! A simulated device in memory, for trials. Between the submission and the answer of requests, it executes them sector
+//! by sector in any order. It keeps executed changes in a volatile cache until a flush.
 //!
 //! The device remembers every version of every sector, so that a trial can later inject a fault of a real device. For
 //! example, to drop a write, its versions are removed.

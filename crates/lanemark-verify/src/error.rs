@@ -40,7 +40,7 @@ pub enum VerifyError {
         /// Path of the journal.
         path: PathBuf,
     },
-    /// The journal itself has damage that neither a kill nor a power cut explains.
+    /// The journal itself is damaged in a form that neither a kill nor a power cut explains.
     #[error(
         "{}: the journal is damaged at record {record}, so it cannot be used for a check",
         path.display()
@@ -51,7 +51,7 @@ pub enum VerifyError {
         /// The first invalid record.
         record: u64,
     },
-    /// The target to check does not exist.
+    /// The target to check is missing or is a folder.
     #[error("{} is missing or a folder, so there is nothing to check", path.display())]
     NoTarget {
         /// The target as the user wrote it.

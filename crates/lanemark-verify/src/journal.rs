@@ -173,7 +173,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Moves all records to the media.
+    /// Stores all records on the media.
     pub(super) fn finish(&self) -> Result<(), VerifyError> {
         self.sync_to(u64::MAX)
     }
@@ -307,7 +307,7 @@ mod tests {
         let later = journal(false);
         later.append(&[record; 3]).unwrap();
         assert_eq!(synced(&later), 0);
-        // A sync moves all records that were appended before it.
+        // A sync stores all records that were appended before it.
         later.sync_to(2).unwrap();
         assert_eq!(synced(&later), 3);
         later.append(&[record]).unwrap();

@@ -1,4 +1,4 @@
-//! The judgement of one unit: the data that it may contain, and the damage if it contains other data.
+//! Judges one unit: determines the data that the unit may contain, and the damage if it contains other data.
 //!
 //! Of the acknowledged changes to a unit, let N be the change that was **requested** last. The allowed changes are the
 //! changes that had not ended when N began: N itself, any change in flight at the same time (in either order), any

@@ -3,7 +3,7 @@
 //! [`Verification`] runs the writes, trims and flushes of a workload. Every unit of every write contains its own
 //! identity (`unit`), and a journal (`journal`, `record`) stores each request and each answer. [`Check`] reads all
 //! units back. `history` reads the changes of each unit from the journal, `judge` compares them with the unit's
-//! content, and `account` adds up the verdicts. `load` is the loop of one writing thread, over the engines of
+//! content, and `account` adds up the verdicts. `load` is the loop of one writing thread, which uses the engines of
 //! `lanemark_measure`.
 //!
 //! # Correct contents
@@ -11,9 +11,9 @@
 //! The journal defines a partial order of the changes to a unit: A came before B if A was answered before B was
 //! requested.
 //!
-//! | case | contents that are right |
+//! | case | correct contents |
 //! |---|---|
-//! | one write acknowledged, nothing after it | that write |
+//! | one write acknowledged, and no later request | that write |
 //! | overlapping writes in flight at the same time, both acknowledged | either, sector by sector |
 //! | a write requested and not acknowledged | that write, the previous contents, or sectors of both |
 //! | a write not acknowledged, and a later one acknowledged | either: the first may have been carried out last |
@@ -33,7 +33,7 @@
 //!
 //! A check cannot detect a write that was lost and then overwritten, decide whether a write without an acknowledgement
 //! was carried out in time, or establish an order that the journal leaves open. The kernel's boot id shows whether the
-//! machine was restarted; the caller can state a power cut.
+//! machine was restarted; the caller can state that there was a power cut.
 //!
 //! Each request is submitted as soon as another completes. The offsets, sizes, order, depth and threads of a workload
 //! are used; its times (open loop, think time) are not.

@@ -34,7 +34,7 @@ pub(super) const FILL_UNITS: u64 = 256;
 /// Number of writes in flight during the initial fill.
 pub(super) const FILL_DEPTH: u32 = 8;
 
-/// The writing part of a verification: a workload's changes on one target, recorded in a journal.
+/// The write phase of a verification: makes the changes of a workload on one target, and records them in a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Verification<'a> {
     /// A file or block device, or a path at which a file is created. The target is kept.
@@ -64,7 +64,7 @@ pub struct Verification<'a> {
 /// The progress of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
-    /// Whether the target is still being filled, or is being checked.
+    /// Whether the target is still being filled before the writes of the workload.
     pub filling: bool,
     /// Number of bytes written or read until now.
     pub done: Bytes,
@@ -273,7 +273,7 @@ impl Verification<'_> {
                         let done = Bytes(shared.counts.written.load(Ordering::Relaxed));
                         on(VerifyProgress { filling: false, done, total: None });
                     }
-                    // A thread panicked; the scope propagates that.
+                    // A thread panicked; the scope propagates the panic.
                     Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 }
             }

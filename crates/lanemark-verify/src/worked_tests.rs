@@ -1,4 +1,4 @@
-//! A run whose history, verdicts and sums are worked out by hand, and the bounds of journals and their records.
+//! Tests a run whose history, verdicts and sums were worked out by hand, and the limits of journals and their records.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ const HEADER: Header = Header {
     write_through: false,
 };
 
-/// Returns a record about units from `first`. An answer arrives at 100 ns times its generation.
+/// Returns a record about `units` units from `first`. An answer arrives at 100 ns times its generation.
 fn record(kind: RecordKind, generation: u64, first: u64, units: u32) -> Record {
     Record {
         kind,
@@ -46,8 +46,9 @@ fn acknowledged(generation: u64) -> Record {
     record(RecordKind::Acknowledged, generation, 0, 0)
 }
 
-/// The run: units 0 and 1 are written and flushed together, unit 0 is written once more before the flush and once after
-/// it; units 2 and 3 are never acknowledged, 4 is trimmed, 5 is written durably, 6 has an error, and 7 is not touched.
+/// Returns the records of the run. Units 0 and 1 are written together and flushed; unit 0 is also written once more
+/// before the flush and once after it. The writes of units 2 and 3 are never acknowledged, unit 4 is trimmed, unit 5 is
+/// written durably, the write of unit 6 fails, and unit 7 is not changed.
 fn records() -> Vec<Record> {
     vec![
         record(RecordKind::Write, 1, 0, 2),
@@ -76,7 +77,7 @@ fn history(records: &[Record], tail_missing: bool) -> History {
     reader.finish(tail_missing)
 }
 
-/// Returns the content of a unit that a write of `units` units from unit `first` leaves.
+/// Returns the content of a unit after a write of `units` units from unit `first`.
 fn content_of(run: u64, generation: u64, unit: u64, first: u64, units: u32) -> Vec<u8> {
     let mut bytes = vec![0; UNIT as usize];
     let place = (unit - first) as u32 * UNIT;
@@ -89,7 +90,7 @@ fn own(generation: u64, unit: u64, first: u64, units: u32) -> Vec<u8> {
     content_of(HEADER.run, generation, unit, first, units)
 }
 
-/// Returns the first sector of one unit and the second of another.
+/// Returns a unit with the first sector of one unit and the second sector of another.
 fn sectors(first: &[u8], second: &[u8]) -> Vec<u8> {
     [&first[..SECTOR], &second[SECTOR..]].concat()
 }
@@ -132,11 +133,11 @@ fn a_history_knows_the_changes_of_each_unit_and_their_durability() {
         .map(|(one, other)| history.change(one).is_before(history.change(other)))
         .to_vec();
     assert_eq!(before, [true, true, false, false, false]);
-    // A run that reached its end lost no record.
+    // A run that reached its end has not lost a record.
     let ended = [records(), vec![record(RecordKind::End, 0, 0, 0)]].concat();
     let ended = self::history(&ended, true);
     assert_eq!((ended.ended, ended.tail_missing), (true, false));
-    // Units of a change: absent, in part, whole; a trim without an answer is not counted.
+    // A change is absent, present in part, or completely present; a trim without an answer is not counted.
     let open = [
         record(RecordKind::Write, 1, 0, 2),
         record(RecordKind::Write, 2, 2, 2),
@@ -164,7 +165,7 @@ fn every_content_of_a_unit_has_its_verdict() {
     let (other, durable) = (own(1, 1, 0, 2), own(7, 5, 5, 1));
     let (zeros, noise) = (vec![0; UNIT as usize], vec![0x5a; UNIT as usize]);
     let elsewhere = Elsewhere { offset_bytes: Bytes(FROM), generation: 4 };
-    // A unit, its content, and the verdict if the content of caches is kept and if it may be lost.
+    // Each case is a unit, its content, the verdict if caches keep their content, and the verdict if they may lose it.
     for (unit, content, kept, lost) in [
         (0, third.clone(), Intact(Some(2)), Intact(Some(2))),
         (0, second.clone(), wrong(Lost, Some(2), Generation(2)), Unflushed(2, Generation(2))),
@@ -203,7 +204,7 @@ fn every_content_of_a_unit_has_its_verdict() {
         (3, own(5, 3, 2, 2), Intact(Some(3)), Intact(Some(3))),
         (3, noise.clone(), Unjudged, Unjudged),
         (3, zeros.clone(), Unjudged, Unjudged),
-        // Only a change of the first sector shows that the content came from this run.
+        // The content counts as data of this run only if the first sector is changed.
         (3, flipped(own(5, 3, 2, 2), 700), Unjudged, Unjudged),
         (
             3,
@@ -270,7 +271,7 @@ fn units_that_cannot_be_read_and_units_beyond_the_end_have_their_verdicts() {
         assert_eq!(judge.unreadable(unit), unreadable, "unit {unit}, volatile {volatile}");
         assert_eq!(judge.gone(unit, &zeros), gone, "unit {unit}, volatile {volatile}");
     }
-    // A journal without its end may lack the record of a later change, but not of an earlier one.
+    // A journal without its end may lack the record of a later change, but not of an earlier change.
     let cut = history(&records(), true);
     let judge = Judge { history: &cut, volatile: true };
     assert_eq!(judge.judge(7, &own(9, 7, 7, 1)), Verdict::Unjournalled);
@@ -338,7 +339,7 @@ fn verdicts_add_up_to_ranges_with_their_expected_changes() {
     };
     assert_eq!(found, expected);
 
-    // A write of three units: the missing two are torn if the third is there, and lost otherwise.
+    // In a write of three units, the two missing units are torn if the third is present, and lost otherwise.
     let write = [record(RecordKind::Write, 1, 0, 3), acknowledged(1)];
     let write = self::history(&write, false);
     for (third, kind, units) in
@@ -432,7 +433,7 @@ fn a_header_comes_back_and_its_values_have_their_bounds() {
 
 #[test]
 fn a_journal_ends_at_its_first_invalid_record() {
-    /// Returns a journal of two records, an invalid one, a later one that states `synced`, and ten more bytes.
+    /// Returns a journal with two records, an invalid record, a later record that states `synced`, and ten more bytes.
     fn with_hole(
         sync: bool,
         cut: bool,

@@ -1,14 +1,14 @@
-//! The changes of small sources.
+//! Tests the changes to small sources.
 
 use super::*;
 
-/// Returns the descriptions of all changes of a source.
+/// Returns the descriptions of all changes to a source.
 fn changes(text: &str) -> Vec<String> {
     let parsed = syn::parse_file(text).unwrap();
     of_file(PathBuf::from("a.rs"), text, &parsed).iter().map(Site::description).collect()
 }
 
-/// Returns the changes of an expression. The function around it lacks a fixed value.
+/// Returns the changes to an expression, in a function whose result type does not have a fixed value.
 fn within(expression: &str) -> Vec<String> {
     changes(&format!("fn f() -> &'static mut Unknown {{ {expression} }}"))
 }
@@ -41,7 +41,7 @@ fn capacities_do_not_change() {
     assert_eq!(within("Vec::with_capacity(a + b)"), [""; 0]);
     assert_eq!(within("BufReader::with_capacity(a * 4, !b)"), [""; 0]);
     assert_eq!(within("out.reserve(a + b)"), [""; 0]);
-    // The receiver is not a capacity.
+    // The receiver of the call is not a capacity, so it is changed.
     assert_eq!(within("(!a).reserve(a + b)"), ["!a -> a"]);
     assert_eq!(within("out.resize(a + b, 0)").len(), 2);
 }
@@ -91,7 +91,7 @@ fn values_do_not_become_themselves() {
     assert_eq!(changes("fn f() -> bool { g(); true }").len(), 2);
     let arms = within("match a { 1 => {} 2 => b(), _ => {} }");
     assert_eq!(arms, ["without the arm 2"]);
-    // The deleted arm's values would reach the arm with the guard.
+    // The values of the deleted arm would reach the arm with the guard.
     assert_eq!(within("match a { 1 => {} x if x > 0 => b(), _ => {} }")[0], "without the arm 1");
     let debug = "impl fmt::Debug for A { fn fmt(&self) -> bool { a() } }";
     assert_eq!(changes(debug), [""; 0]);

@@ -1,4 +1,4 @@
-//! Limits within a device: its queue, its cache, its scheduler, its partitions.
+//! Limits within a device: its queue, cache, scheduler and partitions.
 
 use lanemark_schema::result::{
     BlockKind, Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPartition,

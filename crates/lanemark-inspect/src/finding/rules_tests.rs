@@ -1,4 +1,4 @@
-//! Each rule on both sides of its bounds, with a different value at each end.
+//! Tests each rule on both sides of its bounds, with a different value at each end of a link.
 
 use lanemark_schema::result::{
     BlockKind, Finding, HopPart, Identity, InspectedDevice, InspectedFinding, InspectedHop,
@@ -51,7 +51,7 @@ fn rate(generation: u8, lanes: u8) -> PcieRate {
     PcieRate { generation, lanes }
 }
 
-/// A link that carries between `least` and `most` bytes a second, depending on the size of its packets.
+/// Returns a link that carries between `least` and `most` bytes a second, depending on the size of its packets.
 fn carries(least: u64, most: u64) -> Option<InspectedLink> {
     Some(InspectedLink::Pcie(PcieLink {
         usable_least: Some(BytesPerSecond(least)),
@@ -154,7 +154,7 @@ fn a_sata_link_is_compared_with_its_port_and_its_drive() {
             drive_known,
         })
     };
-    // The rates of port, limit, drive and link in tenths of a gigabit; 0 is unknown.
+    // The rates of port, limit, drive and link are in tenths of a gigabit a second; 0 means unknown.
     for (rates, wanted) in [
         ([30, 0, 60, 30], slow(60, 30)),
         ([0, 15, 30, 15], slow(30, 15)),
@@ -336,7 +336,7 @@ fn a_partition_is_aligned_to_physical_blocks() {
             physical_block: block.map(Bytes),
         }]
     };
-    // Sector 63 is 7 blocks of 4 KiB and 3,584 bytes.
+    // Sector 63 is at an offset of seven 4 KiB blocks and 3,584 bytes.
     assert_eq!(found(Some(63 * 512), None, Some(4096)), off(3584, Some(4096)));
     assert_eq!(found(Some(1 << 20), None, Some(4096)), []);
     assert_eq!(found(Some(1 << 20), Some(512), Some(4096)), off(512, Some(4096)));
@@ -373,13 +373,13 @@ fn an_uplink_is_shared_if_the_links_below_it_carry_more() {
     };
     assert_eq!(pair(3_000, (2_000, 2_000), (1_001, 1_001)), wanted(3_000, 3_001, false));
     assert_eq!(pair(3_000, (2_000, 2_000), (1_000, 1_000)), []);
-    // The minimum of a drive counts if its packets are unknown.
+    // If the packet size of a drive is unknown, the minimum of the drive is used.
     assert_eq!(pair(3_000, (2_000, 2_500), (1_001, 1_001)), wanted(3_000, 3_001, true));
     assert_eq!(pair(3_000, (1_000, 2_500), (2_000, 2_000)), []);
     let alone = below("nvme2n1", 3_000, (4_000, 4_000));
     assert_eq!(shared::find(std::slice::from_ref(&alone)), []);
     assert_eq!(shared::find(&[alone.clone(), alone]), [], "both are on one link");
-    // A hard disk carries no more than 300 MB/s.
+    // A hard disk needs up to 300 MB/s.
     let disks = [("sda", Some(true)), ("sdb", Some(true))].map(|(name, rotational)| {
         let mut disk = below(name, 599_999_999, (600_000_000, 600_000_000));
         disk.queue.rotational = rotational;
@@ -418,7 +418,7 @@ fn uplinks_are_listed_in_the_order_of_their_devices_and_the_chipset_last() {
     let b = ("b".to_owned(), names(&["sda", "sdb"]));
     let a = ("a".to_owned(), names(&["sdc", "sdd"]));
     assert_eq!(named(false), [b.clone(), a.clone()]);
-    // The three drives of the chipset carry exactly its minimum.
+    // The three drives on the chipset need exactly the minimum throughput of its uplink.
     assert_eq!(named(true), [b, a]);
     let over = [
         on("b", "sda", 700_000_000, true),

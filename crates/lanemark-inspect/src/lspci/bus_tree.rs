@@ -1,8 +1,8 @@
 //! Reads the trees of `lspci -t` and `-tv`.
 //!
 //! The column of a branch identifies its bus, so a tree must have its original line breaks and indentation. If the
-//! column of a branch does not match a line above it, or if a branch is in the middle of a name, they were lost. Such a
-//! tree is rejected, because its functions would appear under the wrong bridges.
+//! column of a branch does not match a line above it, or if a branch is in the middle of a name, line breaks or
+//! indentation were lost. Such a tree is rejected, because its functions would appear under the wrong bridges.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@
 //! with the name of the controller. A text may contain only a part of a machine; if a port is missing, its end of the
 //! link is unknown.
 //!
-//! Not read: `-x` dumps, `-vmm`, and trees printed with other options.
+//! Dumps (`-x`), `-vmm` output, and trees that were printed with other options are not read.
 
 mod bus_tree;
 mod function;
@@ -53,7 +53,7 @@ pub(crate) struct LspciTree {
 pub enum LspciProblem {
     /// The text is empty.
     Empty,
-    /// The text contains no output of lspci.
+    /// The text does not contain output of lspci.
     NotLspci,
     /// The text contains lines about links without the heading of their function.
     LinksOnly,

@@ -16,7 +16,7 @@ pub(crate) struct Tree {
     folder: TempDir,
 }
 
-/// The payload fields of a PCI Express capability's registers, as codes: 0 is 128 B, 1 is 256 B.
+/// The payload fields in the registers of a PCI Express capability, as codes: 0 means 128 B, and 1 means 256 B.
 pub(crate) struct Payload {
     pub(crate) port_type: u8,
     pub(crate) capable: u8,
@@ -73,14 +73,14 @@ impl Tree {
         self
     }
 
-    /// Adds a PCI function of a class, with an optional driver.
+    /// Adds a PCI function with this class and vendor, and an optional driver.
     pub(crate) fn pci(&self, at: &str, class: &str, vendor: &str, driver: &str) -> &Self {
         self.files(at, &[("class", class), ("vendor", vendor), ("device", "0x1234")]);
         self.file(&format!("{at}/numa_node"), "0");
         self.link(&format!("{at}/driver"), &format!("../../../bus/pci/drivers/{driver}"))
     }
 
-    /// Writes one end of a PCIe link: generation text and lanes, current and maximum.
+    /// Writes one end of a PCIe link: the speed as text and the number of lanes, current and maximum.
     pub(crate) fn pcie(&self, at: &str, now: (&str, u32), most: (&str, u32)) -> &Self {
         self.files(
             at,
@@ -110,7 +110,7 @@ impl Tree {
         lower
     }
 
-    /// Adds the configuration space of a function, as visible to the superuser.
+    /// Adds the configuration space of a function, as the superuser can read it.
     pub(crate) fn config(&self, at: &str, payload: &Payload) -> &Self {
         let mut config = vec![0_u8; 256];
         config[0x06] = 0x10;
@@ -139,7 +139,7 @@ impl Tree {
         at
     }
 
-    /// Adds a PCIe 4.0 switch with eight lanes upstream, and `drives` NVMe drives of four lanes downstream.
+    /// Adds a PCIe 4.0 switch with eight lanes upstream, and `drives` NVMe drives with four lanes each downstream.
     pub(crate) fn switch(&self, drives: usize) -> &Self {
         const GEN4: &str = "16.0 GT/s PCIe";
         let most = [(GEN4, 16), (GEN4, 8)];
@@ -157,7 +157,7 @@ impl Tree {
         self
     }
 
-    /// Adds a complete block device at `at`, listed under its name.
+    /// Adds a complete block device at `at`, and lists it under its name.
     pub(crate) fn block(&self, at: &str, gigabytes: u64) -> &Self {
         let name = at.rsplit('/').next().unwrap();
         self.file(&format!("{at}/size"), &(gigabytes * 1_000_000_000 / 512).to_string());

@@ -20,7 +20,7 @@ pub enum EngineKind {
     /// io_uring with registered buffers and file.
     #[default]
     IoUring,
-    /// `preadv2` and `pwritev2`, one request at a time.
+    /// Calls of `preadv2` and `pwritev2`, one request at a time.
     Synchronous,
     /// Requests do not reach the target, which shows the cost of the program itself.
     Null,

@@ -1,4 +1,4 @@
-//! The costs of a request on this machine's processors: the values of a host file.
+//! Measures the costs of a request on this machine's processors, which are the values in a host file.
 //!
 //! Three parts are measured, each several times, so that every value has a range:
 //!

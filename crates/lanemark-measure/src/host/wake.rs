@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Time for which the thread sleeps: about as long as a read from flash takes.
+/// Time for which the thread sleeps, which is about as long as a read from flash takes.
 const SLEEP_NS: u64 = 80_000;
 /// Number of wakes at the start that are not counted.
 const RAMP: usize = 50;
@@ -13,10 +13,10 @@ const RAMP: usize = 50;
 /// Returns the sorted delays of wakes in nanoseconds, or `None` if the measurement was stopped.
 pub(super) fn samples(duration: Duration, stop: &AtomicBool) -> Option<Vec<f64>> {
     // The kernel may delay the timers of a thread by the thread's slack, which is 50 µs by default. SAFETY: the call
-    // changes a number of this thread only.
+    // changes only a number of this thread.
     let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
     let set = |slack: libc::c_ulong| {
-        // SAFETY: as above.
+        // SAFETY: this call also changes only a number of this thread.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
     };
     set(1);

@@ -1,4 +1,4 @@
-//! Small workloads, and a bench of them with default settings.
+//! Small workloads, and a bench with default settings for them.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -9,7 +9,7 @@ use lanemark_measure::{Bench, MeasureError, Outcome, Settings};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Average, Order, Test, Workload};
 
-/// 256 random reads of 4 KiB over 1 MiB.
+/// Returns a test of 256 random 4 KiB reads over 1 MiB.
 pub(crate) fn read() -> Test {
     Test {
         name: "read".to_owned(),
@@ -20,7 +20,7 @@ pub(crate) fn read() -> Test {
     .with(|requests| requests.queue_depth = 4)
 }
 
-/// Returns the test with writes.
+/// Returns the same test with writes.
 pub(crate) fn write() -> Test {
     Test { name: "write".to_owned(), ..read() }.with(|requests| requests.read_share = Ratio::ZERO)
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(
     .run(&mut |_| ())
 }
 
-/// Returns bytes that are neither zeros nor Lanemark's own layout.
+/// Returns bytes that are neither zeros nor data that Lanemark's layout writes.
 pub(crate) fn content(length: usize) -> Vec<u8> {
     (0..length).map(|offset| (offset % 251) as u8 + 1).collect()
 }

@@ -156,11 +156,11 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
                 "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
                 table.name()
             );
-            rules.push(Rule { table, text: "has exactly the rows of its scale", sql });
+            rules.push(Rule { table, text: "contains exactly the rows of its scale", sql });
         }
         let all = [vec![keys], values(table, scale)].concat().join(" AND ");
         let sql = bad_rows(table.name(), &all);
-        rules.push(Rule { table, text: "has only valid values", sql });
+        rules.push(Rule { table, text: "contains only valid values", sql });
     }
     rules.extend(together(scale));
     rules
@@ -172,7 +172,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
     [
         Rule {
             table: Table::Stock,
-            text: "has sold the quantities of its orders",
+            text: "matches the quantities of the orders",
             sql: bad_rows(
                 &format!(
                     "(SELECT s_w_id, SUM(s_ytd) AS sold, SUM(s_order_cnt) AS times, \
@@ -187,7 +187,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::Customer,
-            text: "has the number of payments in the history",
+            text: "counts as many payments as the history",
             sql: bad_rows(
                 "customer LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, COUNT(*) AS seen \
                  FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS h \
@@ -197,7 +197,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::Customer,
-            text: "has the number of deliveries of its orders",
+            text: "counts as many deliveries as the orders",
             sql: bad_rows(
                 &format!(
                     "customer LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, COUNT(*) AS seen \
@@ -210,7 +210,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::Orders,
-            text: "has every order of a district below its next order",
+            text: "contains every order of a district below its next order number",
             sql: bad_rows(
                 "district LEFT JOIN (SELECT o_w_id, o_d_id, COUNT(*) AS seen, MIN(o_id) AS low_id, \
                  MAX(o_id) AS high_id FROM orders GROUP BY o_w_id, o_d_id) AS o \
@@ -220,7 +220,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::OrderLine,
-            text: "has an order's lines from 1 on, and its order states whether all are local",
+            text: "numbers an order's lines from 1, and the order states whether all lines are local",
             sql: bad_rows(
                 "orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS seen, \
                  MIN(ol_number) AS low_id, MAX(ol_number) AS high_id, \
@@ -233,7 +233,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::OrderLine,
-            text: "has the item's price",
+            text: "contains the item's price",
             sql: bad_rows(
                 &format!(
                     "(SELECT ol_i_id, ol_quantity, ol_amount FROM order_line \
@@ -260,8 +260,8 @@ mod tests {
             let own = rules(&scale).into_iter().filter(|rule| rule.table == table);
             own.map(|rule| rule.text).collect::<Vec<_>>()
         };
-        let valid = "has only valid values";
-        assert_eq!(of_tables(Table::District), ["has exactly the rows of its scale", valid]);
+        let valid = "contains only valid values";
+        assert_eq!(of_tables(Table::District), ["contains exactly the rows of its scale", valid]);
         assert_eq!(of_tables(Table::NewOrder), [valid]);
         assert_eq!(of_tables(Table::Customer).len(), 4);
     }

@@ -1,4 +1,4 @@
-//! Workloads derived from measured runs.
+//! Tests workloads that are derived from measured runs.
 
 use std::collections::BTreeMap;
 
@@ -65,11 +65,11 @@ fn the_sums_of_repeats_add_every_value() {
             [62, 14, 4, 16, 32].map(|one| one * repeat)
         );
     }
-    // The sums need the work of the device in each repeat.
+    // Without the work of the device in each repeat, there is no sum.
     assert!(sums.add(&Sample::empty()).is_none());
 }
 
-/// Returns a repeat of 1,000 transactions in ten seconds. Half of them changed data.
+/// Returns a repeat with 1,000 transactions in ten seconds, half of them with changes to data.
 fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
     let device = DeviceUse {
         reads: 2_500,
@@ -104,7 +104,7 @@ fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
     }
 }
 
-/// Returns the run of four users on three warehouses of a tenth of their size.
+/// Returns a run of four users on three warehouses at a tenth of the normal scale.
 fn run(samples: Vec<Sample>) -> RunResult {
     let users = DatabaseUsers {
         profile: Profile::Hammerdb,
@@ -142,13 +142,13 @@ fn assert_lines(text: &str, lines: &[&str]) {
 #[test]
 fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
     let text = workload(&run(vec![repeat(logged(1_000_000, Some(400)), None)])).unwrap();
-    // 40 ms pass from one transaction of a user to the next. Two are processor time. The device needs 0.85: 2.5 reads
-    // of 200 us, and for half of the transactions a write of 300 us and a flush of 400.
+    // 40 ms pass from one transaction of a user to the next. Of these, 2 ms are processor time, and the device needs
+    // 0.85 ms: 2.5 reads of 200 us, and for half of the transactions a write of 300 us and a flush of 400 us.
     assert_lines(
         &text,
         &[
             &format!("{WORKLOAD_MARK} from a run of 4 users: 1000 transactions in 10 s."),
-            "# Requests include all requests of the device below the data.",
+            "# The requests include all requests to the device that stores the data.",
             "elsewhere    = { value = \"37150.0 us\", derived = \"40000 µs from one transaction of a user to the next, \
              minus the processor time, 0 µs of locks and 850 µs of the drive's time for its requests\" }",
             "locks        = { value = 0.0000,",
@@ -164,7 +164,7 @@ fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
             "flush       = { value = \"after-each-write\", derived = \"250 flushes of the device in the run\" }",
             "area        = { value = \"1073741824 B\",",
             "threads  = 4",
-            // 30 MB in pages of 8 KiB, and the log.
+            // The span is 30 MB, rounded up to 8 KiB pages, plus the log.
             "span     = \"1103749120 B\"",
         ],
     );
@@ -188,14 +188,14 @@ fn the_workload_of_a_run_with_samples_uses_the_waits_of_its_sessions() {
         workload(&run(vec![sample])).unwrap()
     };
     let text = of(3, 120);
-    // Of 1,000 sessions 600 waited for storage, 120 for locks, and 3 for a page to be written.
+    // Of 1,000 sampled sessions, 600 waited for storage, 120 for locks, and 3 until a page was written.
     assert_lines(
         &text,
         &[
             "elsewhere    = { value = \"9200.0 us\", derived = \"40000 µs from one transaction of a user to the next, \
              minus the processor time, 4800 µs of locks and 24000 µs of waits for data and log, as sessions reported them\" }",
             "locks        = { value = 0.1429,",
-            // Without a count of log writes, each changing transaction has one.
+            // Without a count of log writes, one is assumed for each transaction that changes data.
             "writes       = { value = 1.0000,",
             "awaited      = { value = 0.4000,",
             "record      = { value = \"400000 B\",",

@@ -62,7 +62,7 @@ impl Backend for MysqlDatabase {
             ColumnType::Text if name == "c_data" => "VARCHAR(500)",
             ColumnType::Text => "VARCHAR(64)",
         };
-        // Names sort by their bytes, as in every other database here.
+        // Names are sorted by their bytes, as in the other databases.
         let ending = " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin";
         Table::ALL.map(|table| table.sql(kind, true, ending)).concat() + INDEXES
     }

@@ -7,8 +7,8 @@
 //! | transaction | messages | answers that the next message needs |
 //! |---|---|---|
 //! | New-Order | 3 | the order's number, taxes, discount and prices; the stocks' texts |
-//! | Payment | 2, by last name 3 | the customer's number; the balance, the notes on bad credit, the district |
-//! | Order-Status | 2, by last name 3 | the customer's number; the order's number |
+//! | Payment | 2, or 3 by last name | the customer's number; the balance, the notes on bad credit, the district |
+//! | Order-Status | 2, or 3 by last name | the customer's number; the order's number |
 //! | Delivery | 3 | the open orders; their customers and amounts |
 //! | Stock-Level | 2 | the next order's number |
 //!

@@ -1,7 +1,8 @@
 -- The statements of `batch.rs`, prepared once per session.
 --
 -- Plans are made once and do not depend on the contents of arrays: rows are found by their keys, in the order of the
--- arrays, which is the order of locks. Hash and merge joins, and scans of a whole table, would lock in another order.
+-- arrays, which is the order of locks. Hash joins, merge joins and scans of a whole table would lock in a different
+-- order.
 
 SET plan_cache_mode = force_generic_plan;
 SET enable_hashjoin = off;

@@ -2,8 +2,8 @@
 //!
 //! The sources are "The Cumulative Statistics System" in PostgreSQL's documentation and `monitoring.sgml` of versions
 //! 14 to 18. The observer keeps one transaction open from its first query to its last, so that it does not add
-//! transactions. The observer takes no snapshot between queries, so it does not delay cleanup. A backend adds its work
-//! to these statistics when it is idle and a second has passed since it last did so. In version 15 and later,
+//! transactions. The observer does not hold a snapshot between queries, so it does not delay cleanup. A backend adds
+//! its work to these statistics when it is idle and a second has passed since it last did so. In version 15 and later,
 //! `pg_stat_force_next_flush` makes the backend add its work immediately; users call this function when counting begins
 //! and ends.
 

@@ -64,7 +64,7 @@ impl Backend for PostgresDatabase {
             ColumnType::Small => "SMALLINT",
             ColumnType::Int => "INTEGER",
             ColumnType::Big => "BIGINT",
-            // Names sort by their bytes, as in every other database here.
+            // Names are sorted by their bytes, as in the other databases.
             ColumnType::Text => "TEXT COLLATE \"C\"",
         };
         let tables = Table::ALL.map(|table| table.sql(kind, false, ""));

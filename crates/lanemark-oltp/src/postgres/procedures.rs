@@ -1,7 +1,7 @@
 //! The five transactions as procedures of the server. Each transaction is one call and one round trip.
 //!
-//! A call outside of a transaction is a separate transaction, which commits when the call ends. The server rolls a
-//! failed procedure back, and its SQLSTATE shows whether to retry. Procedures require PostgreSQL 11.
+//! A call outside a transaction is a separate transaction, which commits when the call ends. The server rolls back a
+//! failed procedure, and the SQLSTATE shows whether to retry. Procedures require PostgreSQL 11.
 
 use postgres::Client;
 use postgres::types::ToSql;

@@ -1,6 +1,6 @@
 -- The five transactions as procedures, with the same statements as `transactions.rs`.
 --
--- They find their tables by the connection's search path: a procedure with its own path could not roll back.
+-- They find their tables through the connection's search path, because a procedure with its own path cannot roll back.
 -- An order with an item that does not exist is rolled back here. The server counts this and does not log it.
 
 CREATE OR REPLACE PROCEDURE do_new_order(
@@ -47,7 +47,7 @@ BEGIN
     total := total * (10000 - discount) / 10000 * (10000 + w_rate + d_rate) / 10000;
 END $$;
 
--- Returns the middle one of the customers with a last name, rounded up.
+-- Returns the middle customer with a last name; the position is rounded up.
 CREATE OR REPLACE FUNCTION find_customer(w INT, d INT, named TEXT) RETURNS INT
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -140,7 +140,7 @@ BEGIN
         amounts[d] := amount;
         delivered := delivered + 1;
     END LOOP;
-    -- Customers are last, because payments lock them too.
+    -- Customers are last, because payments also lock their rows.
     FOR d IN 1 .. 10 LOOP
         IF bearers[d] IS NOT NULL THEN
             UPDATE customer SET c_balance = c_balance + amounts[d],

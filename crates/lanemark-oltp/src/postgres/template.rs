@@ -12,7 +12,7 @@ use crate::error::OltpError;
 use crate::session::Connection as _;
 use crate::value::Row;
 
-/// Comment on a template that Lanemark made.
+/// Comment on a template that Lanemark created.
 const MARK: &str = "kept by Lanemark";
 /// Prefix of the databases' names.
 const START: &str = "lanemark_kept_";
@@ -77,7 +77,7 @@ impl Templates for PostgresDatabase {
 }
 
 impl PostgresDatabase {
-    /// Connects to another database of the same server.
+    /// Connects to another database on the same server.
     fn beside(&self, name: &str) -> Result<Postgres, OltpError> {
         let mut config = self.config.clone();
         config.dbname(name);

@@ -1,6 +1,6 @@
-//! Templates as files `FILE.kept-NAME`, copied from `FILE` with `copy_file_range`, which shares blocks if the file
-//! system supports this. A file of that name that is not an SQLite database belongs to another program and is never
-//! replaced.
+//! Templates as files `FILE.kept-NAME`. They are copied from `FILE` with `copy_file_range`, which shares blocks if the
+//! file system supports this. A file with that name that is not an SQLite database belongs to another program, and is
+//! never replaced.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,11 +1,11 @@
-//! Damage that no consistency condition of the specification finds, and the checks that find it.
+//! Damage that no consistency condition of the specification detects, and the checks that detect it.
 
 use lanemark_oltp::Database;
 use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::schema::Table;
 
-const ROWS: &str = "has exactly the rows of its scale";
-const VALUES: &str = "has only valid values";
+const ROWS: &str = "contains exactly the rows of its scale";
+const VALUES: &str = "contains only valid values";
 
 /// Each kind of damage, with the table and the rule that must detect it. The kinds are applied in sequence, and no kind
 /// hides the next.
@@ -14,7 +14,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE item SET i_price = 1 + i_price WHERE i_id > 1",
         Table::OrderLine,
-        "has the item's price",
+        "contains the item's price",
     ),
     ("DELETE FROM item WHERE i_id = 7", Table::Item, ROWS),
     ("UPDATE warehouse SET w_tax = 20000 WHERE w_id = 1", Table::Warehouse, VALUES),
@@ -22,7 +22,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE stock SET s_ytd = s_ytd + 5, s_order_cnt = s_order_cnt + 1 WHERE s_i_id = 4",
         Table::Stock,
-        "has sold the quantities of its orders",
+        "matches the quantities of the orders",
     ),
     ("DELETE FROM stock WHERE s_i_id = 5", Table::Stock, ROWS),
     ("UPDATE district SET d_tax = NULL WHERE d_id = 2", Table::District, VALUES),
@@ -30,12 +30,12 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE customer SET c_payment_cnt = c_payment_cnt + 1 WHERE c_id = 2",
         Table::Customer,
-        "has the number of payments in the history",
+        "counts as many payments as the history",
     ),
     (
         "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_id = 3",
         Table::Customer,
-        "has the number of deliveries of its orders",
+        "counts as many deliveries as the orders",
     ),
     ("DELETE FROM customer WHERE c_id = 4", Table::Customer, ROWS),
     ("UPDATE history SET h_c_id = 31000 WHERE h_c_id = 5", Table::History, VALUES),
@@ -43,12 +43,12 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE orders SET o_all_local = 0 WHERE o_id = 2",
         Table::OrderLine,
-        "has an order's lines from 1 on, and its order states whether all are local",
+        "numbers an order's lines from 1, and the order states whether all lines are local",
     ),
     (
         "DELETE FROM orders WHERE o_id = 3",
         Table::Orders,
-        "has every order of a district below its next order",
+        "contains every order of a district below its next order number",
     ),
     ("UPDATE new_order SET no_o_id = 1 WHERE no_o_id = 25", Table::NewOrder, VALUES),
     ("UPDATE order_line SET ol_quantity = 11 WHERE ol_o_id = 4", Table::OrderLine, VALUES),
@@ -56,7 +56,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     ("DELETE FROM warehouse WHERE w_id = 1", Table::Warehouse, ROWS),
 ];
 
-/// Returns the number of rows that break a rule.
+/// Returns the number of rows that violate a rule.
 pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
@@ -66,7 +66,7 @@ pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 
-/// Panics unless each kind of damage to a fresh database breaks its rule, which was satisfied before.
+/// Panics unless each kind of damage to a fresh database violates its rule, which was satisfied before.
 pub(crate) fn assert_found(database: &Database) {
     // The items' prices are compared with lines that were ordered later.
     let order = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \

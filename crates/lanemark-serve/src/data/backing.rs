@@ -6,8 +6,8 @@
 //! a companion of the export's own file, after a header that states the format and the length of the export. A block's
 //! bit is set once its data is in the export's own file.
 //!
-//! If another program truncates the file, data is lost, and a later write past the cut would turn the loss into zeroes
-//! that read without an error. Each write, trim and flush therefore first compares the length of the file with the
+//! If another program truncates the file, data is lost, and after a later write past the new end, the lost data would
+//! read as zeroes without an error. Each write, trim and flush therefore first compares the length of the file with the
 //! length of the export. Once they have differed, all writes, trims and flushes fail. The check does not detect a file
 //! that is truncated and extended again between two operations.
 
@@ -22,9 +22,9 @@ use rustix::io::Errno;
 
 /// Block size of the map of an export's own file over an image.
 const MAPPED: u64 = 4096;
-/// The first bytes of a file with a map, before the length of the export.
+/// The first bytes of a map file, which precede the length of the export.
 pub(super) const MAP_MARK: &str = "lanemark-serve-map 1 ";
-/// Length of the head of a file with a map: its mark, the length and a line end, padded with spaces.
+/// Length of the head of a map file: the mark, the length of the export and a line end, padded with spaces.
 const MAP_HEAD: u64 = 64;
 /// Maximum number of bytes that are written or copied at once.
 const PIECE: u64 = 1 << 20;
@@ -313,8 +313,8 @@ fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
     (most.min(end - at), is_written)
 }
 
-/// Returns the range of a file that begins at `at`, up to `end`. The whole file counts as data on a file system that
-/// does not report holes.
+/// Returns the length of the range that begins at `at` and ends by `end`, and whether it is a hole. The whole file
+/// counts as data on a file system that does not report holes.
 fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
     match seek(file, SeekFrom::Data(at)) {
         Ok(data) if data > at => (data.min(end) - at, true),
@@ -427,7 +427,7 @@ mod tests {
         let refused = backing.write(16_384, &[1; 512]).unwrap_err().to_string();
         assert!(refused.contains("length of the data file"), "{refused}");
         assert_eq!(file.metadata().unwrap().len(), 4096);
-        // The data stays lost even after the file has its former length again.
+        // The data is lost even after the file has its former length again.
         file.set_len(SIZE).unwrap();
         assert!(backing.write(0, &[1; 512]).is_err() && backing.sync().is_err());
         assert!(backing.zero(0, 512, true).is_err());

@@ -2,8 +2,8 @@
 //! program's data is lost.
 //!
 //! The data is locked for one server (flock(2)); an image is locked against servers that write it, and shared with
-//! servers that read it. Not every file system supports locks. If the data could not be opened, the files that were
-//! created are removed again.
+//! servers that read it. Not every file system supports locks. If the data cannot be opened, the files that were
+//! created are removed.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -26,7 +26,7 @@ const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_
 pub(super) struct CreatedFiles(Vec<PathBuf>);
 
 impl CreatedFiles {
-    /// Returns whether this start created the file.
+    /// Returns whether this start of the server created the file.
     pub(super) fn is_made(&self, path: &Path) -> bool {
         self.0.iter().any(|made| made == path)
     }
@@ -157,7 +157,7 @@ impl OpenImage {
     pub(super) fn open(path: &Path) -> Result<Self, DataError> {
         let fail = |source| DataError::System { path: path.to_owned(), action: "opened", source };
         let not_regular = || {
-            let why = "an image is a regular file".to_owned();
+            let why = "an image must be a regular file".to_owned();
             DataError::Misfit { path: path.to_owned(), why }
         };
         if !std::fs::metadata(path).map_err(fail)?.is_file() {
@@ -223,13 +223,13 @@ mod tests {
         };
         let (why, hint) = refused(0, b"QFI\xfb", 65_536).unwrap();
         assert!(why.contains("qcow2") && hint.starts_with("qemu-img convert -O raw "), "{hint}");
-        // The same bytes at another position are data.
+        // At another position, the same bytes are data.
         assert_eq!(refused(4_096, b"QFI\xfb", 65_536), None);
         assert!(refused(65_536 - 512, b"conectix", 65_536).unwrap().0.contains("VHD"));
         // A file system and a partition table are data.
         assert_eq!(refused(0x438, &[0x53, 0xef], 65_536), None);
         assert_eq!(refused(512, b"EFI PART", 65_536), None);
-        // Images that are shorter than any magic number, and empty ones, are raw.
+        // Empty images, and images that are shorter than any magic number, are raw.
         for length in [0, 3, 511] {
             assert_eq!(refused(0, b"", length), None);
         }

@@ -1,5 +1,5 @@
-//! The content of a disk image, recognised by its magic numbers: a container of another program, a file system, or a
-//! partition table.
+//! Recognises the content of a disk image by its magic numbers: a container format of another program, a file system,
+//! or a partition table.
 //!
 //! Every number read from an image is checked against the image's length. A damaged table counts as a table without
 //! partitions.
@@ -21,7 +21,7 @@ const VHD: &[u8] = b"conectix";
 /// File systems by the kernel's names, with the offsets and values of their magic numbers.
 const FILE_SYSTEMS: [(&str, u64, &[u8]); 3] =
     [("ext4", 0x438, &[0x53, 0xef]), ("xfs", 0, b"XFSB"), ("btrfs", 0x1_0040, b"_BHRfS_M")];
-/// Sector sizes for which a GPT is searched.
+/// Sector sizes for which the image is searched for a GPT.
 const SECTORS: [u64; 2] = [512, 4096];
 /// The magic number of a GPT, at the start of the second sector.
 const GPT: &[u8] = b"EFI PART";
@@ -43,7 +43,7 @@ const MBR_ENTRY: usize = 16;
 /// The content of a disk image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageContent {
-    /// An image in this format, which is not raw.
+    /// An image in this format, which must be converted.
     Container(&'static str),
     /// A file system, by the kernel's name.
     FileSystem(&'static str),
@@ -228,7 +228,7 @@ mod tests {
         length
     }
 
-    /// Recognises an image that has the bytes of `image` and then zeros up to `length`.
+    /// Recognises an image that consists of the bytes of `image`, followed by zeros up to `length`.
     fn content(image: &[u8], length: u64) -> ImageContent {
         ImageContent::of(length, |bytes, at| {
             bytes.fill(0);
@@ -246,7 +246,7 @@ mod tests {
         image
     }
 
-    /// A GPT with an empty entry and one partition, which begins at 1 MiB.
+    /// Returns an image with a GPT that contains an empty entry and one partition, which begins at 1 MiB.
     fn gpt(sector: usize, last: u64) -> Vec<u8> {
         let first = MIB / sector as u64;
         with(&[
@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(content(&image, 3 * MIB), table("GPT", first));
             // The partition ends after the image.
             assert_eq!(content(&image, 3 * MIB - 1), table("GPT", None));
-            // A file system on the whole disk replaces a former table.
+            // A file system on the whole disk replaces the table of an earlier use.
             let mut former = image.clone();
             former.resize(4096.max(former.len()), 0);
             former[0x438..0x43a].copy_from_slice(&[0x53, 0xef]);

@@ -1,10 +1,10 @@
 //! The journal next to a data file: the identity of its files, the state that the last server left, and the data lost
 //! in power cuts.
 //!
-//! The journal consists of a few lines of text. The first line contains the state at a fixed position, and is
-//! overwritten there: `closed`, `flushed` or `unflushed`. If the server is killed, the last written state remains. The
-//! next lines identify the files of the journal by the length and inode number of the data, and of the image under it.
-//! The device number is not recorded, because it can change when the machine starts.
+//! The journal consists of a few lines of text. The first line contains the state, which is overwritten in place:
+//! `closed`, `flushed` or `unflushed`. If the server is killed, the last written state remains. The next lines identify
+//! the files of the journal by the length and inode number of the data, and of the image under it. The device number is
+//! not recorded, because it can change when the machine restarts.
 
 use std::fmt;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(super) const JOURNAL_MAX: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
-    /// The end of the written part.
+    /// Offset of the end of the written part.
     end: Mutex<u64>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct JournalContent {
     pub(super) data: Extent,
     /// The image under the data, if there is one.
     pub(super) over: Option<Image>,
-    /// Lines about the losses in power cuts.
+    /// Lines about the data lost in power cuts.
     pub(super) cuts: Vec<String>,
 }
 
@@ -123,14 +123,14 @@ impl Journal {
         }
     }
 
-    /// Records that the server shuts down cleanly.
+    /// Records that the server has shut down cleanly.
     pub(super) fn closed(&self) -> io::Result<()> {
         let _end = self.end();
         self.state(State::Closed)?;
         self.file.sync_data()
     }
 
-    /// Records the losses of a power cut.
+    /// Records the data lost in a power cut.
     pub(super) fn cut(&self, line: &str) -> io::Result<()> {
         let mut end = self.end();
         let line = format!("cut {line}\n");

@@ -1,9 +1,9 @@
 //! The data of an export, and the effects of a flush, a kill and a power cut on the data.
 //!
-//! An acknowledged write is in the `backing`. A kill of the server loses no acknowledged write. A crash of the machine
-//! may lose the writes after the last flush, because a flush is `fdatasync(2)`. When the modelled drive loses power,
-//! writes in its `volatile` cache may be lost; no write is lost if the cache is protected or off. Each data file has a
-//! `journal` next to it, from which the next server reports these events.
+//! An acknowledged write is in the `backing`. If the server is killed, no acknowledged write is lost. If the machine
+//! crashes, the writes after the last flush may be lost, because a flush calls `fdatasync(2)`. When the modelled drive
+//! loses power, writes in its `volatile` cache may be lost; no write is lost if the cache is protected or off. Each
+//! data file has a `journal` next to it, from which the next server reports these events.
 
 mod backing;
 mod error;
@@ -32,20 +32,20 @@ use volatile::{PowerCutFate, RevertibleWrites};
 
 use crate::engine::DataOwner;
 
-/// A stream of random numbers that no thread of a run uses.
+/// Number of a random stream that no thread of a run uses.
 const CUT_STREAM: u32 = 5 << 28;
 
 /// The data of an export.
 #[derive(Debug)]
 pub struct Data {
     backing: Backing,
-    /// Writes that a power cut may take, if the drive's cache is volatile.
+    /// Writes that a power cut may revert, if the drive's cache is volatile.
     volatile: Option<Mutex<RevertibleWrites>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
     /// Whether data was written since the last flush.
     unflushed: AtomicBool,
-    /// Number of power cuts so far.
+    /// Number of power cuts until now.
     cuts: AtomicU64,
 }
 
@@ -56,10 +56,10 @@ pub struct FlushCoverage {
     cuts: u64,
 }
 
-/// The cache of the drive that owns the data.
+/// The cache of the drive that contains the data.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// Effect of a loss of power on the cache's content.
+    /// Kind of cache, which determines the effect of a power cut on its content.
     pub kind: WriteCache,
     /// Size of the cache in bytes.
     pub size: u64,
@@ -83,7 +83,7 @@ impl Data {
     /// Creates empty data in memory.
     ///
     /// # Errors
-    /// Returns an error if the kernel does not provide memory.
+    /// Returns an error if the kernel cannot provide memory.
     pub fn memory(size: u64, cache: Cache, seed: u64) -> io::Result<Self> {
         Ok(Self::new(Backing::memory(size)?, None, cache, seed))
     }
@@ -174,7 +174,8 @@ impl Data {
         Ok(self.flushed(mark, true))
     }
 
-    /// Stores all data on the host. The drive's cache is unchanged: a power cut of the drive may still revert writes.
+    /// Stores all data on the host. The drive's cache does not change, so a power cut of the drive may still revert
+    /// writes.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -190,8 +191,8 @@ impl Data {
         Ok(())
     }
 
-    /// Ends a flush of the drive's cache. Returns false if a power cut occurred since the mark, in which case the flush
-    /// has failed. If the drive lies and the flush does not store data (`stores` is false), a power cut may still
+    /// Completes a flush of the drive's cache. Returns false if a power cut occurred since the mark, in which case the
+    /// flush has failed. If the drive lies and the flush does not store data (`stores` is false), a power cut may still
     /// revert the writes before `mark`.
     pub fn flushed(&self, mark: FlushCoverage, stores: bool) -> bool {
         let Some(volatile) = &self.volatile else { return true };
@@ -261,7 +262,7 @@ impl DataOwner for std::sync::Arc<Data> {
             Err(error) => format!("power cut: unflushed data could not be removed: {error}"),
         };
         if let Some(journal) = &self.journal {
-            // The loss itself has already happened; a failure to write the journal is reported at the end.
+            // The loss has already happened; if the journal cannot be written, this is reported at the end.
             let _ = journal.cut(&line);
         }
         line

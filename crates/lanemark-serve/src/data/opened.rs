@@ -59,7 +59,7 @@ struct PreviousState {
 }
 
 impl DataPlan {
-    /// Opens the data of a drive with this `cache`. The losses in power cuts depend on `seed`.
+    /// Opens the data of a drive with this `cache`. The data lost in power cuts depends on `seed`.
     ///
     /// # Errors
     /// Returns an error if a file is rejected, does not match, or cannot be opened.
@@ -67,7 +67,9 @@ impl DataPlan {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
             let (length, size) = (image.length(), self.size);
-            let why = format!("the image of {length} bytes is longer than the export of {size}");
+            let why = format!(
+                "the image has {length} bytes and is longer than the export, which has {size}"
+            );
             return Err(DataError::Misfit { path: image.path.clone(), why });
         }
         match &self.location {
@@ -133,7 +135,7 @@ impl DataPlan {
         Ok(OpenedData { data, notes })
     }
 
-    /// Returns whether the user allows the file at `path` to be used as it is.
+    /// Returns whether the user allows the server to use the file at `path` unchanged.
     fn may_overwrite(&self, path: &Path) -> bool {
         self.overwrite.as_deref() == Some(path)
     }
@@ -191,7 +193,7 @@ impl DataPlan {
         }
         let text = read_bounded(&file);
         match text.as_deref().ok().and_then(journal::read) {
-            // The user removed the file, and its data with it.
+            // The user has removed the file with its data.
             _ if is_new => Ok(PreviousState { journal: file, content: None, is_gone: true }),
             Some(content) => former(file, Some(content)),
             None if may_overwrite => former(file, None),
@@ -489,7 +491,7 @@ mod tests {
         let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
         let (theirs, ours) = (plan(&image), DataPlan { over: Some(image.clone()), ..plan(&path) });
         serve_once(&theirs, 3);
-        // The same file under another name.
+        // The link is another name for the same file.
         let link = folder.path().join("link");
         std::fs::hard_link(&image, &link).unwrap();
         let both = DataPlan { over: Some(image.clone()), ..plan(&link) };

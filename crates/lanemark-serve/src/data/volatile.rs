@@ -17,7 +17,7 @@ use std::collections::{HashSet, VecDeque};
 
 use lanemark_schema::rng::Rng;
 
-/// The unit of losses: a sector is written completely or not at all.
+/// Size of a sector, which is written completely or not at all.
 pub const SECTOR: u64 = 512;
 /// Memory for the bookkeeping of an entry, counted in addition to its data.
 const ENTRY: u64 = 64;
@@ -113,8 +113,8 @@ impl RevertibleWrites {
         }
     }
 
-    /// Applies a power cut with draws from `random`; `restore` receives the offsets and previous data of lost sectors.
-    /// The cache is empty afterwards.
+    /// Applies a power cut with random draws from `random`; `restore` receives the offsets and previous data of lost
+    /// sectors. The cache is empty afterwards.
     pub(crate) fn power_cut<E>(
         &mut self,
         random: &mut Rng,

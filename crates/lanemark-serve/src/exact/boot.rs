@@ -1,4 +1,4 @@
-//! The start of a guest's kernel, its output, and its end.
+//! Starts a guest's kernel, forwards its output, and ends it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ use super::init::{self, InitPlan};
 pub(crate) const CALENDAR: &str = "calendar";
 /// Name of the disk's socket in the folder.
 pub(crate) const DISK: &str = "disk";
-/// Name of the file with the output of the guest's kernel.
+/// Name of the file that contains the output of the guest's kernel.
 const LOG: &str = "kernel";
 /// Name of the file with the guest's process group id.
 const GROUP: &str = "group";
@@ -122,7 +122,7 @@ impl Guest {
     }
 
     /// Ends the guest: waits until it ends if `ends_itself` is set, and kills it otherwise. Returns the exit status of
-    /// its kernel, the command's exit code and, if there is no exit code, the kernel's last output.
+    /// the kernel, the command's exit code and, if there is no exit code, the last output of the kernel.
     pub(crate) fn end(
         mut self,
         ends_itself: bool,
@@ -199,8 +199,8 @@ mod tests {
 
     use super::*;
 
-    /// Tests that start programs run one at a time: a process that begins while another test writes a program would
-    /// keep that program busy.
+    /// Tests that start programs run one at a time, because a program cannot be executed while a process that another
+    /// test starts holds its file open for writing.
     fn one_at_a_time() -> MutexGuard<'static, ()> {
         static ONE: Mutex<()> = Mutex::new(());
         ONE.lock().unwrap_or_else(PoisonError::into_inner)

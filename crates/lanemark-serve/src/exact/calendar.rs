@@ -4,7 +4,7 @@
 
 /// Length of a message.
 pub const LENGTH: usize = 16;
-/// The time that means never: the guest waits for an external event.
+/// Time that means never; the guest then waits for an external event.
 pub const NEVER: u64 = i64::MAX as u64;
 
 /// A message from the guest.
@@ -50,7 +50,7 @@ pub struct CalendarError {
 /// Reads a message from the guest, and its sequence number.
 ///
 /// # Errors
-/// Returns an error if the message is not known, or its time exceeds the maximum.
+/// Returns an error if the message is not known or its time exceeds the maximum.
 pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
     let (operation, order) = (word(0), word(4));

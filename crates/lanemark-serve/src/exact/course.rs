@@ -1,4 +1,4 @@
-//! The loop of an exact run: calendar, device and simulator in one thread.
+//! The loop of an exact run, with calendar, device and simulator in one thread.
 //!
 //! The guest either works or waits, and the loop reads only the guest's messages while it works. While the guest waits,
 //! the simulator advances from event to event. If an event puts a reply into the queue, the guest is notified at that
@@ -325,13 +325,13 @@ fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> Wait
     }
 }
 
-/// Waits until data arrives on a socket, or `most` has passed, and returns whether data arrived.
+/// Waits until data arrives on a socket or `most` has passed, and returns whether data arrived.
 fn wait_for_one(socket: &UnixStream, most: Duration) -> io::Result<bool> {
     Ok(wait_for([socket.into()], most)? == [true])
 }
 
-/// Waits until data arrives on one of the sockets, or `most` has passed, and returns which sockets have data. Signals
-/// do not affect the result.
+/// Waits until data arrives on one of the sockets or `most` has passed, and returns which sockets have data. Signals do
+/// not affect the result.
 fn wait_for<const N: usize>(
     sockets: [WaitedSocket<'_>; N],
     most: Duration,

@@ -1,8 +1,8 @@
 //! The first process of a guest: it sets up a writable layer, runs the command, and shuts the guest down.
 //!
-//! The guest's root is the host's, read-only. A layer in memory covers it, so that every path is writable and no change
-//! outlives the guest. `/dev` contains the disk, `vda`. The output of the command goes to files in a folder of the
-//! host, without buffering.
+//! The root of the guest is the root of the host, read-only. A layer in memory covers it, so that every path is
+//! writable and no change outlives the guest. `/dev` contains the disk, `vda`. The output of the command is written to
+//! files in a folder of the host, without buffering.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -42,7 +42,7 @@ pub struct InitPlan {
 }
 
 impl InitPlan {
-    /// Returns the plan as bytes: its parts, each followed by a zero byte, which no part can contain.
+    /// Returns the plan as bytes. Each part is followed by a zero byte, which no part can contain.
     pub fn bytes(&self) -> Vec<u8> {
         let paths = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
         let parts = paths.into_iter().chain([self.path.clone()]).chain(self.words.clone());
@@ -78,7 +78,7 @@ pub fn run(plan: &Path) {
 }
 
 fn within(plan: &InitPlan) -> io::Result<()> {
-    // Every host has this folder; its content is visible again in the new root.
+    // Every host has this folder. In the new root, its content is visible again.
     let base = Path::new("/tmp");
     let [root, upper, work, output] =
         ["root", "upper", "work", "output"].map(|name| base.join(name));

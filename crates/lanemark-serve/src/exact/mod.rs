@@ -1,4 +1,4 @@
-//! The exact mode: programs in a kernel whose clock is the simulator's.
+//! The exact mode: programs in a guest kernel that runs on the simulator's clock.
 //!
 //! User-mode Linux with `time-travel=ext` must ask a calendar when it may continue; this module provides the calendar.
 //! Its disk is a virtio block device over vhost-user, which this module serves in the same thread. While the guest
@@ -49,13 +49,13 @@ use processor::ProcessorPin;
 
 /// The parameters of a run.
 pub struct ExactPlan<'s> {
-    /// The system with the faults of its plan. The host's processor is not modelled.
+    /// The system with the faults of the plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
     /// The faults in the plan whose times count from the start.
     pub faults: &'s [Fault],
     /// The system's data.
     pub data: Data,
-    /// The seed of all random draws.
+    /// Seed of all random draws.
     pub seed: u64,
     /// The guest to start.
     pub boot: Boot,
@@ -72,7 +72,7 @@ pub struct ExactRun {
     pub test: Test,
     /// Lines about the data lost in power cuts.
     pub lost: Vec<String>,
-    /// The command's exit code; `None` if the guest did not finish.
+    /// The command's exit code; `None` if the command did not end.
     pub code: Option<i32>,
     /// The exit status of the guest's kernel, unless it was stopped.
     pub ended: Option<ExitStatus>,
@@ -82,10 +82,11 @@ pub struct ExactRun {
     pub why: Option<String>,
 }
 
-/// Runs a command in a guest until it ends, or `is_stopped`. The command's output goes to this process's output.
+/// Runs a command in a guest until the command ends or `is_stopped` returns true. This process prints the command's
+/// output.
 ///
 /// # Errors
-/// Returns an error if the guest cannot be started, or its data cannot be stored.
+/// Returns an error if the guest cannot be started or its data cannot be stored.
 pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<ExactRun> {
     let system = plan.system.device_side();
     let data = Arc::new(plan.data);

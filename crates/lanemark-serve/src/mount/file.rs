@@ -42,7 +42,7 @@ const ZERO_RANGE: i32 = 0x10;
 const SEEK_DATA: i32 = 3;
 /// `whence` of lseek(2): searches for a hole.
 const SEEK_HOLE: i32 = 4;
-/// The thread number of the file's requests; the numbers of connections begin at 1.
+/// Thread number of the file's requests; the thread numbers of connections begin at 1.
 const THREAD: u32 = 0;
 
 /// The file of an export.
@@ -54,7 +54,7 @@ pub(super) struct ServedFile {
     gate: Arc<OutstandingLimit>,
     helper: Arc<HelperThread>,
     attributes: FileAttr,
-    /// Whether the server has ended and sends no more replies.
+    /// Whether the server has ended and no longer sends replies.
     ended: Arc<AtomicBool>,
 }
 
@@ -249,8 +249,8 @@ impl ServedFile {
         }
     }
 
-    /// Returns the arrival of the request that the thread begins to handle: now, before any copy of data. The kernel
-    /// does not report how long the request waited for this thread.
+    /// Returns the arrival of the request that the thread begins to handle, which is now, before any data is copied.
+    /// The kernel does not report how long the request waited for this thread.
     fn came(&self) -> Option<Instant> {
         let is_awaited = self.gate.has_requests();
         self.calls.as_ref().map(|calls| lock(calls).begin(is_awaited))
@@ -332,7 +332,7 @@ impl Filesystem for ServedFile {
         if self.is_over() {
             return reply.error(Errno::ESHUTDOWN);
         }
-        // Closing the file does not flush data, as on a drive.
+        // Like a drive, the file does not flush data when it is closed.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;

@@ -5,8 +5,8 @@
 //! see the same data. Replies come from the engine's thread in any order.
 //!
 //! The mount does not hide existing content: the file must not exist, or must be empty and owned by this user. The
-//! mount disappears with its owner. If the process is killed, the kernel marks the mount as dead, and the next server
-//! at this path removes it.
+//! mount disappears when its owner ends. If the process is killed, the kernel marks the mount as dead, and the next
+//! server at this path removes it.
 
 mod file;
 mod mount_point;
@@ -86,7 +86,7 @@ impl Mount {
         let Some(session) = self.session.take() else { return false };
         let is_open = self.undone.cancel() && mount_point::unmount(self.path()).unwrap_or(true);
         self.ended.store(true, Ordering::SeqCst);
-        // The threads end with the last program that has the file open, or with this process.
+        // The threads end when the last program closes the file, or with this process.
         drop(session);
         is_open
     }
@@ -120,11 +120,12 @@ impl Mounts {
         Ok(note)
     }
 
-    /// Makes the system a disk, over the file at `path` or a new file in [`DISKS`]. Returns a line if remains of an
-    /// earlier mount were removed.
+    /// Makes the system available as a disk, over the file at `path` or a new file in [`DISKS`]. Returns a line if
+    /// remains of an earlier mount were removed.
     ///
     /// # Errors
-    /// Returns the errors of a mount, and an error if there are no loop devices, or this user may not use one.
+    /// Returns the errors of a mount, and an error if there are no loop devices or this user is not permitted to use
+    /// them.
     pub fn attach(&mut self, path: Option<&Path>) -> Result<Option<String>, MountError> {
         let of_loop = |error| MountError::System { path: PathBuf::from("a loop device"), error };
         // The device is opened before the mount; `attach` explains why.
@@ -151,7 +152,7 @@ impl Mounts {
         self.disk.as_ref().map(Disk::node)
     }
 
-    /// Ends the disk and the file; returns lines about programs that still used them.
+    /// Ends the disk and the file, and returns lines about programs that still used them.
     pub(crate) fn end(&mut self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(disk) = self.disk.take() {

@@ -1,4 +1,4 @@
-//! The mount point: the checks on the file, and the remains of a killed server.
+//! The mount point: checks the file, and removes the remains of a killed server.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -111,7 +111,7 @@ impl MountPoint {
             ));
         }
         if there.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refused("only your own file can be mounted over"));
+            return Err(refused("only a file that you own can be the mount point"));
         }
         Ok((Self { path: full_path, is_made }, note))
     }
@@ -147,7 +147,7 @@ fn clear_dead(folder: &Path) -> io::Result<u32> {
     let mut cleared = 0;
     for entry in fs::read_dir(folder)?.flatten() {
         let path = entry.path();
-        // Another server that starts now may remove the file first.
+        // Another server that starts at the same time may remove the file first.
         match is_served(&path) {
             Some(true) if is_dead(&path) => {
                 cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
@@ -165,7 +165,7 @@ fn clear_dead(folder: &Path) -> io::Result<u32> {
     Ok(cleared)
 }
 
-/// Returns the absolute form of `path`, with the links of its folder resolved and its own name unchanged.
+/// Returns the absolute form of `path`, with the links in its folder resolved and the last component unchanged.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = path.parent().filter(|folder| *folder != Path::new(""));

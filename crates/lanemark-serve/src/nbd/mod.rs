@@ -55,7 +55,7 @@ pub struct NegotiatedExport {
     pub replies: Replies,
     /// Whether the client may query block status of `base:allocation`.
     pub has_context: bool,
-    /// Whether the client has learned the block sizes, and respects them.
+    /// Whether the client has received the block sizes, and respects them.
     pub knows_blocks: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct NegotiatedExport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum NbdError {
-    /// Not permitted: the drive does not accept writes.
+    /// The request is not permitted, because the drive does not accept writes.
     Permission = 1,
     /// The drive failed.
     Io = 5,
@@ -87,7 +87,7 @@ impl fmt::Display for NbdError {
             Self::Permission => "the drive does not accept writes",
             Self::Io => "the drive failed",
             Self::Memory => "no memory",
-            Self::Invalid => "the request is not valid here",
+            Self::Invalid => "the request is not valid",
             Self::NoSpace => "beyond the end of the export",
             Self::Overflow => "the reply would be too long",
             Self::Unsupported => "not supported",

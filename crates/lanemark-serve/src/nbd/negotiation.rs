@@ -122,7 +122,7 @@ pub struct PlaintextReply {
     pub ends: bool,
 }
 
-/// Answers an option of a client that must start TLS first.
+/// Answers an option from a client that must start TLS first.
 #[cfg(feature = "full")]
 pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
     let OptionHeader { option, length } = header;
@@ -150,7 +150,7 @@ pub struct Negotiation<'e> {
     export: &'e Export,
     agreed: NegotiatedExport,
     no_zeroes: bool,
-    /// The export name for which contexts were agreed.
+    /// Name of the export for which contexts were agreed.
     context_for: Option<Vec<u8>>,
 }
 
@@ -198,7 +198,7 @@ impl<'e> Negotiation<'e> {
             EXTENDED_HEADERS if !data.is_empty() => invalid(answer, option),
             EXTENDED_HEADERS => {
                 self.agreed.replies = Replies::Extended;
-                // Contexts that were agreed on for another form of headers must be agreed on again.
+                // Contexts that were agreed for another form of headers must be negotiated again.
                 self.context_for = None;
                 reply(answer, option, ACK, &[]);
             }
@@ -318,7 +318,7 @@ impl<'e> Negotiation<'e> {
     }
 }
 
-/// Reads the name and the requested pieces of information of `NBD_OPT_GO`.
+/// Reads the name and the requested pieces of information in `NBD_OPT_GO`.
 fn go_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let mut fields = Fields(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
@@ -330,7 +330,7 @@ fn go_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     Some((name, requested?))
 }
 
-/// Reads the name and the queries of an option about metadata contexts.
+/// Reads the name and the queries in an option about metadata contexts.
 fn queries(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let mut fields = Fields(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;

@@ -44,7 +44,7 @@ pub const STRETCHES_MAX: usize = 1024;
 pub enum Command {
     /// Reads data.
     Read,
-    /// Writes data; with forced unit access the data is stored before the reply.
+    /// Writes data; with forced unit access, the data is stored before the reply.
     Write {
         /// Whether the data is stored before the reply.
         stored: bool,
@@ -97,7 +97,8 @@ impl Header {
         }
     }
 
-    /// Reads a header; returns `None` if the bytes are not a header. The start of the next header is then unknown.
+    /// Reads a header; returns `None` if the bytes are not a header, in which case the start of the next header is
+    /// unknown.
     pub fn read(bytes: &[u8], replies: Replies) -> Option<Self> {
         let extended = replies == Replies::Extended;
         let mut fields = Fields(bytes);
@@ -211,7 +212,7 @@ impl Writer {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// Writes the part of a reply before the data of a successful read.
+    /// Writes the part of the reply to a successful read that precedes the data.
     pub fn before_data(self, header: &Header, out: &mut Vec<u8>) {
         if self.replies == Replies::Simple {
             return simple(out, 0, header.cookie);
@@ -244,7 +245,7 @@ impl Writer {
         }
     }
 
-    /// Writes the header of the only chunk of a reply.
+    /// Writes the header of a reply's only chunk.
     fn chunk(self, header: &Header, kind: u16, length: u64, out: &mut Vec<u8>) {
         let extended = self.replies == Replies::Extended;
         let magic = if extended { EXTENDED_REPLY } else { STRUCTURED_REPLY };

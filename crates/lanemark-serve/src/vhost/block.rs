@@ -8,7 +8,7 @@ pub const HEAD: u64 = 16;
 pub const IDENTITY: [u8; 20] = *b"lanemark\0\0\0\0\0\0\0\0\0\0\0\0";
 /// Bytes in a sector, the unit of offsets.
 const SECTOR: u64 = 512;
-/// Maximum number of parts of a request's data.
+/// Maximum number of parts in a request's data.
 const PARTS: u32 = 254;
 /// Maximum number of sectors in a request that writes zeroes, and in a discard.
 const ZEROED_MAX: u32 = 1 << 21;
@@ -49,7 +49,7 @@ pub enum BlockRequest {
     Identity,
 }
 
-/// The outcome of a request, as its last byte.
+/// The outcome of a request, which is the last byte of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
@@ -118,7 +118,7 @@ pub fn config(size: u64) -> Vec<u8> {
     let mut numbers = [0u32; 13];
     numbers[1] = PARTS;
     numbers[3] = SECTOR as u32;
-    // For discards and written zeroes: the maximum number of sectors and of ranges, and the alignment of discards.
+    // These are the maximum numbers of sectors and ranges, and the alignment, of discards and of writes of zeroes.
     (numbers[7], numbers[8], numbers[9]) = (ZEROED_MAX, 1, 1);
     (numbers[10], numbers[11]) = (ZEROED_MAX, 1);
     // Written zeroes may release space.

@@ -120,7 +120,7 @@ impl Queue {
 #[derive(Default)]
 pub(crate) struct GuestRequests {
     pub(crate) requests: Vec<Request>,
-    /// Whether the queue contains more requests, which wait until others are answered.
+    /// Whether the queue contains more requests, which wait until other requests are answered.
     pub(crate) has_more: bool,
 }
 
@@ -138,7 +138,7 @@ impl Device {
     /// Applies a message, and returns the reply.
     ///
     /// # Errors
-    /// Returns an error if the message is invalid; the connection is unusable then.
+    /// Returns an error if the message is invalid; the connection is then unusable.
     pub(crate) fn handle(
         &mut self,
         message: Message,
@@ -220,7 +220,7 @@ impl Device {
     }
 
     fn protocol_features(&self) -> u64 {
-        // User-mode Linux accepts no interrupt without the channel, regardless of whether it is used.
+        // Without the channel, user-mode Linux does not accept interrupts, even if the channel is not used.
         let in_band = if self.in_band { P_IN_BAND } else { 0 };
         P_REPLY_ACK | P_CONFIG | P_CHANNEL | in_band
     }
@@ -243,7 +243,7 @@ impl Device {
         {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Later replies go to the former queue, which is no longer used.
+        // Replies that arrive later are put into the former queue, which is no longer used.
         let former = std::mem::take(&mut self.queue);
         let mut before = lock(&former.ring);
         let mut ring = lock(&self.queue.ring);
@@ -333,7 +333,9 @@ impl Device {
 fn only(queue: u32) -> io::Result<()> {
     match queue {
         0 => Ok(()),
-        _ => Err(io::Error::other(format!("queue {queue}: the device has one"))),
+        _ => {
+            Err(io::Error::other(format!("queue {queue} does not exist: the device has one queue")))
+        }
     }
 }
 

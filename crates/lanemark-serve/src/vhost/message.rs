@@ -1,4 +1,5 @@
-//! Messages of the vhost-user protocol, as pure functions of bytes: bounded, and checked before any effect.
+//! Messages of the vhost-user protocol, as pure functions of bytes. They are limited in size, and checked before they
+//! have any effect.
 
 /// Length of a message's header.
 pub const HEADER: usize = 12;
@@ -23,9 +24,9 @@ const VERSION: u32 = 1;
 const VERSION_MASK: u32 = 3;
 const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
-/// In the payload of a message about a notification: the message does not carry a file.
+/// Flag in the payload of a message about a notification: the message does not carry a file.
 const NO_FILE: u64 = 1 << 8;
-/// The number of the message by which the device announces that a queue contains replies.
+/// Number of the message with which the device announces that a queue contains replies.
 const CALL: u32 = 4;
 
 /// The header of a message.
@@ -149,7 +150,7 @@ impl Header {
         }
     }
 
-    /// Returns whether the other end waits for a reply, regardless of the message.
+    /// Returns whether the other end waits for a reply to the message.
     pub fn needs_reply(&self) -> bool {
         self.flags & NEED_REPLY != 0
     }

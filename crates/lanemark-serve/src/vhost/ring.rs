@@ -1,8 +1,8 @@
 //! A split virtqueue: takes chains of descriptors out, and puts replies in.
 //!
-//! The guest may write anything into its memory at any time. Every value is therefore read only once, and is bounded:
-//! the parts of a chain, their length, and the number of requests that arrive at once. A chain that breaks the rules is
-//! an error, after which the connection is unusable.
+//! The guest may write anything into its memory at any time. Every value is therefore read only once, and is limited:
+//! the number of parts of a chain, their length, and the number of requests that arrive together. A chain that breaks
+//! the rules is an error, after which the connection is unusable.
 
 use std::io;
 use std::sync::Arc;
@@ -205,9 +205,12 @@ pub(crate) mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// Addresses of a queue of eight in a guest's memory of 64 KiB; addresses equal offsets in its file.
+    /// Address of the descriptors of a queue with eight entries, in a guest's memory of 64 KiB; addresses equal offsets
+    /// in the memory's file.
     pub(crate) const DESCRIPTORS: u64 = 0x100;
+    /// Address of the ring of requests.
     pub(crate) const AVAILABLE: u64 = 0x400;
+    /// Address of the ring of replies.
     pub(crate) const USED: u64 = 0x600;
 
     /// A guest that writes to its own memory.
@@ -273,7 +276,7 @@ pub(crate) mod tests {
     #[test]
     fn requests_and_replies_follow_each_other_and_wrap_at_the_size_of_the_queue() {
         let (mut guest, mut ring) = Guest::new();
-        // The ninth request and its reply replace the first in both rings.
+        // In both rings, the entry of the ninth request replaces the entry of the first.
         let heads = [0u16, 3, 6, 1, 4, 7, 2, 5, 0];
         for (number, head) in (0u16..).zip(heads) {
             guest.descriptor(DESCRIPTORS + 16 * u64::from(head), 0x1000, 1, [WRITE, 0]);

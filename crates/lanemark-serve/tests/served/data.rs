@@ -1,4 +1,4 @@
-//! Data through the protocol: random operations against a model, several connections, power cuts.
+//! Data through the protocol: random operations compared with a model, several connections, and power cuts.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use lanemark_serve::data::{DataLocation, DataPlan};
 
 use super::{CACHE, SIZE, Served, Wanted};
 
-/// Random operations of one connection in a separate part of the export, with each read compared with a model.
+/// Runs random operations of one connection in a separate part of the export, and compares each read with a model.
 fn random_operations(served: &Served, part: u64, seed: u64, operations: u32) {
     let (mut client, mut random) = (served.connect(), Rng::new(StreamKey::from_seed(seed)));
     let length = SIZE / 4;
@@ -91,7 +91,7 @@ fn long_requests_go_through_whole() {
     }
 }
 
-/// A power cut keeps flushed data. Every other sector contains data that was written to it or its previous content.
+/// A power cut keeps flushed data. Any other sector contains data that was written to it, or its previous content.
 #[test]
 fn a_power_cut_loses_only_unflushed_data() {
     let mut lost = 0;

@@ -1,5 +1,5 @@
-//! Faults of served systems, as an NBD client sees them: shares of the requests, errors of ranges, wrong data without
-//! an error, and changes while the server runs.
+//! Faults of served systems, as an NBD client sees them: faults in a share of requests, errors in ranges, wrong data
+//! without an error, and changes while the server runs.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -24,12 +24,12 @@ fn used(served: &Served) -> FaultUse {
     served.session().figures().sample.faults[0].clone()
 }
 
-/// Returns the content of a page that only this value has.
+/// Returns content of a page that is unique to `value`.
 fn page_of(value: u64) -> Vec<u8> {
     value.to_le_bytes().repeat(PAGE as usize / 8)
 }
 
-/// Writes each of these pages with its own content.
+/// Writes unique content to each of these pages.
 fn fill(client: &mut NbdClient, pages: std::ops::Range<u64>) {
     for page in pages {
         client.write(page * PAGE, &page_of(page + 1), false).unwrap().unwrap();
@@ -40,7 +40,8 @@ fn read(client: &mut NbdClient, page: u64) -> Vec<u8> {
     client.read(page * PAGE, PAGE as u32).unwrap().unwrap()
 }
 
-/// Checks that `count` of `all` independent events with this probability is within four standard deviations.
+/// Checks that `count`, the number of events among `all` independent events with this probability, is within four
+/// standard deviations of its mean.
 #[track_caller]
 fn is_share(count: u64, all: u64, probability: f64) {
     let expected = all as f64 * probability;
@@ -80,7 +81,7 @@ fn a_share_of_the_writes_is_slow() {
     let count = (0..300).filter(|page| slow(page, &mut client)).count() as u64;
     let held = used(&served).held;
     is_share(held, 300, 0.1);
-    // Other work of this machine may delay a reply, and no reply is early.
+    // Other work on this machine may delay replies, but no reply is early.
     assert!(count >= held && count < 200, "{count} for {held}");
 }
 
@@ -94,7 +95,7 @@ fn a_bad_range_can_be_read_where_it_was_written_again() {
         assert_eq!(client.read(page * PAGE, 512).unwrap(), Err(EIO));
         fill(&mut client, *page..page + 1);
     }
-    // A trim, and a write of a part of a page, leave a page bad.
+    // After a trim, or a write of a part of a page, the page is still bad.
     client.trim(18 * PAGE, PAGE as u32).unwrap().unwrap();
     client.write(19 * PAGE, &[1; 512], false).unwrap().unwrap();
     for page in 14..34 {
@@ -125,7 +126,7 @@ fn a_range_that_cannot_be_written_keeps_its_data() {
     assert_eq!(used(&served).failed, 16);
 }
 
-/// Writes pages, flushes them, and cuts the power. Returns the pages that are lost, wholly or in part.
+/// Writes pages, flushes them, and cuts the power. Returns the number of pages that are lost completely or in part.
 fn lost_after_flush(faults: &[&str], seed: u64) -> u64 {
     let served = served(faults, seed);
     let mut client = served.connect();
@@ -143,7 +144,7 @@ fn a_power_cut_after_a_lying_flush_loses_acknowledged_data() {
         assert_eq!(lost_after_flush(&[], seed), 0);
         lost += lost_after_flush(&["lying-flush"], seed);
     }
-    // A third of the writes is lost, and nearly all of another third is torn.
+    // A third of the writes are lost, and nearly all of another third are torn.
     assert!((250..420).contains(&lost), "{lost} of 500");
 }
 
@@ -198,7 +199,7 @@ fn lost_writes_leave_the_former_data() {
     }
     is_share(count, 300, 0.2);
     assert_eq!(used(&served).silent, count);
-    // Written zeroes are lost as well.
+    // Written zeroes are also lost.
     served.session().add_fault("lost-write share=100%".parse().unwrap()).unwrap();
     let kept = (0..300).find(|page| read(&mut client, *page) == page_of(page + 1)).unwrap();
     client.zero(kept * PAGE, PAGE as u32, false).unwrap().unwrap();
@@ -223,7 +224,7 @@ fn misdirected_writes_are_at_another_offset() {
             elsewhere.insert(value - 1);
         }
     }
-    // Later writes may replace earlier ones.
+    // Later writes may replace earlier writes.
     assert!(elsewhere.is_subset(&written) && elsewhere.len() >= 18, "{elsewhere:?}");
 }
 
@@ -247,12 +248,12 @@ fn faults_are_listed_cleared_and_changed_while_the_system_is_served() {
     assert_eq!(session.change_fault(1, bad("4KiB..8KiB")), Ok(2));
     assert!(client.read(0, 512).unwrap().is_ok());
     assert_eq!(client.read(PAGE, 512).unwrap(), Err(EIO));
-    // A fault that the system cannot have changes nothing.
+    // A fault that the system does not support is rejected and changes nothing.
     assert!(session.change_fault(2, bad("1TiB..2TiB")).unwrap_err().contains("the drive ends at"));
     assert_eq!(client.read(PAGE, 512).unwrap(), Err(EIO));
     assert!(session.change_fault(1, bad("0B..4KiB")).unwrap_err().contains("already over"));
 
-    // A power cut that has not begun never does.
+    // A power cut that is cleared before it begins never occurs.
     let cut = session.add_fault("power-cut at=1500ms boot=10s".parse().unwrap()).unwrap();
     assert_eq!(session.faults().unwrap()[usize::from(cut)].phase, FaultPhase::Pending);
     session.clear_fault(cut).unwrap();

@@ -1,4 +1,4 @@
-//! Hostile files of a served drive: journals and maps that no server wrote, and images of other programs.
+//! Hostile files of a served drive: journals and maps that no server wrote, and images from other programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::CACHE;
 
 const LENGTH: u64 = 1 << 16;
 
-/// Returns the files below `tests/` that the fuzz targets start from, with their names.
+/// Returns the files in a folder under `tests/` from which the fuzz targets start, with their names.
 fn seeds(folder: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -47,7 +47,7 @@ fn the_images_to_start_from_have_the_content_of_their_names() {
     }
 }
 
-/// The files of a data file with an image below it.
+/// A data file with its companions and an image under it.
 struct Files {
     folder: tempfile::TempDir,
     image: PathBuf,
@@ -81,7 +81,8 @@ impl Files {
             .into()
     }
 
-    /// Opens the data; a refusal changes no file, and used data is read as it is written.
+    /// Opens the data. Checks that no file changes if the data is rejected, and that reads return the written data if
+    /// it is used.
     fn open(&self, over: bool, overwrite: bool) -> bool {
         let before = self.contents();
         let plan = self.plan(over, overwrite);
@@ -129,7 +130,7 @@ fn hostile_journals_and_maps_are_refused_unchanged_or_give_all_data() {
                     _ => damaged[at] = random.next_u64() as u8,
                 }
             }
-            // The user has cut every third file.
+            // Every third data file is truncated, as if by the user.
             let length = if round % 3 == 2 { LENGTH / 2 } else { LENGTH };
             fs::write(files.path("disk"), vec![7; length as usize]).unwrap();
             fs::write(files.path("disk.lanemark"), &journal).unwrap();
@@ -137,7 +138,7 @@ fn hostile_journals_and_maps_are_refused_unchanged_or_give_all_data() {
             if let Some(map) = &map {
                 fs::write(files.path("disk.map"), map).unwrap();
             }
-            // The journal records other files, so only the user can decide to use these.
+            // The journal records other files, so only the user can decide to use these files.
             assert!(!files.open(map.is_some(), false), "{name}");
             let is_used = files.open(map.is_some(), true);
             assert!(is_used || round > 0, "{name}: undamaged files are used");

@@ -1,4 +1,4 @@
-//! Clients that violate the protocol, request invalid ranges, or do not read: each affects only itself.
+//! Clients that violate the protocol, request invalid ranges, or do not read replies; each client affects only itself.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -25,9 +25,9 @@ fn noise_ends_its_own_connection_alone() {
             let mut noise: Vec<u8> = (0..2000).map(|_| random.next_u64() as u8).collect();
             let mut stream = NbdClient::raw(served.path()).unwrap();
             match round % 3 {
-                // Valid flags, then noise instead of an option.
+                // Valid flags are followed by noise instead of an option.
                 0 => noise[..4].copy_from_slice(&[0, 0, 0, 3]),
-                // An option with a length that exceeds its data.
+                // The length of an option exceeds its data.
                 1 => {
                     noise[..4].copy_from_slice(&[0, 0, 0, 3]);
                     noise[4..12].copy_from_slice(b"IHAVEOPT");
@@ -68,7 +68,7 @@ fn requests_longer_than_32_mib_are_refused_and_the_connection_goes_on() {
         let payload = vec![1; (32 << 20) + 512];
         assert_eq!(client.write(0, &payload, false).unwrap(), Err(28));
         assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512]);
-        // The server does not wait for the data of an impossible request.
+        // The server does not wait for the data of an invalid request.
         client.send(0, 1, 0, u32::MAX, &[]).unwrap();
         assert!(client.answer().is_err());
         still_serves(&served);
@@ -81,7 +81,7 @@ fn a_client_that_does_not_read_delays_no_other_and_gets_a_bounded_amount() {
         let mut slow = served.connect();
         slow.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
         let mut requests = 0u64;
-        // A gigabyte of answers, which the server must not keep in memory.
+        // The answers would take a gigabyte, which the server must not keep in memory.
         while requests < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
             requests += 1;
         }

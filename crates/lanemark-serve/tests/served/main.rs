@@ -1,4 +1,5 @@
-//! Served systems and their clients: data, timing, faults, hostile clients and files, and third-party programs.
+//! Tests of served systems and their clients: data, timing, faults, hostile clients and files, and third-party
+//! programs.
 
 mod data;
 mod faults;
@@ -31,7 +32,7 @@ struct Served {
     _folder: TempDir,
 }
 
-/// Settings of a served system that differ from the default.
+/// Settings of a served system that differ from the defaults.
 #[derive(Default)]
 struct Wanted<'f> {
     faults: &'f [&'f str],
@@ -40,7 +41,7 @@ struct Wanted<'f> {
     /// The served system, if it is not the example.
     system: Option<SystemSpec>,
     scale: Option<TimeScale>,
-    /// The seed, 1 if absent.
+    /// The seed; 1 if absent.
     seed: Option<u64>,
 }
 
@@ -76,7 +77,7 @@ impl Served {
         Self { session: Some(Session::start(plan).unwrap()), socket, _folder: folder }
     }
 
-    /// Returns a system with a model and a system without.
+    /// Returns a served system with a model, and one without a model.
     fn both() -> [Self; 2] {
         [false, true].map(|no_latency| Self::new(Wanted { no_latency, ..Wanted::default() }))
     }

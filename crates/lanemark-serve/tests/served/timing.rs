@@ -1,4 +1,4 @@
-//! Timing of a served system: answers are never early, and the figures state their lateness.
+//! Timing of a served system: answers are never early, and the figures report their lateness.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use lanemark_sim::{LiveSystem, Submission, SystemSpec};
 
 use super::{SIZE, Served, Wanted, example};
 
-/// The modelled latency of a single read of the example.
+/// Returns the modelled latency of a single read from the example system.
 fn modelled() -> Duration {
     let mut live =
         LiveSystem::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
@@ -41,7 +41,7 @@ fn a_read_takes_at_least_the_modelled_time_and_figures_account_for_the_rest() {
     assert_eq!((live.lateness.count(), reads.latency.count()), (200, 200));
     let (median, late) =
         (reads.latency.percentile_ns(50.0).unwrap(), live.lateness.percentile_ns(50.0).unwrap());
-    // The delivered latency equals the modelled latency plus the lateness, to the resolution of histograms.
+    // The delivered latency equals the modelled latency plus the lateness, within the resolution of histograms.
     assert!(median as f64 >= (modelled.as_nanos() as u64) as f64 * 0.99);
     assert!((median as f64) < (modelled.as_nanos() as f64 + late as f64) * 1.5 + 2_000.0);
     assert!(usual.as_nanos() as f64 > reads.latency.min_ns().unwrap() as f64 * 0.98);
@@ -53,7 +53,7 @@ fn an_idle_server_takes_no_processor_time() {
     let mut client = served.connect();
     client.write(0, &[1; 4096], false).unwrap().unwrap();
     std::thread::sleep(Duration::from_millis(100));
-    // Only this engine's time is measured, because other tests run in this process.
+    // Only the time of this engine is measured, because other tests run in the same process.
     let spent = || {
         let mut ticks = 0;
         for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
@@ -65,7 +65,7 @@ fn an_idle_server_takes_no_processor_time() {
         }
         ticks
     };
-    // Engines of other tests may run at the same time, so the quietest of several samples counts.
+    // Engines of other tests may run at the same time, so the sample with the minimum processor time counts.
     let quietest = (0..20).map(|_| {
         let before = spent();
         std::thread::sleep(Duration::from_millis(250));
@@ -86,7 +86,8 @@ fn a_pause_of_the_drive_is_felt() {
     assert_eq!((sample.faults.len(), sample.faults[0].held), (1, 1));
 }
 
-/// A cloud volume of 200 operations a second, which starts with `credits` credits for 1,000.
+/// Returns a cloud volume with 200 operations a second, which starts with `credits` credits for 1,000 operations a
+/// second.
 fn volume(credits: u64) -> SystemSpec {
     let us = lanemark_schema::units::Duration::from_microseconds;
     let latency = LatencySpec { median: us(200), tail: us(0) };
@@ -107,8 +108,8 @@ fn volume(credits: u64) -> SystemSpec {
     system
 }
 
-/// After its credits, `n` operations of a volume take `n / 200` s, times the scale of time. The server is never early,
-/// and states when the credits ended.
+/// After the credits have run out, `n` operations of a volume take `n / 200` s, times the time scale. The server is
+/// never early, and reports when the credits ran out.
 #[test]
 fn a_served_volume_delivers_its_limit_at_any_scale_of_time() {
     for (scale, factor, requests) in [("1", 1.0, 200), ("0.25", 0.25, 400), ("3", 3.0, 60)] {
@@ -123,7 +124,7 @@ fn a_served_volume_delivers_its_limit_at_any_scale_of_time() {
         }
         let elapsed = began.elapsed().as_secs_f64() / factor;
         let modelled = requests as f64 / 200.0;
-        // The request before the first one may be late by the lateness of this machine.
+        // The request before the first request may be late by the lateness of this machine.
         assert!(elapsed > modelled * 0.95, "{elapsed} s for {modelled} s");
         assert!(elapsed < modelled * 1.5 + 0.5, "{elapsed} s for {modelled} s");
         let credits = served.session().figures().sample.credits;

@@ -1,13 +1,13 @@
-//! The experiment with grids: a drive is measured on one path, fitted, and predicted on another path.
+//! The experiment with grids: measures a drive on one path, fits it, and predicts it on another path.
 //!
 //! Each truth is a library drive on two platforms. The values of the drive, hosts and adapters are drawn from wider
-//! ranges than the model's own (`truth.rs`). Its grid of random requests of 4 KiB, by depth and jobs, is simulated on
-//! the first path, with noise. `fit` and `whatif` receive that grid, the library's platforms and the generic drive, but
-//! not the truth's values. Their predictions for the second path are compared with the truth there, and with the rule
-//! that a drive has the same rates on both paths within the limits of the links ([`score`]).
+//! ranges than the model assumes (`truth.rs`). A grid of random 4 KiB requests, by depth and jobs, is simulated on the
+//! first path, with noise. `fit` and `whatif` receive that grid, the library's platforms and the generic drive, but not
+//! the truth's values. Their predictions for the second path are compared with the truth there, and with the rule that
+//! a drive reaches the same rates on both paths, up to the limits of the links ([`score`]).
 //!
-//! The simulator itself makes these grids. They test the method, its bias and its intervals, and not the model's
-//! physics.
+//! The simulator itself produces these grids. They test the method, its bias and its intervals, but not the physics of
+//! the model.
 
 use std::io::Write;
 use std::path::Path;
@@ -36,9 +36,9 @@ use truth::{AnyError, Truth};
 pub struct GridOptions {
     /// Number of drives.
     pub drives: u64,
-    /// Seed of the first drive; the others have the seeds that follow it.
+    /// Seed of the first drive; the other drives have the following seeds.
     pub seed: u64,
-    /// Requests of a simulated test in a fit.
+    /// Number of requests per simulated test in a fit.
     pub requests: u64,
     /// Name of the run in the saved figures.
     pub run: String,
@@ -50,11 +50,11 @@ pub struct GridOptions {
 pub struct Outputs<'o> {
     /// Results.
     pub out: &'o mut dyn Write,
-    /// Progress and errors of single drives.
+    /// Progress, and errors of individual drives.
     pub notes: &'o mut dyn Write,
 }
 
-/// Makes the grids, and returns the scores by kind of cells. A drive that fails is noted and does not count.
+/// Runs the grids, and returns the scores by kind of cells. A drive that fails is reported and not counted.
 ///
 /// # Errors
 /// Returns an error if all drives fail, or an output is closed.
@@ -77,7 +77,7 @@ pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, 
         }
     }
     if cells.is_empty() {
-        return Err(ValidationError::Run("there is no cell to score: all drives failed".into()));
+        return Err(ValidationError::Run("all drives failed, so there is no cell to score".into()));
     }
     let rows = score::by_kind(&options.run, drives, &cells);
     write!(to.out, "{}", report::grids_text(&rows))?;
@@ -130,7 +130,7 @@ fn judged(
     Ok(Cell::of(&result, &there))
 }
 
-/// The files of a fit, which a what-if reads.
+/// The files of a fit, which a what-if prediction reads.
 struct FitFiles {
     measured: String,
     /// Name of the fitted system on the first path.

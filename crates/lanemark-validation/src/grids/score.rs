@@ -1,4 +1,4 @@
-//! Predictions of a grid's cells, compared with the truth and with a rule without a model.
+//! Compares predictions of a grid's cells with the truth, and with a rule that does not use a model.
 
 use lanemark_schema::result::{RunResult, WhatIf, WhatIfTest};
 
@@ -17,20 +17,20 @@ pub struct Cell {
     pub truth: f64,
     /// Predicted rate on the other path.
     pub predicted: f64,
-    /// The rule without a model: the minimum of the measured rate and the rate of the links.
+    /// Rate according to the rule without a model: the minimum of the measured rate and the rate of the links.
     pub rule: f64,
-    /// Ends of the 80% interval.
+    /// Lower and upper bound of the 80% interval.
     pub interval: Option<(f64, f64)>,
     /// Whether the same part of the path is the limit on both paths.
     pub same_limit: bool,
-    /// The value whose draws correlate most with the outcomes.
+    /// The parameter whose draws correlate most with the outcomes.
     pub widest: String,
     /// The model's rates on both paths.
     pub models: (f64, f64),
 }
 
 impl Cell {
-    /// Returns the cells of a what-if, given the true run on the other path.
+    /// Returns the cells of a what-if prediction, given the true run on the other path.
     pub fn of(result: &WhatIf, there: &RunResult) -> Vec<Self> {
         let truths: Vec<(&str, f64)> =
             there.tests.iter().map(|test| (test.test.name.as_str(), test.iops.value)).collect();
@@ -67,7 +67,7 @@ impl Cell {
         self.off(self.predicted) < self.off(self.rule)
     }
 
-    /// Returns whether model and rule differ by less than the noise of a measured figure.
+    /// Returns whether the model and the rule differ by less than the noise of a measured figure.
     fn is_alike(&self) -> bool {
         (self.predicted / self.rule).ln().abs() < NOISE
     }
@@ -103,7 +103,7 @@ impl Cell {
 }
 
 impl GridScore {
-    /// Returns the score of some cells.
+    /// Returns the score of `cells`.
     pub fn of<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Self {
         let cells: Vec<&Cell> = cells.into_iter().collect();
         let errors = |of: fn(&Cell) -> f64| {
@@ -135,7 +135,7 @@ impl GridScore {
     }
 }
 
-/// Returns the scores of a run by kind of cells.
+/// Returns the scores of a run by kind of cell.
 pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
     type CellFilter = fn(&Cell) -> bool;
     let kinds: [(&str, CellFilter); 7] = [

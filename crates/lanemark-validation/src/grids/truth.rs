@@ -1,9 +1,9 @@
 //! A truth: a drive on two platforms, with values that are unknown to the model.
 //!
-//! A drive's times and rates are drawn within a factor of 2 of the values in its file, evenly on the scale of ratios;
-//! the model's own 80% range of an assumed time is a factor of 1.4. The values of each host and each adapter are drawn
-//! separately, and so are the other costs of the port. Half of the drives without a pseudo-SLC cache are used drives,
-//! which collect.
+//! A drive's times and rates are drawn log-uniformly within a factor of 2 of the values in its file; the model's own
+//! 80% range of an assumed time is a factor of 1.4. The values of each host and each adapter are drawn independently,
+//! and so are the other costs of the port. Half of the drives without a pseudo-SLC cache are used drives, which perform
+//! garbage collection.
 
 use lanemark_lab::{Lab, LabRun, assemble};
 use lanemark_schema::result::{
@@ -16,10 +16,10 @@ use lanemark_sim::spec::MediaSpec;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, System};
 
-/// An error of a grid: its drive is noted and skipped.
+/// An error in a grid, whose drive is then reported and skipped.
 pub(crate) type AnyError = Box<dyn std::error::Error>;
 
-/// Drives that are not flash drives of the usual kind, or that are kept for other comparisons.
+/// Drives that are not ordinary flash drives, or that are reserved for other comparisons.
 const OMITTED: [&str; 7] =
     ["unlimited", "generic", "imft", "eight-channels", "intel-optane", "seagate", "buffalo"];
 /// Platforms that are not computers, or that represent data sheets.
@@ -28,14 +28,15 @@ const NO_HOSTS: [&str; 3] = ["ml505", "link-table", "data-sheet"];
 const WIDE: f64 = 2.0;
 /// Standard deviation of the logarithm of a measured figure.
 pub(crate) const NOISE: f64 = 0.03;
-/// Depths and jobs of a grid.
+/// Queue depths in a grid.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
+/// Numbers of jobs in a grid.
 const JOBS: [u32; 3] = [1, 8, 64];
 
-/// Bounds of the share of random writes in all programs of a used drive, in percent.
+/// Bounds of the share of random writes in all data that a used drive programs, in percent.
 const USED: (f64, f64) = (5.0, 60.0);
 
-/// Values of a drive that are drawn.
+/// Parameters of a drive that are drawn.
 const OF_DRIVE: [&str; 8] = [
     "drive.front_end.read_time",
     "drive.front_end.write_time",
@@ -46,7 +47,7 @@ const OF_DRIVE: [&str; 8] = [
     "drive.flash.channel_rate",
     "drive.pseudo_slc.program",
 ];
-/// Values of a platform that are drawn.
+/// Parameters of a platform that are drawn.
 const OF_PLATFORM: [&str; 8] = [
     "platform.cpu.request_submit",
     "platform.cpu.request_complete",
@@ -69,13 +70,14 @@ pub(crate) struct Truth {
     pub(crate) drive: String,
     pub(crate) drive_settings: Vec<String>,
     pub(crate) sides: [PortTruth; 2],
-    /// The generic drive that the fit begins with, and the values of its plug that `lanemark inspect` reports.
+    /// The generic drive with which the fit starts.
     pub(crate) like: &'static str,
+    /// The properties of the drive's connector that `lanemark inspect` reports.
     pub(crate) plug: Vec<(String, String)>,
 }
 
 impl Truth {
-    /// Draws a drive that fits two or more ports, and two of these ports.
+    /// Draws a drive that fits two or more ports, and draws two of these ports.
     pub(crate) fn draw(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
         let drives: Vec<String> = library
             .names(LibraryKind::Drive)
@@ -153,7 +155,7 @@ impl Truth {
         }
         let mut workload = lanemark_study::workload::open(library, "fit")?;
         workload.id = "grid".to_owned();
-        workload.name = "Random requests of 4 KiB by depth and jobs".to_owned();
+        workload.name = "Random 4 KiB requests by depth and jobs".to_owned();
         workload.tests = tests;
         workload.repeats = 1;
         let system = self.system(library, 0)?;
@@ -169,7 +171,7 @@ impl Truth {
         Ok(workload)
     }
 
-    /// Runs a grid on a path and measures it with noise.
+    /// Runs a grid on a path, and adds noise to the measured figures.
     pub(crate) fn measured(
         &self,
         library: &Library,
@@ -215,9 +217,9 @@ impl Truth {
     }
 }
 
-/// Returns the requests of the ramp of a test, and the counted requests.
+/// Returns the number of requests in the ramp of a test, and the number of counted requests.
 fn requests_of(writes: bool, outstanding: f64) -> [f64; 2] {
-    // A buffer of 16 MiB is full when writes are counted.
+    // The ramp fills a buffer of 16 MiB before writes are counted.
     let first = if writes { 5000.0 } else { 200.0 };
     [first + 3.0 * outstanding, (3.0 * outstanding).max(4000.0)]
 }
@@ -234,7 +236,8 @@ fn named(drive: &str, platform_port: &(String, String)) -> String {
     format!("{drive}@{platform}:{port}")
 }
 
-/// Returns the collection of a used drive; half of the drives without a pseudo-SLC cache are used.
+/// Returns the setting for the garbage collection of a used drive; half of the drives without a pseudo-SLC cache are
+/// used.
 fn collection(system: &System, rng: &mut Rng) -> Option<String> {
     let MediaSpec::Flash(flash) = &system.spec.first().drive.media else { return None };
     if flash.technology.in_place() || flash.translation.pseudo_slc.is_some() {
@@ -246,7 +249,7 @@ fn collection(system: &System, rng: &mut Rng) -> Option<String> {
     is_used.then(|| format!("drive.translation.beside_collection={percent:.2}%"))
 }
 
-/// Returns every port of a computer that accepts a drive.
+/// Returns every port of a platform that accepts the drive.
 fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
     let mut ports = Vec::new();
     for platform in library.names(LibraryKind::Platform) {
@@ -259,7 +262,7 @@ fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
             tables.iter().filter_map(|table| table.text("name").ok()).collect();
         for name in names {
             let port = (platform.clone(), name);
-            // Ports of one kind differ in their number.
+            // The names of equal ports differ in their numbers.
             let alike = |other: &(String, String)| {
                 other.0 == port.0
                     && port.1.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-') == other.1
@@ -272,12 +275,12 @@ fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
     ports
 }
 
-/// Returns the values of `names` that a system has, each drawn around the value of its file.
+/// Returns settings for the parameters `names` that a system has; each value is drawn around the value in the file.
 fn draw_settings(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
     let mut settings = Vec::new();
     let mut factor = 1.0;
     for name in names {
-        // Both times have the same factor, because a crowded adapter is slower than an idle one.
+        // Both times have the same factor, because a crowded adapter is slower than an idle adapter.
         if !name.ends_with("crowded_time") {
             factor = (WIDE.ln() * (2.0 * rng.unit() - 1.0)).exp();
         }
@@ -291,7 +294,7 @@ fn draw_settings(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> 
     settings
 }
 
-/// Returns the generic drive of a drive's protocol, and its connector.
+/// Returns the generic drive with the protocol of `drive`, and the connector of `drive`.
 fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, String)>), AnyError> {
     let document = library.open(LibraryKind::Drive, drive)?;
     let root = document.root("drive", None);
@@ -403,7 +406,7 @@ mod tests {
         let (cpu, protocol) = (&system.spec.cpu, &system.spec.first().protocol);
         let times = [cpu.request_submit, cpu.request_complete, protocol.read_time];
         let busy: f64 = times.iter().map(|time| 1e3 * time.as_microseconds()).sum();
-        // Only a single request also pays for waking.
+        // Only the first request also includes the time for waking.
         for (number, wanted) in [(0, busy + 9_000.0), (1, busy)] {
             let exact = exact.tests[number].samples[0].elapsed.as_seconds();
             let noisy: Vec<&Sample> =
@@ -422,7 +425,7 @@ mod tests {
                 (cpu.user_ns_per_request + cpu.system_ns_per_request) / wanted
             });
             for ratios in [elapsed.collect(), processor.collect()] {
-                // A hundred draws: their mean is within three deviations, and their deviation within a quarter.
+                // For a hundred draws, the mean is within three deviations, and the deviation is within a quarter.
                 let (mean, deviation) = logs(ratios);
                 assert!(mean.abs() < 3.0 * NOISE / 10.0, "{mean}");
                 assert!((deviation / NOISE - 1.0).abs() < 0.25, "{deviation}");
@@ -477,7 +480,7 @@ mod tests {
             .collect();
         assert!((150..250).contains(&shares.len()), "{}", shares.len());
         assert!(shares.iter().all(|share| (5.0..=60.0).contains(share)));
-        // Even on the scale of ratios: half of the draws are below the geometric mean of the bounds.
+        // In a log-uniform distribution, half of the draws are below the geometric mean of the bounds.
         let below = shares.iter().filter(|share| **share < (5.0_f64 * 60.0).sqrt()).count();
         let half = below as f64 / shares.len() as f64;
         assert!((half - 0.5).abs() < 0.12, "{half}");

@@ -1,4 +1,4 @@
-//! Predictions of rows.
+//! Tests predictions of rows.
 
 use lanemark_schema::result::PercentileInterval;
 use lanemark_schema::units::Bytes;
@@ -19,7 +19,7 @@ fn row(figure: &str) -> Corpus {
 
 #[test]
 fn a_test_within_the_cache_fills_a_fifth_of_it() {
-    // 50 GB at 1 GB/s: a fifth in ten seconds.
+    // A fifth of a 50 GB cache is filled in ten seconds at 1 GB/s.
     assert_eq!(time_in_cache(50e9, 1e9), Duration::from_seconds(10));
     assert_eq!(time_in_cache(0.0, 1e9), seconds(0.0));
 }
@@ -46,7 +46,7 @@ fn a_latency_has_the_inverse_interval_and_a_percentile_its_own() {
 fn each_figure_is_in_the_unit_of_its_row() {
     let mut sample = Sample::empty();
     sample.elapsed = Duration::from_seconds(2);
-    // There are 2,000 reads of 4 KiB, with 1 to 2,000 µs, and 500 writes of 8 KiB.
+    // There are 2,000 reads of 4 KiB, which take from 1 to 2,000 µs, and 500 writes of 8 KiB.
     let mut reads = DirectionResult::new();
     (1..=2_000).for_each(|us| reads.record(Bytes(4_096), Duration::from_microseconds(us)));
     let mut writes = DirectionResult::new();
@@ -75,7 +75,8 @@ fn each_figure_is_in_the_unit_of_its_row() {
 fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
     let library = Library::built_in();
     let system = assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
-    // The kind of the drive, the share of reads, depth and threads, the class, and the requests of the ramp.
+    // Each case is the kind of drive, the share of reads, depth and threads, the class, and the number of requests in
+    // the ramp.
     for (kind, reads, depth, threads, class, wanted) in [
         ("nvme-ssd", 100, 1, 1, "one-at-a-time", 1.0),
         ("nvme-ssd", 100, 64, 4, "saturated", 256.0),

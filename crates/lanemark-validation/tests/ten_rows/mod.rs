@@ -1,6 +1,6 @@
-//! A corpus of ten rows of fictitious drives.
+//! A corpus with ten rows about fictitious drives.
 
-/// Columns of measurements.
+/// Columns of the measurements.
 pub(crate) const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
 
 /// There are ten rows: eight that can be simulated, one over USB 2.0, and one that states neither queue depth nor
@@ -26,7 +26,7 @@ Invented N2 1 TB,PCIe 3.0 x4,2020,TLC,,yes,3400,3000,500000,480000,,,,http://inv
 Invented D3 1 TB,SATA 6 Gb/s,2016,,,,200,190,,,,,7200,http://invented,
 ";
 
-/// The measurements as the text of their file.
+/// Returns the measurements as the text of their file.
 pub(crate) fn measurements() -> String {
     let rows = ROWS.map(|row| format!("{row},http://invented,a table,2026-01-01,\n"));
     format!("{COLUMNS}\n{}", rows.concat())

@@ -9,7 +9,7 @@ use crate::journal::Header;
 use crate::record::{Record, RecordKind};
 use crate::unit::stamp_write;
 
-/// Event that ends a run.
+/// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEnd {
     Whole,
