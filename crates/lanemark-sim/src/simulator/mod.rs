@@ -153,7 +153,7 @@ const WRITE_BURST: Bytes = Bytes::kibi(128);
 ///     offset: Bytes::kibi(4) * page,
 ///     length: Bytes::kibi(4),
 /// };
-/// // Two reads at once; as the first comes back, a third that follows from it.
+/// // Two reads are submitted at once; when the first completes, a third is submitted.
 /// simulator.submit(Submission::new(Instant::ZERO, read(17)).tagged(100))?;
 /// simulator.submit(Submission::new(Instant::ZERO, read(42)).tagged(101))?;
 /// let first = simulator.advance().expect("two are under way");
@@ -531,8 +531,7 @@ impl Simulator {
         self.events.schedule(span.end, Event::Admitted(handle));
     }
 
-    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge to the
-    /// drive.
+    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge on.
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;

@@ -66,7 +66,7 @@ impl CheckedSystem {
     ///     sample.latency_mean_ns()
     /// };
     /// let processor_ns = latency(&system) - latency(&system.device_side());
-    /// // The application's 2 µs and 3 µs, and 1 µs that the driver takes for a read.
+    /// // The application takes 2 µs and 3 µs, and the driver takes 1 µs for a read.
     /// assert!((processor_ns - 6_000.0).abs() < 1.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

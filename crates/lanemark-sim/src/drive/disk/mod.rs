@@ -119,7 +119,7 @@ impl Disk {
         }
     }
 
-    /// Returns the arm's busy time so far.
+    /// Returns the arm's busy time until now.
     fn arm_busy(&self, now: Instant) -> Duration {
         match self.arm {
             ArmWork::Working { operation, .. } => {
