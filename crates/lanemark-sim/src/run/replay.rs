@@ -92,7 +92,7 @@ pub enum ReplayError<E> {
 /// A reason why a request of a trace cannot be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFault {
-    /// The request has no recorded time, but the replay uses recorded times.
+    /// The request lacks a recorded time, but the replay uses recorded times.
     #[error("the request lacks a time")]
     Untimed,
     /// The time of the request is after the end of simulated time.

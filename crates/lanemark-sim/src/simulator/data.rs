@@ -211,7 +211,7 @@ impl Simulator {
         self.media_changed(index);
     }
 
-    /// Splits the data of a write into bursts, each of which is fetched when the buffer has room.
+    /// Splits the data of a write into bursts. Each burst is fetched when the buffer has room.
     pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
         let media = &mut self.attachments[drive].drive.media;

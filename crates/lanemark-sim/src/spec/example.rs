@@ -1,4 +1,4 @@
-//! A small system with round numbers, as a starting point. It does not represent a product, and its values have no
+//! A small system with round numbers, as a starting point. It does not represent a product, and its values lack
 //! sources.
 
 use super::{

@@ -10,7 +10,7 @@ use lanemark_schema::units::Duration;
 /// and the reader of library files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontEndSpec {
-    /// Number of engines, each of which processes one command at a time.
+    /// Number of engines; each processes one command at a time.
     pub engines: u32,
     /// Time for which a read occupies an engine; it limits the reads per second.
     pub read_time: Duration,

@@ -278,7 +278,7 @@ fn a_power_cut_loses_no_completed_write_and_no_credits() {
     assert_eq!(fault.lost, Bytes::ZERO);
     let reserves = storage.simulator().reserves();
     let (_, left) = reserves.iter().find(|(one, _)| *one == Reserve::OperationCredits).unwrap();
-    // The credits used are those of 40 writes and the interrupted write, less four refilled credits.
+    // 40 writes and the interrupted write have used credits, and four credits have been refilled.
     assert!((8..=15).contains(left), "{left}");
 }
 

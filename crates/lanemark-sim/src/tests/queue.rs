@@ -138,8 +138,8 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
     assert_eq!(interrupts, 2);
     let complete = system.attachments[0].protocol.read_time / 2;
     for batch in completions.chunks(4) {
-        // The first completion of a batch includes the time of the interrupt; each completion includes the time of its
-        // own processing.
+        // The first completion of a batch includes the time of the interrupt; each completion includes its own
+        // processing time.
         let first = batch[0].completed;
         for (place, completion) in batch.iter().enumerate() {
             assert_eq!(completion.completed, first + complete * place as u64);

@@ -354,7 +354,7 @@ fn a_trim_forgets_no_slot_that_it_covers_in_part() {
         let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
         assert_eq!(seen, [true, false, true, true], "{trim:?}");
     }
-    // Trims within one slot have no effect, and whole slots are trimmed.
+    // Trims within one slot do not have an effect, and whole slots are trimmed.
     assert!(in_flash(Some((4_608, 3_072)), 1));
     assert_eq!([0, 1, 2].map(|slot| in_flash(Some((0, 8_192)), slot)), [false, false, true]);
 }

@@ -327,7 +327,8 @@ impl Flash {
     /// array.
     fn load_next(&mut self, now: Instant, index: usize) {
         let head = self.dies[index].others.head();
-        // A die with a suspended operation has no program in its array and does not reach this point.
+        // The array of a die with a suspended operation does not contain a program, so the code does not reach this
+        // point.
         if !self.can.cache_program || head == Handle::NONE {
             return;
         }

@@ -241,7 +241,7 @@ fn a_gap_is_kept_until_the_stream_is_a_window_further() {
 }
 
 proptest! {
-    /// The drive tracks eight streams and evicts the least recently read stream. It reads ahead exactly for the streams
+    /// The drive tracks eight streams and evicts the least recently used stream. It reads ahead exactly for the streams
     /// that continue.
     #[test]
     fn the_stream_that_was_idle_longest_makes_way(

@@ -279,7 +279,7 @@ fn a_round_trip_that_is_not_told_is_twice_the_latency_and_the_turn_around() {
 }
 
 /// If a tunnel carries less than the lanes, it limits long transfers in both directions and at each payload size. If it
-/// carries more, it has no effect.
+/// carries more, it does not have an effect.
 #[test]
 fn a_tunnel_bounds_data_in_full_packets() {
     let block = Bytes::mebi(1);

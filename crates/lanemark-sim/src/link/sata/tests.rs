@@ -185,7 +185,7 @@ fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     // Data that fits in the FIFO is never paused, and with a whole frame in the FIFO there are no pauses.
     assert_eq!(frame(&with(4096, 1_000_000), 4096), frame(&plain, 4096));
     assert_eq!(frame(&with(8192, 1_000_000), 8192), frame(&plain, 8192));
-    // The other direction has no limit here.
+    // The other direction is not limited here.
     let block = Bytes(8192);
     assert_eq!(
         with(128, 1_000_000).write_data_time(block, true),

@@ -393,7 +393,7 @@ fn a_full_unit_keeps_its_superblock_from_collection_until_it_is_stored() {
     assert_eq!((filled.len(), unstored(&translation)), (2, 2));
     translation.stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
-    // Storing a unit a second time has no effect.
+    // Storing a unit a second time does not change the state.
     translation.stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
     translation.power_cut(true);
