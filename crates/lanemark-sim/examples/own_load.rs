@@ -1,8 +1,8 @@
-//! A custom load on a simulated drive: users who look up keys in a tree on the drive.
+//! A custom load on a simulated drive: users look up keys in a tree that the drive stores.
 //!
-//! A `Test` cannot describe this load: each lookup consists of three reads, and each read begins when the previous one
-//! is complete, at an offset that depends on its data. Run it with `cargo run --release -p lanemark-sim --example
-//! own_load`.
+//! A `Test` cannot describe this load: each lookup consists of three reads, and each read begins when the previous read
+//! is complete, at an offset that depends on the data of that read. Run it with
+//! `cargo run --release -p lanemark-sim --example own_load`.
 
 use lanemark_schema::result::LatencyHistogram;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -11,8 +11,9 @@ use lanemark_schema::workload::{Access, Operation};
 use lanemark_sim::Submission;
 use lanemark_sim::{Completion, SimError, Simulator, SystemSpec};
 
-/// Pages of the tree at each level, the root's children first; the root is in memory.
+/// Number of pages of the tree at each level, from the children of the root; the root is in memory.
 const PAGES: [u64; 3] = [16, 512, 8192];
+/// Size of a page.
 const PAGE: Bytes = Bytes::kibi(4);
 
 /// A user who looks up keys.
@@ -22,7 +23,7 @@ struct User {
     began: Instant,
 }
 
-/// The latencies of all lookups, and their total time.
+/// The latencies of all lookups, and the total time.
 struct LoadReport {
     latency: LatencyHistogram,
     elapsed_s: f64,
@@ -45,7 +46,7 @@ fn tree() -> Bytes {
     PAGE * PAGES.iter().sum()
 }
 
-/// Makes ten thousand lookups with this many users.
+/// Performs ten thousand lookups with this many users.
 fn look_up(mut simulator: Simulator, users: usize) -> Result<LoadReport, SimError> {
     let mut random = Rng::new(StreamKey::from_seed(7));
     let mut all = vec![User::default(); users];
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(alone.min_ns(), alone.max_ns());
     }
 
-    /// Little's law. At the end, each user is in the middle of a lookup, which is not counted.
+    /// Tests Little's law. At the end, each user is in the middle of a lookup that is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
         let (users, report) = (16.0, run(16));

@@ -67,8 +67,8 @@
 //!
 //! Stations are passive: each keeps the instant at which it is next free, and the simulator queries the stations in
 //! order of time. A request costs one event at each point at which the order of arrivals can change. Once a run is in
-//! progress, events neither allocate memory nor compute hashes. Everything here is a pure function of its arguments, so
-//! every run is reproducible bit for bit on any machine.
+//! progress, events neither allocate memory nor compute hashes. All functions here are pure, so every run is
+//! reproducible bit for bit on any machine.
 
 mod drive;
 mod engine;

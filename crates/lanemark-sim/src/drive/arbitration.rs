@@ -2,10 +2,10 @@
 //!
 //! The model follows NVM Express 1.2, 4.11 (Command Arbitration), with the settings of feature 01h (Arbitration). Round
 //! robin (4.11.1): all queues are equal, and the controller visits them by number. Weighted round robin with urgent
-//! priority class (4.11.2): urgent queues precede all others. The high, medium and low levels share the remaining
+//! priority class (4.11.2): urgent queues precede all other queues. The high, medium and low levels share the remaining
 //! capacity, each with as many commands per round as its weight. A round ends when all levels with waiting commands
-//! have used up their credit. Within a class, queues are served round robin. In both cases a visit takes up to an
-//! arbitration burst of commands from a queue.
+//! have used up their credit. Within a class, queues are served round robin. In both modes, a visit to a queue takes up
+//! to one arbitration burst of commands.
 //!
 //! The specification leaves some choices open. Here, the levels of a round are served from high to low; a level that
 //! has credit left after it has visited all its queues visits them again; an urgent command precedes even the rest of a
@@ -21,7 +21,7 @@ use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
 use crate::spec::{ArbitrationSpec, ProtocolKind, ProtocolSpec, QueueClass};
 
-/// The arbiter between the queues of a drive, with the commands that wait in them.
+/// The arbiter between the queues of a drive, and the commands that wait in these queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Arbiter {
     spec: ArbitrationSpec,
@@ -350,7 +350,7 @@ mod tests {
         }
         let order: Vec<u32> = std::iter::from_fn(|| bench.pop()).map(|(queue, _)| queue).collect();
         assert_eq!(order, [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1]);
-        // Without a limit a queue keeps its turn as long as it has commands.
+        // If the burst is unlimited, a queue keeps its turn while it has commands.
         let mut bench = Bench::new(&round_robin(None));
         [0, 1].into_iter().for_each(|queue| bench.push(queue));
         assert_eq!(share(&bench.saturated(100), 0), 1.0);

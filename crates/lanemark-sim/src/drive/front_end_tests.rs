@@ -1,4 +1,5 @@
-//! Tests of the front end: the arbiter determines the order, regardless of the commands that are booked ahead.
+//! Tests of the command engines: the arbiter determines the order, regardless of the commands that are booked in
+//! advance.
 
 use super::*;
 use crate::engine::slab::Handle;
@@ -10,7 +11,7 @@ struct Command {
     at: Instant,
     queue: QueueNumber,
     operation: Operation,
-    /// Units of 4 KiB.
+    /// Length in units of 4 KiB.
     units: u64,
     put_back: bool,
     next: CommandHandle,
@@ -46,8 +47,7 @@ const SPEC: FrontEndSpec = FrontEndSpec {
     ..FrontEndSpec::INSTANT
 };
 
-/// Returns the decoding instant of each command, the number of times that an engine was free for others, and the
-/// time busy.
+/// Returns the decoding instant of each command, the number of `EngineFree` events, and the busy time.
 fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
     let (mut commands, mut events) = (Slab::new(), Schedule::new());
     for &command in arrivals {
@@ -112,7 +112,8 @@ fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) 
     decoded.into_iter().map(|at| at.expect("every command is decoded")).collect()
 }
 
-/// Returns the decoding instants with an arbiter that receives every command individually, without booking ahead.
+/// Returns the decoding instants with an arbiter that receives every command individually, without booking commands in
+/// advance.
 fn one_by_one(
     spec: FrontEndSpec,
     arbitration: &ArbitrationSpec,
@@ -139,7 +140,7 @@ fn one_by_one(
     }
 }
 
-/// Arrivals are in order and at distinct instants, at least a picosecond apart.
+/// Returns arrivals in order and at distinct instants, a picosecond or more apart.
 fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
     let arrival = (0u64..30, prop_oneof![3 => Just(0u32), 2 => 0u32..4], 0usize..8, 1u64..5);
     proptest::collection::vec(arrival, 0..120).prop_map(|arrivals| {
@@ -171,7 +172,8 @@ fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Booking ahead, cancelling and querying the arbiter late equals querying it for every command.
+    /// Booking in advance, cancelling, and querying the arbiter late have the same result as querying it for every
+    /// command.
     #[test]
     fn booking_ahead_changes_no_order(
         arrivals in any_arrivals(), engines in 1u32..4, burst in proptest::option::of(1u32..4),
@@ -181,7 +183,7 @@ proptest! {
         let read_unit_time = Duration::from_nanoseconds(if by_unit { 7 } else { 0 });
         let flush_latency = Duration::from_nanoseconds(flush);
         let spec = FrontEndSpec { engines, read_latency, read_unit_time, flush_latency, ..SPEC };
-        // A write takes 18 ns in total, and the longest latency may be as long.
+        // A write takes 18 ns in total, and the maximum latency must not exceed this.
         let is_in_order = in_order && !by_unit && 5 + flush <= 18;
         prop_assert_eq!(FrontEnd::new(DriveNumber(0), spec).in_order, is_in_order);
         let arbitration = ArbitrationSpec {

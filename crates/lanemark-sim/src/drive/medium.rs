@@ -22,7 +22,7 @@ pub(crate) struct WriteBurst {
     pub offset: Bytes,
     /// Length of the burst.
     pub length: Bytes,
-    /// Whether the burst is the last of its command to arrive.
+    /// Whether the burst is the last burst of its command to arrive.
     pub last: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Outcomes of a drive: completed steps of its media, after which the path to the host continues.
 //!
-//! Media of every kind emit the same few outcomes. The simulator processes them in order, and does not know their
+//! Media of every kind emit the same few outcomes. The simulator processes the outcomes in order, regardless of their
 //! source.
 
 use crate::engine::slab::CommandHandle;
@@ -48,7 +48,7 @@ pub(crate) enum Outcome {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcomes {
     all: Vec<Outcome>,
-    /// Number of the processed outcomes.
+    /// Number of processed outcomes.
     taken: usize,
 }
 

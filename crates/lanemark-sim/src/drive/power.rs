@@ -1,10 +1,10 @@
 //! Time that a drive spends at work, idle, and in each power state.
 //!
-//! A drive is at work while it has a command or its media are busy. When it has had no work for a state's idle time, it
-//! begins to enter the state, which takes the entry latency; work that arrives during the entry waits until the entry
-//! has ended. A command that finds the drive in a state waits for the exit latency, as do all commands that arrive
-//! during the exit (NVM Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4). During the entry, the drive
-//! draws the power of the previous state.
+//! A drive is at work while it has a command or its media are busy. A drive that has been without work for a state's
+//! idle time begins to enter the state, which takes the entry latency; work that arrives during the entry waits until
+//! the entry has ended. A command that arrives while the drive is in a state waits for the exit latency; commands that
+//! arrive during the exit also wait for its end (NVM Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4).
+//! During the entry, the drive draws the power of the previous state.
 //!
 //! The meter does not schedule events. When a period without work ends, its length determines the states that the drive
 //! reached.
@@ -66,7 +66,7 @@ impl PowerMeter {
         }
     }
 
-    /// Records a command for the drive. Returns when the drive is awake, if it is not awake yet.
+    /// Records a command for the drive. Returns the instant at which the drive is awake, if it is not awake yet.
     pub(crate) fn takes(&mut self, now: Instant) -> Option<Instant> {
         self.commands += 1;
         if let PowerPhase::Resting(since) = self.phase {

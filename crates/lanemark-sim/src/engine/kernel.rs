@@ -1,4 +1,4 @@
-//! The event kernel: which event happens next, at which instant.
+//! The event kernel, which determines the next event and its instant.
 //!
 //! Events are ordered by time, and events at the same instant by the order in which they were scheduled, so a
 //! trajectory contains no ambiguous ties.
@@ -6,11 +6,11 @@
 //! Simulated time only moves forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
 //! algorithms for the shortest path problem", JACM 37(2), 1990) with base 32: an event waits in the bucket for the
 //! highest digit in which its time differs from the present, and for the value of that digit. When a bucket is reached,
-//! its earliest event becomes the present and the others move to lower buckets. Each event moves a few times. Insertion
-//! contains no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly
-//! on the number of events. Events of one instant always share a bucket and keep their order in it, so they need no
-//! sequence number. The buckets grow until they fit the maximum number of pending events, and do not allocate memory
-//! after that.
+//! the time of its earliest event becomes the present, and the other events move to lower buckets. Each event moves a
+//! few times. Insertion contains no comparison that the processor could mispredict, and the cost depends on the spread
+//! of the times, and hardly on the number of events. Events of one instant always share a bucket and keep their order
+//! in it, so they need no sequence number. The buckets grow until they fit the maximum number of pending events, and do
+//! not allocate memory after that.
 
 use lanemark_schema::units::Instant;
 

@@ -1,5 +1,5 @@
 //! The machinery of a run: events in order of time, objects in flight by handle, first-in-first-out stations, and the
-//! budget that accounts for the time of each request.
+//! time budget of each request.
 
 pub(crate) mod budget;
 pub(crate) mod event;

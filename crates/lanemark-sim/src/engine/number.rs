@@ -1,4 +1,5 @@
-//! Numbers of drives, paths, queues and dies: each has a separate type, so that the compiler rejects mixed-up numbers.
+//! Numbers of drives, paths, queues and dies: each kind of number has its own type, so that the compiler rejects
+//! mix-ups.
 
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident($integer:ty);)*) => {$(

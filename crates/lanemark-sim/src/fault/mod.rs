@@ -97,7 +97,7 @@ pub(super) struct DriveFaults {
     stuck_by: FaultNumber,
     /// The host's last reset of the drive, which follows lost answers.
     pub reset: Option<DriveReset>,
-    /// The fault because of which the host has abandoned the drive: no port answers.
+    /// The fault that made the host abandon the drive, because no port answers.
     pub gone: Option<FaultNumber>,
 }
 

@@ -1,4 +1,4 @@
-//! The plan of faults without a simulator: active faults, the steps of a reset, and the recovery of a drive.
+//! Tests the fault plan without a simulator: active faults, the steps of a reset, and the recovery of a drive.
 
 use super::*;
 use crate::tests::fault::with;
@@ -12,7 +12,7 @@ fn just_before(at: Instant) -> Instant {
     Instant::from_picoseconds(at.picoseconds() - 1)
 }
 
-/// The faults of a system of two drives.
+/// Returns the faults of a system with two drives.
 fn faults(texts: &[&str]) -> Box<Faults> {
     seeded(texts, 1)
 }
@@ -22,7 +22,7 @@ fn seeded(texts: &[&str], seed: u64) -> Box<Faults> {
     Faults::of(&system, StreamKey::from_seed(seed)).unwrap()
 }
 
-/// A command of the first request.
+/// Returns the media access of a command of the first request.
 fn command(drive: DriveNumber, operation: Operation, start: u64, length: u64) -> MediaAccess {
     let request = RequestHandle::of(0);
     MediaAccess { request, drive, operation, start: Bytes(start), end: Bytes(start + length) }
@@ -66,7 +66,7 @@ fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
     ] {
         assert_eq!(last(&plan, drive, now), expected, "drive {drive} at {now:?}");
     }
-    // A fault that is added last but begins first.
+    // This fault is added last but begins first.
     let added = plan.add("latency extra=3us at=5us for=100us".parse().unwrap());
     assert_eq!(last(&plan, 0, at(15)), Some(0));
     assert_eq!(last(&plan, 0, at(7)), Some(added));
@@ -98,7 +98,7 @@ fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault
     done(&mut plan, 1, RequestStatus::Good, at(20), at(25));
     let second = Some(Duration::from_microseconds(5));
     assert_eq!(recovery(&plan), [first, second]);
-    // Later faults change nothing.
+    // Later requests do not change the recovery time.
     done(&mut plan, 0, RequestStatus::Good, at(30), at(90));
     assert_eq!(recovery(&plan), [first, second]);
     assert_eq!(plan.uses(at(1_000))[0].failed, 1);
@@ -217,7 +217,7 @@ fn of_several_pauses_the_one_that_lasts_longest_counts() {
     }
 }
 
-/// Returns the requests, of `count` submitted in order, that the only fault delays.
+/// Submits `count` requests in order, and returns the requests that the only fault delays.
 fn delayed(plan: &mut Faults, count: u32) -> Vec<u32> {
     let drive = DriveNumber(0);
     plan.look(drive, at(1), None);
@@ -241,7 +241,7 @@ fn a_share_selects_as_many_requests_as_it_says_and_a_seed_selects_the_same() {
         let text = format!("latency extra=1us share={share} at=1us");
         let chosen = delayed(&mut seeded(&[&text], 3), COUNT);
         let p = expected / f64::from(COUNT);
-        // Four standard deviations of a binomial distribution.
+        // The bound is four standard deviations of a binomial distribution.
         let bound = 4.0 * libm::sqrt(expected * (1.0 - p)) + 0.1;
         assert!((chosen.len() as f64 - expected).abs() < bound, "{share}: {}", chosen.len());
         assert_eq!(chosen, delayed(&mut seeded(&[&text], 3), COUNT));

@@ -1,4 +1,4 @@
-//! Links as stations: the waits between parts, to the picosecond, and the effect of retraining.
+//! Tests links as stations: the waits between transfers, to the picosecond, and the effect of retraining.
 
 use super::*;
 use crate::host::protocol::COMPLETION;
@@ -58,7 +58,7 @@ fn the_same_direction_waits_and_over_sata_the_other_too() {
         let mut one = link(model, 1);
         read(&mut one, START);
         assert_eq!(read(&mut one, START), START + reads * 2, "{model}");
-        // The time of an idle gap is not recovered.
+        // The time of an idle gap cannot be used later.
         let later = START + reads * 5;
         assert_eq!(read(&mut one, later), later + reads, "{model}");
         let mut one = link(model, 1);
@@ -112,7 +112,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
         own.read_data_time(BLOCK, true) - own.read_data_time(BLOCK, false)
     );
     assert_eq!(time(false, true) - time(false, false), own.read_completion_time());
-    // The same query at another position has a different result, even on one link.
+    // The same burst at another position takes a different time on the same link.
     let mut one = link(model, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
@@ -121,7 +121,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     }
 }
 
-/// All transfers of a link, each on an idle link: the time of each direction.
+/// Returns the time in each direction of all kinds of transfers, each on an idle link.
 fn times(model: LinkModel, speed: u32) -> Vec<(&'static str, Duration, Duration)> {
     let mut all = Vec::new();
     let mut note = |name, step: &dyn Fn(&mut Link)| {
@@ -162,7 +162,7 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
         {
             let factor = u64::from(speed);
             for (plain, fast) in [(*to_host, fast_to_host), (*to_drive, fast_to_drive)] {
-                // Half-duplex links and connections add up times that are each rounded down to the picosecond.
+                // Half-duplex links and connections add times that are each rounded down to the picosecond.
                 let off = (plain / factor).picoseconds().abs_diff(fast.picoseconds());
                 assert!(off <= 4, "{model} at {speed} times its speed: {name} {fast} of {plain}");
             }
@@ -192,7 +192,7 @@ fn a_command_gets_in_between_the_frames_of_a_faster_link() {
     }
 }
 
-/// After a link has trained again, its Data frames take the time of the new rate.
+/// After a link has retrained, its Data frames take the time of the new rate.
 #[test]
 fn a_command_gets_in_between_the_frames_of_the_rate_that_the_link_has_trained_to() {
     for (old, new) in [(SataRate::Gen3, SataRate::Gen1), (SataRate::Gen1, SataRate::Gen3)] {
@@ -231,7 +231,7 @@ fn a_link_is_as_busy_as_its_busier_direction() {
     assert!(reads.to_drive.busy() < reads.busy() && writes.to_host.busy() < writes.busy());
 }
 
-/// Bit errors belong to the wire: they continue after the link trains again, and each costs a replay at the new rate.
+/// Bit errors belong to the wire: they continue after the link retrains, and each costs a replay at the new rate.
 #[test]
 fn a_link_that_trains_again_continues_to_spoil_bits() {
     use lanemark_schema::rng::{Rng, StreamKey};
@@ -276,7 +276,7 @@ fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
         (sas(SasRate::Gen3, 1), sas(SasRate::Gen1, 1)),
         (sas(SasRate::Gen3, 2), sas(SasRate::Gen3, 1)),
     ] {
-        // The old model has already answered all queries that follow.
+        // The link with the old model has already computed the times of all transfers that follow.
         let mut one = link(old, 1);
         read(&mut one, START);
         write(&mut one, START);
@@ -335,7 +335,7 @@ fn a_link_trains_to_what_its_kind_has_and_stays_set_up_as_it_was() {
     assert_eq!(closed.trained(to(Some(3), None, None)), None);
 }
 
-/// A corrupted packet is sent again after its NAK, and the link carries nothing else until then.
+/// A corrupted packet is sent again after its NAK, and the link carries no other data until then.
 #[test]
 fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
     use lanemark_schema::rng::{Rng, StreamKey};

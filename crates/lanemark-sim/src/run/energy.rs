@@ -1,13 +1,14 @@
-//! Energy of drives: power over the times in which it was drawn.
+//! Energy of drives: power multiplied by the times for which it was drawn.
 //!
-//! Model: the integral of power over time, which for powers that are constant in each state and operation is the sum of
-//! power times time. A drive that is awake always takes its idle power; the work of the controller and of each die,
-//! channel or arm adds to it. A drive in a state takes only that state's power. Times are whole picoseconds and powers
-//! whole microwatts, so the sums are exact.
+//! Model: energy is the integral of power over time. Because power is constant in each state and operation, the
+//! integral is a sum of power times time. A drive that is awake always draws its idle power; the work of the controller
+//! and of each die, channel or arm adds to this power. A drive in a power state draws only the power of that state.
+//! Times are whole picoseconds and powers whole microwatts, so the sums are exact.
 //!
-//! [`Metering`] reads the meters at the instants between which a test counts, which takes no time while the test runs.
+//! [`Metering`] reads the meters only at the instants at which counting begins and ends, so it takes no processor time
+//! while the test runs.
 //!
-//! Not modelled: changes of power with temperature, voltage and data; losses of converters; peaks.
+//! Not modelled: the dependence of power on temperature, voltage and data; converter losses; peaks.
 
 use std::collections::VecDeque;
 
@@ -26,13 +27,13 @@ pub(crate) struct Metering {
     from: Instant,
     until: Option<Instant>,
     begun: Option<Vec<PowerReading>>,
-    /// Beginnings of the earlier periods that still count, with their readings.
+    /// Beginnings of the earlier periods that still count, each with the readings at that time.
     earlier: VecDeque<(Instant, Vec<PowerReading>)>,
     ended: Option<(Instant, Vec<PowerReading>)>,
 }
 
 impl Metering {
-    /// Creates meters that count from `from` on and, if `until` is given, until `until` at the latest.
+    /// Creates meters that count from `from` onward and, if `until` is given, up to `until`.
     pub(crate) fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
         let known = spec.knows_power();
         Self { known, from, until, begun: None, earlier: VecDeque::new(), ended: None }
@@ -60,7 +61,7 @@ impl Metering {
         storage.advance()
     }
 
-    /// Advances to the next completion no later than `limit`, as [`Metering::advance`] does.
+    /// Advances to the next completion no later than `limit`, like [`Metering::advance`].
     pub(crate) fn advance_until(
         &mut self,
         storage: &mut Storage,
@@ -76,7 +77,7 @@ impl Metering {
         storage.advance_until(limit)
     }
 
-    /// Ends counting at `at` if it has not ended: there are no further readings.
+    /// Ends counting at `at`, unless it has already ended. The meters are not read again.
     pub(crate) fn end(&mut self, simulator: &Simulator, at: Instant) {
         if self.ended.is_none() && self.begun.is_some() {
             self.ended = simulator.power(at).map(|readings| (at, readings));
@@ -84,7 +85,7 @@ impl Metering {
     }
 
     /// Continues counting after its end, until `until`. The result covers the last `stretches` periods, including this
-    /// one; there is no result if one of them ends before any reading.
+    /// one; there is no result if one of these periods ends before its meters were read.
     pub(crate) fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
         match (self.begun.take(), self.ended.take()) {
             (Some(begun), Some((at, ended))) if self.known && until > simulator.now() => {
@@ -117,8 +118,8 @@ impl Metering {
     }
 }
 
-/// Returns the energy of a system's drives in `elapsed`, during which their meters advanced by `readings`, or `None` if
-/// a drive's power is not known, or no time has passed.
+/// Returns the energy of a system's drives over `elapsed`, during which their meters advanced by `readings`. Returns
+/// `None` if a drive's power is not known or no time has passed.
 pub(crate) fn energy(
     spec: &SystemSpec,
     readings: impl Iterator<Item = PowerReading>,
@@ -154,13 +155,13 @@ pub(crate) fn energy(
     })
 }
 
-/// Returns the energy of one drive over a whole reading.
+/// Returns the energy of one drive for the times of a reading.
 #[cfg(test)]
 pub(crate) fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
     parts(spec, reading).into_iter().map(|(_, energy)| energy).sum()
 }
 
-/// Energies and times by name, in the order of their first use.
+/// Sums of energy and time by name, in the order of their first use.
 #[derive(Default)]
 struct Sums {
     parts: Vec<(&'static str, Joules)>,
@@ -222,7 +223,7 @@ impl PowerReading {
         Self { times: self.times.since(&earlier.times), media }
     }
 
-    /// Returns the sum of this reading and of `factor` times the reading `other`.
+    /// Returns the sum of this reading and `factor` times the reading `other`.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
         let media = self.media.iter().zip(&other.media);
@@ -282,7 +283,7 @@ mod tests {
         let all =
             energy(&system, readings.clone().into_iter(), Duration::from_seconds(10)).unwrap();
         assert_eq!((all.drives, all.elapsed), (2, Duration::from_seconds(10)));
-        // Awake, a drive takes 1 W; the controller adds 2 W, the arm 4 W and the heads 3 W to it.
+        // A drive that is awake draws 1 W. The controller adds 2 W, the arm 4 W and the heads 3 W.
         let wanted = [
             ("idle", 8.0 + 3.0),
             ("controller", 6.0 + 2.0),

@@ -1,4 +1,4 @@
-//! The hops of a system from the processor to the media, with their names in platform and drives.
+//! The hops of a system from the processor to the media, and their names.
 
 use crate::drive::formulas::formulas_of;
 use crate::engine::budget::{Hop, LINKS_MAX};
@@ -21,7 +21,7 @@ pub(crate) fn order(spec: &SystemSpec) -> Vec<HopId> {
     hops
 }
 
-/// Returns the number of links of the longest first path to any drive.
+/// Returns the number of links on the longest first path to any drive.
 pub(crate) fn longest(spec: &SystemSpec) -> u8 {
     let length = |attachment_spec: &AttachmentSpec| {
         attachment_spec.port_path.trunk + attachment_spec.port_path.links.len()
@@ -34,7 +34,7 @@ pub(crate) fn place(id: HopId) -> usize {
     let link = |place: u8| Hop::FirstLink as usize + usize::from(place);
     match id {
         HopId::Cpu => Hop::Cpu as usize,
-        // A request that is not submitted is not in a simulator yet; its time counts as queue time.
+        // A request that is not submitted yet is not in the simulator; its time counts as queue time.
         HopId::Unsubmitted | HopId::Protocol => Hop::Protocol as usize,
         HopId::Link(place) => link(place),
         HopId::SecondLink(place) => link(place) + LINKS_MAX,
@@ -47,8 +47,8 @@ pub(crate) fn place(id: HopId) -> usize {
     }
 }
 
-/// Returns the name of a hop of a system: a link's name comes from its platform, and the other names are the usual
-/// terms of the field.
+/// Returns the name of a hop of a system. The name of a link comes from the platform; the other names are the usual
+/// technical terms.
 pub(crate) fn name(spec: &SystemSpec, id: HopId) -> String {
     let protocol = spec.first().protocol.kind;
     let named = match id {

@@ -1,10 +1,11 @@
-//! A system that serves other programs: it accepts requests, returns completions, and reports the results so far.
+//! A system that serves other programs: it accepts requests, returns completions, and reports the results until now.
 //!
-//! A layer above [`Storage`] for a server that ties simulated time to a clock. It counts requests as a replay does, and
-//! can report its results at any time. Faults are added while it runs. Its memory does not grow with the requests.
+//! A layer above [`Storage`] for a server that ties simulated time to a clock. It counts requests like a replay, and
+//! can report its results at any time. Faults can be added while it runs. Its memory use does not grow with the number
+//! of requests.
 //!
 //! Not modelled: the host's processor if the system is a [device side](CheckedSystem::device_side); a real processor
-//! does that work.
+//! does the host's work.
 
 use super::energy::energy;
 use crate::engine::budget::BudgetSum;
@@ -38,7 +39,7 @@ use lanemark_schema::workload::{Fault, LoadKind, Operation, SECTOR, Test, TraceS
 /// ```
 pub struct LiveSystem {
     storage: Storage,
-    /// The system with all faults that were added.
+    /// The system, including all faults that were added.
     system: CheckedSystem,
     reads: DirectionResult,
     writes: DirectionResult,
@@ -48,17 +49,17 @@ pub struct LiveSystem {
     errors: RequestErrors,
     outstanding: u64,
     outstanding_max: u64,
-    /// The last byte that was accessed.
+    /// The highest end offset of an access.
     end: Bytes,
     completed: Instant,
-    /// Start of the current period with requests; meaningless if there are no requests.
+    /// Start of the current period with outstanding requests; without requests, the value is meaningless.
     busy_since: Instant,
-    /// Total length of the earlier periods with requests.
+    /// Total length of the earlier periods with outstanding requests.
     busy: Duration,
 }
 
 impl LiveSystem {
-    /// Creates an idle system with `content` and the faults of its plan. Random events follow from `key`.
+    /// Creates an idle system with `content` and the faults of its plan. `key` determines random events.
     pub fn new(system: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         Self {
             storage: Storage::new(system, content, key),
@@ -93,7 +94,7 @@ impl LiveSystem {
         self.outstanding
     }
 
-    /// Returns the simulated time with requests, up to the last completion.
+    /// Returns the simulated time during which requests were outstanding, up to the last completion.
     pub fn busy(&self) -> Duration {
         match self.outstanding {
             0 => self.busy,
@@ -101,7 +102,7 @@ impl LiveSystem {
         }
     }
 
-    /// Submits a request, now if its time is in the past.
+    /// Submits a request at its time, or now if that is in the past.
     ///
     /// # Errors
     /// Returns the errors of [`Simulator::submit`](crate::Simulator::submit).
@@ -144,19 +145,19 @@ impl LiveSystem {
         self.storage.simulator().damage()
     }
 
-    /// Adds a fault that begins at its time, or now if its time is in the past. Returns the fault's number.
+    /// Adds a fault that begins at its time, or now if that is in the past. Returns the fault's number.
     ///
     /// # Errors
-    /// Returns the errors, each with the accepted values, if the system cannot have the fault.
+    /// Returns the errors, each with the accepted values, if the system does not support the fault.
     pub fn add_fault(&mut self, mut fault: Fault) -> Result<u16, Vec<SpecError>> {
-        // A fault from the very start is a property of the drive, which is read when a run begins.
+        // A fault at time zero would be a property of the drive, which is read only when a run begins.
         fault.at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
         self.system = self.system.with_faults(&[fault.clone()])?;
         Ok(self.storage.add_fault(&self.system, fault))
     }
 
-    /// Returns all faults, in the order of their numbers, with their states at `now`. Reads that are repeated from the
-    /// start are a property of the drive and not a fault.
+    /// Returns all faults, in the order of their numbers, with their states at `now`. Read retries from the start of
+    /// the run are a property of the drive and not a fault.
     pub fn faults(&self, now: Instant) -> Vec<FaultState> {
         self.storage.simulator().faults(now)
     }
@@ -172,12 +173,12 @@ impl LiveSystem {
     /// Returns whether a fault can be cleared at `at`.
     ///
     /// # Errors
-    /// Returns the reason if it cannot.
+    /// Returns the reason if the fault cannot be cleared.
     pub fn check_clear(&self, number: FaultNumber, at: Instant) -> Result<(), FaultClearError> {
         self.storage.simulator().check_clear(number, at)
     }
 
-    /// Returns the sample of all requests that have completed so far.
+    /// Returns the sample of all requests that have completed until now.
     pub fn sample(&self) -> Sample {
         let elapsed = self.completed.since(Instant::ZERO);
         let operations = self.reads.latency.count() + self.writes.latency.count();
@@ -221,7 +222,7 @@ impl LiveSystem {
         }
     }
 
-    /// Returns a summary of the requests so far, as a test with this `name`.
+    /// Returns a summary of the requests until now, as a test named `name`.
     pub fn summary(&self, name: &str) -> Test {
         let (reads, writes) = (self.reads.latency.count(), self.writes.latency.count());
         let operations = (reads + writes).max(1);
@@ -278,7 +279,7 @@ mod tests {
     fn the_time_with_requests_counts_overlapping_requests_once() {
         let mut live = live();
         assert_eq!(live.busy(), Duration::ZERO);
-        // Two reads that overlap, and a third read long after both.
+        // Two reads overlap, and a third read follows long after both.
         for (us, page) in [(10, 1), (11, 9), (50_000, 5)] {
             let read = Submission::new(after(us), access(Operation::Read, page)).tagged(page);
             if us == 50_000 {
@@ -336,7 +337,7 @@ mod tests {
         (0..3).for_each(|number| live.clear_fault(number, now).unwrap());
         assert_eq!(written(&mut live), RequestStatus::Good);
         assert_eq!(phases(&live, live.now()), [Over, Over, Over]);
-        // Beyond the times of the removed faults.
+        // This request is submitted after the times of the removed faults.
         live.submit(Submission::new(after(2_000_000), access(Operation::Write, 1))).unwrap();
         assert_eq!(live.advance_until(Instant::END).unwrap().status, RequestStatus::Good);
         let faults = live.sample().faults;

@@ -1,5 +1,5 @@
-//! Runs of a system: tests in closed and open loop, replays, live systems; and their results: energy, ceilings of hops,
-//! sensitivity.
+//! Runs of a system (tests in closed and open loops, replays, live systems) and their results (energy, ceilings of
+//! hops, sensitivity).
 
 pub(crate) mod ceiling;
 pub(crate) mod driver;

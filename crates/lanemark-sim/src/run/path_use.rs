@@ -7,7 +7,7 @@ use crate::spec::SystemSpec;
 use lanemark_schema::result::{HopUse, PathUse};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// Returns the share of `all` that is over at `now`.
+/// Returns the share of the time `all` that has passed at `now`.
 pub(crate) fn share_of_time(now: Instant, all: Duration) -> f64 {
     let passed = now.since(Instant::ZERO).picoseconds() as f64;
     (passed / all.picoseconds().max(1) as f64).min(1.0)
@@ -27,8 +27,8 @@ pub(crate) fn busy_since(simulator: &Simulator, before: &HopBusyTimes) -> HopBus
     busy
 }
 
-/// Returns the use of each hop in `elapsed`, in which `requests` moved `bytes`, spent `budget`, and kept the parts of
-/// the hops `busy`.
+/// Returns the use of each hop over `elapsed`. In this time, `requests` requests moved `bytes` and spent `budget`, and
+/// the parts of the hops were busy for `busy`.
 pub(crate) fn path_use(
     spec: &SystemSpec,
     simulator: &Simulator,
@@ -66,11 +66,11 @@ fn utilisation(busy: &[Duration], elapsed: Duration) -> f64 {
     if shares.is_empty() || elapsed == Duration::ZERO {
         return 0.0;
     }
-    // A service that was booked but was not over at the end may raise the share above one.
+    // A service that was booked but had not ended at the end may raise the share above 1.
     (shares.iter().sum::<f64>() / shares.len() as f64 / elapsed.as_seconds()).min(1.0)
 }
 
-/// Utilisation law, X = U / D: the throughput of the hop if only it were busy all the time.
+/// Returns the ceiling of a hop by the utilisation law, X = U / D: the throughput at a utilisation of 1.
 fn ceiling(throughput: BytesPerSecond, utilisation: f64) -> Option<BytesPerSecond> {
     (utilisation > 0.0).then(|| BytesPerSecond((throughput.0 as f64 / utilisation) as u64))
 }

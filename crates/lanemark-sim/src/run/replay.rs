@@ -1,16 +1,17 @@
 //! A recorded trace replayed on a simulated system.
 //!
-//! In open loop, a request is submitted at its recorded time, divided by the speed, whether or not earlier requests are
-//! complete, and its latency counts from that time. No more than [`OUTSTANDING_MAX`] requests, or
-//! [`OUTSTANDING_BYTES_MAX`] bytes, are outstanding; beyond that the trace waits, and this wait is part of the latency
-//! and a separate hop in the path. As fast as possible means closed loop: the next request is submitted when an
-//! outstanding one is complete, and recorded times are ignored.
+//! In an open loop, a request is submitted at its recorded time, divided by the speed, regardless of whether earlier
+//! requests are complete, and its latency counts from that time. Up to [`OUTSTANDING_MAX`] requests and
+//! [`OUTSTANDING_BYTES_MAX`] bytes can be outstanding; above this the trace waits, and this wait is part of the latency
+//! and a separate hop in the path. The pace "as fast as possible" means a closed loop: the next request is submitted
+//! when an outstanding request completes, and recorded times are ignored.
 //!
-//! The trace is read one request at a time, so memory does not grow with it. A request with an earlier time than its
-//! predecessor is submitted with its predecessor.
+//! The trace is read one request at a time, so memory use does not grow with the length of the trace. A request whose
+//! time is before the time of its predecessor is submitted together with its predecessor.
 //!
 //! Not modelled: dependencies between the recorded requests. A trace does not show that a request was issued only
-//! because another had ended, so in open loop a slower system receives requests that its users would not have issued.
+//! because another had ended, so in an open loop a slower system receives requests that its users would not have issued
+//! yet.
 
 mod run;
 
@@ -25,10 +26,10 @@ use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH};
 use lanemark_schema::workload::{Arrival, Test};
 use run::Run;
 
-/// Maximum number of outstanding requests in open loop: the deepest queue of a test.
+/// Maximum number of outstanding requests in an open loop: the maximum queue depth of a test.
 pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH.max;
-/// Maximum data of outstanding requests in open loop, although a single request may be longer: the memory for a request
-/// grows with its number of commands.
+/// Maximum amount of data of outstanding requests in an open loop, except that a single request may be longer. There is
+/// a limit because the memory for a request grows with its number of commands.
 pub const OUTSTANDING_BYTES_MAX: Bytes = Bytes(8 << 30);
 /// Number of requests replayed between two calls of `watch`.
 const WATCH_EVERY: u64 = 1 << 14;
@@ -38,9 +39,10 @@ const WATCH_EVERY: u64 = 1 << 14;
 pub struct Replay {
     /// Pace of the requests.
     pub pace: Pace,
-    /// Wraps requests beyond the end of their drive: their offset is taken modulo the drive's size.
+    /// Whether requests beyond the end of their drive are wrapped: their offset is taken modulo the drive's capacity.
     pub wrap: bool,
-    /// Bytes of the volume or of each drive, from its start, that are written when the replay begins.
+    /// Length of the data, from the start of the volume or of each drive, that is already written when the replay
+    /// begins.
     pub laid_out: Bytes,
     /// The seed of random events inside the drives.
     pub seed: u64,
@@ -53,7 +55,7 @@ pub enum Pace {
     Recorded(Speed),
     /// Requests are submitted as soon as there is room.
     AsFastAsPossible {
-        /// Requests outstanding.
+        /// Number of outstanding requests.
         queue_depth: u32,
     },
 }
@@ -90,13 +92,13 @@ pub enum ReplayError<E> {
 /// A reason why a request of a trace cannot be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFault {
-    /// A request without a time, in a replay at recorded times.
+    /// The request lacks a recorded time, but the replay uses recorded times.
     #[error("the request lacks a time")]
     Untimed,
-    /// A request later than the end of simulated time.
+    /// The time of the request is after the end of simulated time.
     #[error("at this speed the request is due more than 200 days after the first")]
     TooLate,
-    /// A request to a device without a corresponding drive.
+    /// There is no drive that corresponds to the device of the request.
     #[error("the request belongs to the trace's device number {}, but the system has {drives}", device + 1)]
     NoDrive {
         /// Number of the device in the trace, from 0.
@@ -104,7 +106,7 @@ pub enum RequestFault {
         /// Number of drives of the system.
         drives: usize,
     },
-    /// A request that ends after the end of its drive.
+    /// The request ends after the end of its drive.
     #[error("a request at {offset} of {length} ends beyond the drive's {capacity}")]
     OutOfRange {
         /// Offset of the request.
@@ -114,7 +116,7 @@ pub enum RequestFault {
         /// Capacity of the drive.
         capacity: Bytes,
     },
-    /// A request longer than the maximum.
+    /// The request is longer than the maximum.
     #[error("a request of {length} is longer than {}", BLOCK.max)]
     TooLong {
         /// Length of the request.
@@ -126,12 +128,12 @@ impl Speed {
     /// The recorded speed.
     pub const RECORDED: Self = Self(1_000_000);
 
-    /// Returns the factor.
+    /// Returns the speed as a factor.
     pub fn factor(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// Returns the instant `at` at this speed, unless it overflows.
+    /// Returns the recorded instant `at` divided by the speed, unless the result overflows.
     fn scale(self, at: Instant) -> Option<Instant> {
         let scaled = u128::from(at.picoseconds()) * 1_000_000 / u128::from(self.0);
         let scaled = u64::try_from(scaled).ok().map(Instant::from_picoseconds)?;
@@ -142,7 +144,7 @@ impl Speed {
 impl FromStr for Speed {
     type Err = String;
 
-    /// Reads a factor followed by an x, such as `2x` or `0.5x`.
+    /// Parses a factor followed by an x, such as `2x` or `0.5x`.
     fn from_str(text: &str) -> Result<Self, String> {
         let fail = || "expected a factor from 0.001x to 1000000x, such as 2x or 0.5x".to_owned();
         let factor = text.strip_suffix('x').ok_or_else(fail)?;
@@ -159,9 +161,9 @@ impl FromStr for Speed {
     }
 }
 
-/// Replays `arrivals` on `spec`, device i of the trace on drive i, or the only device on the volume. `watch` receives
-/// the progress at intervals, and ends the replay by returning false; the result then covers the requests completed by
-/// then.
+/// Replays `arrivals` on `spec`: device i of the trace on drive i, or the only device on the volume. `watch` receives
+/// the progress at intervals, and can end the replay by returning false; the result then covers the requests completed
+/// up to that point.
 ///
 /// # Errors
 /// Returns a [`ReplayError`] at the first request that cannot be read or submitted, or if the simulation cannot

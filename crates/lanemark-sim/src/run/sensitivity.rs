@@ -1,25 +1,25 @@
-//! The bottleneck of a test by experiment: the system with one hop at twice its speed, and the test with twice the
-//! load.
+//! The bottleneck of a test, found by experiment: runs of the system with one hop at twice its speed, and of the test
+//! with twice the load.
 //!
 //! [`variants`] returns the systems and tests to run, each independently with the random streams of the first run, so
-//! that the same requests occur at the same offsets; [`weigh`] compares. The runs are independent, and a caller with
-//! several cores can run them in parallel; this module starts no threads.
+//! that the same requests occur at the same offsets; [`weigh`] compares the results. The runs are independent, so a
+//! caller with several cores can execute them in parallel; this module does not start threads.
 //!
 //! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
 //! for a link, its latency and every cost in its model; for dies, sensing, programming and erasing; for a disk, seeks,
-//! rotation and its firmware times. Rates double. The size of the write buffer doubles, because it does not have a
-//! speed. Hops that belong to several drives, or to both ports of a drive, are changed everywhere.
+//! rotation and firmware times. Rates double. The size of the write buffer doubles, because a buffer does not have a
+//! speed. A hop that occurs on several drives, or at both ports of a drive, is changed in all locations.
 //!
 //! A faster hop does not reduce the throughput except in a few cases in which an order changes: dies that serve reads
-//! first, arms and collections that choose between waiting operations, an ATA handler that ends before the next
-//! completion arrives and is called again. Such losses are reported as measured. With two random reads of 64 or 128 KiB
-//! at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of 125%, more than its own
-//! time explains; the reason is not known.
+//! first, arms and garbage collection that choose between waiting operations, an ATA interrupt handler that ends before
+//! the next completion arrives and is called again. These losses are reported without correction. With two random reads
+//! of 64 or 128 KiB at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of 125%,
+//! more than its own time explains; the reason is not known.
 //!
-//! The busiest hop does not always have the largest gain: a die without a cache register is occupied while its page is
-//! on the channel, so it is also busy for the channel's time.
+//! The busiest hop is not always the hop with the largest gain: a die without a cache register is occupied while its
+//! page is on the channel, so the channel's time also counts as busy time of the die.
 //!
-//! Not covered: changes of two hops at once, fewer bytes or commands, more slots for commands, another policy.
+//! Not covered: changes of two hops at once, fewer bytes or commands, more command slots, other policies.
 
 use super::driver::{RunLength, run_length_watched, run_test};
 use super::hops::{self, longest};
@@ -39,7 +39,7 @@ use lanemark_schema::workload::{CheckedTest, Load, Requests, Test};
 /// A system or a test with one change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangedSystem {
-    /// The hop that is made faster, or the part of the load that is doubled.
+    /// The hop that becomes faster, or the part of the load that doubles.
     pub id: SystemChange,
     /// The name of the hop or of the load.
     pub hop: String,
@@ -74,8 +74,8 @@ impl ChangedSystem {
     }
 }
 
-/// Returns all variants of `spec` and `test` with the outcome `base`: the hops from the processor to the media, then
-/// more load. A variant that changes nothing, or whose system or test is invalid, is omitted.
+/// Returns all variants of `spec` and `test`, whose unchanged run returned `base`: first the hops from the processor to
+/// the media, then the loads. Omits variants without a difference, and variants whose system or test is invalid.
 pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedSystem> {
     let mut all = hops(spec, test, base);
     all.extend(more_load(spec, test));
@@ -117,7 +117,7 @@ pub fn sensitivity(
     Ok(weigh(&base, &variants, &outcomes))
 }
 
-/// Returns the data a second, or the requests a second if they move no data.
+/// Returns the throughput, or the rate of requests if they do not move data.
 fn rate(sample: &Sample) -> f64 {
     match sample.bytes().get() {
         0 => sample.iops(),
@@ -198,7 +198,7 @@ fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec
     spec.attachments.iter_mut().for_each(|attachment| change(&mut attachment.protocol));
 }
 
-/// Returns the change that halves the times of the protocol, as text.
+/// Returns a description of the change that halves the times of the protocol.
 fn fetching(spec: &SystemSpec) -> &'static str {
     match spec.attachments.iter().any(|attachment| attachment.protocol.adapter.is_some()) {
         true => "an adapter twice as fast",
@@ -252,8 +252,7 @@ fn processor(spec: &mut SystemSpec) {
     });
 }
 
-/// Returns the links of the longest path, starting at the host, each identified by the hop of the first path of that
-/// length.
+/// Returns the hops of the links on the longest first path, starting at the host.
 fn links(spec: &SystemSpec) -> Vec<HopId> {
     let mut links: Vec<HopId> = (0..longest(spec)).map(HopId::Link).collect();
     for PortPathSpec { trunk, links: own } in spec.second_ports().map(|port| &port.port_path) {

@@ -1,12 +1,12 @@
 //! Effects of faults on commands that reach the media.
 //!
-//! An *unreadable range* delays a read for as long as the drive tries, and then fails it without data; an *unwritable
-//! range* does the same to a write. In a range that *heals*, bytes written since the fault began are readable. A
-//! *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands. A
-//! *silent* fault makes the data of a request wrong and changes no time, except that a lying drive acknowledges a flush
-//! when it has decoded it.
+//! An *unreadable range* delays a read for the time of the drive's retries, and then makes it fail without data; an
+//! *unwritable range* has the same effect on a write. In a range that *heals*, bytes that were written after the fault
+//! began are readable. A *read-only* drive rejects writes and trims after it has decoded them. *Latency* and a *pause*
+//! delay commands. A *silent* fault makes the data of a request wrong without a change of its time, except that a lying
+//! drive acknowledges a flush as soon as it has decoded the flush.
 //!
-//! Not modelled: a healing write whose data a power cut then loses.
+//! Not modelled: a write that heals a range and whose data is then lost in a power cut.
 
 use super::command::{CommandDamage, HostStep};
 use super::{Command, Simulator};
@@ -24,7 +24,8 @@ impl Simulator {
         MediaAccess { request, drive, operation, start: offset, end: offset + length }
     }
 
-    /// Notes that the media execute a command. Returns whether it is a flush that is acknowledged and stores nothing.
+    /// Records that the media execute a command. Returns whether the command is a flush that is acknowledged but does
+    /// not store any data.
     pub(super) fn is_lying_flush(&mut self, handle: CommandHandle) -> bool {
         let access = self.media_access(handle);
         let is_lie = self.faults.as_mut().is_some_and(|faults| faults.execute(&access));
@@ -34,7 +35,7 @@ impl Simulator {
         is_lie
     }
 
-    /// Returns whether a fault keeps a command from the media.
+    /// Returns whether a fault prevents a command from reaching the media now.
     pub(super) fn meets_fault(&mut self, handle: CommandHandle) -> bool {
         let access = self.media_access(handle);
         let Some(faults) = &mut self.faults else { return false };
@@ -83,7 +84,7 @@ impl Simulator {
     pub(super) fn goes_on(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Die, self.now);
-        // Another pause may have begun meanwhile.
+        // Another pause may have begun while the command was delayed.
         if let Some(faults) = &mut self.faults
             && let Some((pause, over)) = faults.paused(command.drive)
             && over > self.now

@@ -1,6 +1,6 @@
-//! Commands at a RAID adapter with a cache: the commands that end there, and the writes that drain the cache.
+//! Commands at a RAID adapter with a cache: the commands that end in the cache, and the writes that drain it.
 //!
-//! A write by the cache is a command without a request: it begins at the adapter, crosses the links from the adapter to
+//! A write by the cache is a command without a request. It begins at the adapter, crosses the links from the adapter to
 //! the drive, and ends when the adapter is notified.
 
 use super::command::NewCommand;
@@ -17,11 +17,11 @@ use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
 
-/// The only burst of a command's data.
+/// The position of a burst that contains all data of a command.
 const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl Simulator {
-    /// Ends the adapter's work for a command, which ends in its cache or continues to the drive.
+    /// Ends the adapter's work on a command. The command then ends in the adapter's cache or continues to the drive.
     pub(super) fn admitted(&mut self, handle: CommandHandle) {
         let Command { operation, drive, offset, length, .. } = self.commands[handle];
         if self.commands[handle].is_of_cache() || !self.has_cache(drive) {
@@ -45,8 +45,8 @@ impl Simulator {
         cache.map_or(Bytes::ZERO, |cache| cache.occupied())
     }
 
-    /// Returns the amounts that are left of all reserves that a load can use up: room in the adapter's cache and the
-    /// reserves of each drive. The number, the kinds and the order of the reserves never change.
+    /// Returns the amount left of each reserve that a load can use up: room in the adapter's cache, and the reserves of
+    /// each drive. The number, the kinds and the order of the reserves never change.
     pub(crate) fn reserves(&self) -> Vec<(Reserve, u64)> {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
         let free = cache.map(|cache| (Reserve::AdapterCache, cache.free().get()));
@@ -55,12 +55,12 @@ impl Simulator {
         left
     }
 
-    /// Returns the use of the burst credits of all drives that have any.
+    /// Returns the use of the burst credits of all drives that have credits.
     pub(crate) fn credits(&self) -> Vec<CreditUse> {
         self.attachments.iter().flat_map(|attachment| attachment.drive.credits()).collect()
     }
 
-    /// Returns the number of slots that collection has moved in all drives so far.
+    /// Returns the number of slots that collection has moved in all drives until now.
     pub(crate) fn collected(&self) -> u64 {
         self.attachments.iter().map(|attachment| attachment.drive.collected()).sum()
     }
@@ -74,7 +74,7 @@ impl Simulator {
         self.adapter.as_mut()?.cache.as_deref_mut()
     }
 
-    /// Takes room in the cache for a write, or makes the write wait for it.
+    /// Reserves room in the cache for a write, or makes the write wait for room.
     fn take_in(&mut self, handle: CommandHandle) {
         let Self { adapter, commands, .. } = self;
         let Some(cache) = adapter.as_mut().and_then(|one| one.cache.as_deref_mut()) else { return };
@@ -94,7 +94,7 @@ impl Simulator {
         self.events.schedule(arrival, Event::Cached(handle));
     }
 
-    /// Ends a write whose data is in the cache; for the host, the data is stored.
+    /// Ends a write whose data is in the cache; the host considers the data stored.
     pub(super) fn cached(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
         if let Some(cache) = self.cache() {
@@ -106,7 +106,7 @@ impl Simulator {
         self.drain(drive);
     }
 
-    /// Completes a command for the host, without the drive.
+    /// Completes a command for the host without involving the drive.
     fn answer(&mut self, handle: CommandHandle) {
         let Command { drive, port_path, operation, trace, in_cache, .. } =
             &mut self.commands[handle];
@@ -128,7 +128,7 @@ impl Simulator {
         self.send_on(handle, drive, port_path, burst, outflow);
     }
 
-    /// Sends the cache's data for a drive, as far as the drive accepts it.
+    /// Sends the cached data of a drive to the drive, up to the drive's limit on outstanding writes.
     fn drain(&mut self, drive: DriveNumber) {
         while let Some((offset, length)) = self.cache().and_then(|cache| cache.next(drive)) {
             let command = self.commands.renew();

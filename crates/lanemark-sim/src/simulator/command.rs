@@ -20,19 +20,22 @@ pub(super) struct Request {
     pub(super) tag: u64,
     pub(super) access: Access,
     pub(super) thread: u32,
-    /// Whether the request pays the application's processor time: always, except for further parts on a volume.
+    /// Whether the request includes the application's processor time: true except for the second and later parts of a
+    /// request on a volume.
     pub(super) is_first: bool,
     pub(super) submitted: Instant,
-    /// Status with which the request ends, and the fault if it fails.
+    /// Status with which the request ends.
     pub(super) status: RequestStatus,
+    /// The fault that makes the request fail, if it fails.
     pub(super) fault: FaultNumber,
-    /// Commands whose interrupt has not arrived, and commands that are not complete.
+    /// Number of commands whose interrupt has not arrived.
     pub(super) unnotified: u32,
+    /// Number of commands that are not complete.
     pub(super) incomplete: u32,
 }
 
-/// A command in flight: one cache line, plus two for the trace in most cases. With tens of thousands
-/// in flight, each is fetched again for every step of a command.
+/// A command in flight: one cache line, plus two for the trace in most cases. With tens of thousands of commands in
+/// flight, these lines must be fetched from memory again for every step of a command.
 #[repr(C)]
 pub(super) struct Command {
     pub(super) offset: Bytes,
@@ -54,9 +57,9 @@ pub(super) struct Command {
     pub(super) port_path: PathNumber,
     /// Whether the next `Decoded` of this command is void.
     pub(super) put_back: bool,
-    /// Whether the command is the only one of its request, and pays the application's processor time.
+    /// Whether the command is the only command of its request and includes the application's processor time.
     pub(super) alone: bool,
-    /// Whether the command ends in the cache of an adapter and never reaches the drive, or is a write of the cache.
+    /// Whether the command ends in the cache of an adapter without reaching the drive, or is a write by the cache.
     pub(super) in_cache: bool,
     /// The damage that a fault has done to the command.
     pub(super) harm: CommandDamage,
@@ -65,24 +68,24 @@ pub(super) struct Command {
 
 const _: () =
     assert!(offset_of!(Command, trace) == 64, "all fields except the trace fit in one cache line");
-const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
+const _: () = assert!(size_of::<Request>() == 64, "a request fits in one cache line");
 
 /// The damage that a fault has done to a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandDamage {
-    /// Status with which the command ends, unless the host reacts.
+    /// Status with which the command ends, unless the host repeats the command.
     pub(super) status: RequestStatus,
-    /// The host's step when the timeout of the command expires.
+    /// The action of the host when the timeout of the command expires.
     pub(super) then: HostStep,
-    /// Number of times that the command was repeated because a link had corrupted it, and whether it must be repeated
-    /// again.
+    /// Number of times that the command was repeated because a link had corrupted it.
     pub(super) tries: u8,
+    /// Whether the command must be repeated because a link has corrupted it.
     pub(super) spoilt: bool,
-    /// The fault that did the damage.
+    /// The fault that caused the damage.
     pub(super) fault: FaultNumber,
 }
 
-/// The host's step after it has waited for a command.
+/// The action of the host after it has waited for a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HostStep {
     /// The host sends the command again.
@@ -121,10 +124,10 @@ impl Default for Command {
     }
 }
 
-/// The values with which a command begins.
+/// The initial values of a command.
 pub(super) struct NewCommand {
     pub(super) request: RequestHandle,
-    /// Whether the command is the only one of its request.
+    /// Whether the command is the only command of its request.
     pub(super) alone: bool,
     pub(super) drive: DriveNumber,
     pub(super) operation: Operation,
@@ -161,7 +164,7 @@ impl Command {
 }
 
 impl Command {
-    /// Returns whether the command is a write of an adapter's cache, without a request.
+    /// Returns whether the command is a write by an adapter's cache, without a request.
     #[inline]
     pub(super) fn is_of_cache(&self) -> bool {
         self.request == Handle::NONE
@@ -190,11 +193,11 @@ impl DecodableCommand for Command {
     }
 }
 
-/// Maximum number of commands that all stay in the processor's cache without prefetching.
+/// Maximum number of commands that fit into the processor's cache together, so that prefetching is not needed.
 pub(super) const NEAR_MOST: usize = 1024;
 
 /// Reads the memory that `event` will need. No branch depends on the content of this memory, so the processor
-/// continues, and waits for the memory of several events together instead of for each in turn.
+/// continues, and waits for the memory of several events together instead of one after another.
 #[inline]
 pub(super) fn bring_near(
     event: Event,

@@ -1,4 +1,4 @@
-//! The return of a command: interrupt, completion on a core, and its slot for the next command.
+//! The completion of a command: the interrupt, the work on a core, and the release of the slot for the next command.
 
 use super::{Attachment, Command, Completion, SimError, Simulator};
 use crate::drive::media::media;
@@ -13,7 +13,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 impl Completion {
-    /// A placeholder, which belongs to no request.
+    /// A placeholder that does not belong to any request.
     pub(super) const NONE: Self = Self {
         tag: 0,
         access: Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::ZERO },
@@ -23,7 +23,7 @@ impl Completion {
         budget: Budget::NONE,
     };
 
-    /// Checks that simulated time continues after the completion.
+    /// Checks that the completion is not after the end of simulated time.
     ///
     /// # Errors Returns [`SimError::NeverEnds`] if the completion is after the end of simulated time.
     pub(crate) fn check_end(&self) -> Result<(), SimError> {
@@ -81,7 +81,7 @@ impl Simulator {
         }
     }
 
-    /// Announces all completions that wait in a vector's queue by one interrupt.
+    /// Announces all completions that wait in a vector's queue with one interrupt.
     fn announce(&mut self, drive: DriveNumber, vector: QueueNumber) {
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
         let core = protocol.interrupt_core(vector);
@@ -95,8 +95,8 @@ impl Simulator {
         }
     }
 
-    /// Makes a core handle the completion of a command, and the interrupt if this is the first completion that it
-    /// announces.
+    /// Makes a core handle the completion of a command. If this is the first completion that an interrupt announces,
+    /// the core also handles the interrupt.
     #[inline]
     pub(super) fn take_completion(
         &mut self,
@@ -114,7 +114,7 @@ impl Simulator {
         let request_time = if pays { self.request_complete } else { Duration::ZERO };
         let complete_time = protocol.complete_time(command.operation);
         let core = core as usize % self.cores.len();
-        // A sleeping core wakes first; completions that arrive in the meantime find it awake.
+        // A sleeping core must wake first; completions that arrive during the wake-up do not wait for another one.
         let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
         let ready = if sleeps { self.now + self.wake } else { self.now };
         let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);
@@ -158,7 +158,7 @@ impl Simulator {
         if let Some(faults) = &mut self.faults {
             faults.answered(request, pending.status);
         }
-        // A flush that never reaches the drive is no evidence about the drive.
+        // A flush that does not reach the drive provides no information about the drive.
         let is_of_host = operation == Operation::Flush
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == RequestStatus::Good;
@@ -168,14 +168,14 @@ impl Simulator {
         }
         self.commands.free(handle);
         self.requests.free(request);
-        // Callers read the work done so far only between completions.
+        // Callers read the busy times only between completions.
         for Attachment { drive, .. } in &mut self.attachments {
             drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         }
         true
     }
 
-    /// Resumes a command that now has the slot for which it waited, or that keeps its slot and is sent again.
+    /// Resumes a command that has received the slot for which it waited, or that keeps its slot and is sent again.
     pub(super) fn resume(&mut self, handle: CommandHandle, core_of: u32) {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];

@@ -1,6 +1,6 @@
 //! The steps between the decoding of a command and its completion: the media, the buffer, and data over the links.
 //!
-//! The media take commands and emit outcomes; this module does not depend on their kind.
+//! The media accept commands and emit outcomes; this module does not depend on the kind of media.
 
 use super::{Attachment, Command, Simulator, WRITE_BURST, WriteBurst};
 use crate::drive::media::media;
@@ -26,7 +26,7 @@ use lanemark_schema::workload::Operation;
 const RANGES: Bytes = Bytes(512);
 
 impl Simulator {
-    /// Ends the firmware's work for a command: the map is next, if some of its pages are not in memory.
+    /// Ends the firmware's work on a command. The command then waits for map pages, if some of these are not in memory.
     pub(super) fn decoded(&mut self, handle: CommandHandle) {
         let Command { drive, operation, offset, length, .. } = self.commands[handle];
         let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
@@ -77,7 +77,7 @@ impl Simulator {
         }
     }
 
-    /// Starts the work of the media for a command.
+    /// Starts the media's work on a command.
     pub(super) fn use_media(&mut self, handle: CommandHandle) {
         if self.faults.is_some() && self.is_lying_flush(handle) {
             return;
@@ -105,7 +105,7 @@ impl Simulator {
         }
     }
 
-    /// Begins a read in the media, or in data that was read ahead.
+    /// Begins a read from the media or from data that was read ahead.
     pub(super) fn read_media(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
         let (now, events) = (self.now, &mut self.events);
@@ -151,7 +151,7 @@ impl Simulator {
         }
     }
 
-    /// Accounts for the time of a command's data in the media. Only the last burst is on the critical path.
+    /// Attributes the time that a command's data spent in the media. Only the last burst is on the critical path.
     #[inline]
     fn passed(&mut self, handle: CommandHandle, passage: MediaTimes) {
         let command = &mut self.commands[handle];
@@ -160,7 +160,7 @@ impl Simulator {
         }
     }
 
-    /// Handles a burst on the media whose write does not complete in the buffer.
+    /// Handles a burst that has been stored on the media, for a write that does not complete in the buffer.
     fn stored(&mut self, handle: CommandHandle, span: ServiceSpan) {
         let command = &mut self.commands[handle];
         command.unstored -= 1;
@@ -170,7 +170,7 @@ impl Simulator {
         }
     }
 
-    /// Fetches the block of data with the ranges of a trim.
+    /// Fetches the data block that contains the ranges of a trim.
     fn fetch_ranges(&mut self, handle: CommandHandle) {
         let Command { drive, port_path, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
@@ -193,7 +193,7 @@ impl Simulator {
         self.acknowledge(handle);
     }
 
-    /// Completes a command that does not move further data.
+    /// Completes a command that does not move any more data.
     pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
         let Command { drive, port_path, operation, trace, in_cache, .. } =
             &mut self.commands[handle];
@@ -211,7 +211,7 @@ impl Simulator {
         self.media_changed(index);
     }
 
-    /// Splits the data of a write into bursts, each fetched when the buffer has room.
+    /// Splits the data of a write into bursts. Each burst is fetched when the buffer has room.
     pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
         let media = &mut self.attachments[drive].drive.media;
@@ -231,7 +231,7 @@ impl Simulator {
         }
     }
 
-    /// Fetches a burst of a write over the links, for which the buffer has room.
+    /// Fetches over the links a burst of a write for which the buffer has room.
     pub(super) fn fetch_data(&mut self, handle: WriteBurstHandle) {
         let WriteBurst { command, length, last, .. } = &mut self.write_bursts[handle];
         let (command, length) = (&mut self.commands[*command], *length);
@@ -258,7 +258,7 @@ impl Simulator {
         }
     }
 
-    /// Passes a write's burst that has arrived in the buffer to the media.
+    /// Passes a burst of a write, which has arrived in the buffer, to the media.
     pub(super) fn data_in(&mut self, handle: WriteBurstHandle) {
         let burst = self.write_bursts[handle];
         self.write_bursts.free(handle);
@@ -310,7 +310,7 @@ impl Simulator {
         }
     }
 
-    /// Sends a burst that has left a drive's own links over the shared links to the host.
+    /// Sends a burst, which has left a drive's own links, over the shared links to the host.
     #[inline(always)]
     pub(super) fn send_on(
         &mut self,
@@ -337,7 +337,7 @@ impl Simulator {
         }
     }
 
-    /// Sends a burst towards a shared link, and queues it there when enough of it has arrived.
+    /// Sends a burst toward a shared link, and queues it there when enough of the burst has arrived.
     pub(super) fn towards_shared(&mut self, handle: TransferHandle) {
         let transfer = &self.transfers[handle];
         let ready = SharedLink::ready(&self.shared[transfer.link], transfer);
@@ -351,7 +351,7 @@ impl Simulator {
         }
     }
 
-    /// Makes a shared link take the next burst in turn, which continues to the next link or to the host.
+    /// Frees a shared link for the next burst in turn, which then continues to the next link or to the host.
     pub(super) fn serve_shared(&mut self, link: usize) {
         let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
         let Transfer { command, burst, inflow, .. } = self.transfers[handle];

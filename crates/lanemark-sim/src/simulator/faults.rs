@@ -1,21 +1,23 @@
 //! Effects of faults on commands and requests, and the host's reaction.
 //!
-//! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When the timer expires,
-//! the host aborts the command, or resets the drive. A reset takes its time, the drive receives no commands during the
-//! reset, and all outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`;
-//! libata, which resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an
-//! Abort, and the second timeout, after the same time again, resets the controller (`nvme_timeout` in
-//! `drivers/nvme/host/pci.c`). A lost *port* no longer answers ([`multipath`](crate::path::multipath)). A command that
-//! a *link* has corrupted is sent again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with
-//! it (Serial ATA 3.2, native command queuing), and the host sends them all again.
+//! The rules of the host follow Linux. A *command timeout* (30 s) begins when a command is sent. When the timer
+//! expires, the host aborts the command or resets the drive. A reset takes a configured time. During the reset the
+//! drive receives no commands, and all outstanding commands are sent again or fail (SCSI error handling,
+//! `Documentation/scsi/scsi_eh.rst`; libata, which resets the port at once, `Documentation/driver-api/libata.rst`).
+//! Over NVMe, the host sends an Abort after the first timeout, and resets the controller after a second timeout of the
+//! same length (`nvme_timeout` in `drivers/nvme/host/pci.c`). A lost *port* no longer answers
+//! ([`multipath`](crate::path::multipath)). A command that a *link* has corrupted is sent again up to [`LINK_RETRIES`]
+//! times; over SATA, the drive ends all commands that were queued together with this command (Serial ATA 3.2, native
+//! command queuing), and the host sends them all again.
 //!
-//! Rules of the drive. Faults of the media are in [`at_media`](super::at_media). A *power cut* ends all work in
+//! Rules of the drive: [`at_media`](super::at_media) describes the faults of the media. A *power cut* ends all work in
 //! progress: requests on the drive fail immediately, and written data that was not stored is lost unless the buffer is
-//! protected ([`Medium::power_cut`]). The drive returns with an empty cache. With a cut of the whole system the host is
-//! down too, and submits nothing until it has started; if only a drive lost its power, the host waits for it.
+//! protected ([`Medium::power_cut`]). The drive restarts with an empty cache. If the whole system loses its power, the
+//! host is also down and submits no requests until it has started; if only a drive loses its power, the host waits for
+//! the drive.
 //!
 //! Not modelled: a drive that drops its current work at a reset (it finishes the work, and a repeated write is written
-//! twice); backing off between retries; the power of drives while they are off, and while they start.
+//! twice); back-off between retries; the power of drives while they are off and while they start.
 
 use super::command::{CommandDamage, HostStep};
 use super::{Attachment, Completion, Simulator};
@@ -54,7 +56,7 @@ impl Simulator {
         self.faults.as_ref().map_or(Vec::new(), |faults| faults.list(now))
     }
 
-    /// Ends a fault at `at`, which is not in the past, or removes it if it begins later.
+    /// Ends a fault at `at`, which must not be in the past, or removes the fault if it begins later.
     ///
     /// # Errors
     /// Returns the reason if the fault cannot be cleared.
@@ -71,7 +73,7 @@ impl Simulator {
     /// Returns whether a fault can be cleared at `at`.
     ///
     /// # Errors
-    /// Returns the reason if it cannot.
+    /// Returns the reason if the fault cannot be cleared.
     pub(in super::super) fn check_clear(
         &self,
         number: FaultNumber,
@@ -81,13 +83,13 @@ impl Simulator {
         faults.check_clear(number, at).map(drop)
     }
 
-    /// Adds a fault that begins at its time, which must be after the start and not in the past. `system` was checked
-    /// with it. Returns the fault's number.
+    /// Adds a fault that begins at its time, which must be after time zero and not in the past. `system` must have been
+    /// checked with the fault. Returns the fault's number.
     pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) -> FaultNumber {
         let (at, over) = (fault.at, fault.over_at());
         let number = match &mut self.faults {
             Some(faults) => faults.add(fault),
-            // If there are no other faults, this fault is the only one in the plan.
+            // If there are no other faults, the plan contains only this fault.
             None => {
                 self.faults = Faults::of(system, self.key);
                 0
@@ -117,7 +119,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the drives that a fault affects, with their numbers.
+    /// Returns the drives that a fault affects, each with its number.
     fn hurt(&mut self, fault: &Fault) -> impl Iterator<Item = (&mut Attachment, DriveNumber)> {
         let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
         all.filter(|(_, drive)| fault.hurts(drive.0))
@@ -170,7 +172,7 @@ impl Simulator {
         }
     }
 
-    /// Sets the repetition of flash reads by the last active fault, or by the drive's own rule.
+    /// Sets the rule for repeating flash reads to the rule of the last active fault, or otherwise of the drive.
     fn look_at_retries(&mut self, drive: DriveNumber) {
         let Some(faults) = &self.faults else { return };
         let last = faults.last(drive, self.now, |kind| matches!(kind, FaultKind::ReadRetries(_)));
@@ -183,7 +185,7 @@ impl Simulator {
         media!(media, media => media.set_retries(retries));
     }
 
-    /// Trains a link, or sets its bit errors, by the last active fault of its kind.
+    /// Trains a link, or sets its bit errors, as the last active fault of this kind states.
     fn look_at_link(&mut self, drive: DriveNumber, place: LinkSelector, kind: &FaultKind) {
         let Some(faults) = &self.faults else { return };
         let attachment = &faults.system.attachments[usize::from(drive)];
@@ -228,7 +230,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the link with that number on the path to a port.
+    /// Returns the link with number `number` on the path to a port.
     fn link(&mut self, drive: DriveNumber, port: u8, number: usize) -> &mut Link {
         let port_path = self.attachments[usize::from(drive)].path.port_path(PathNumber(port));
         match number.checked_sub(port_path.shared()) {
@@ -237,7 +239,7 @@ impl Simulator {
         }
     }
 
-    /// Marks a port as lost as long as a fault of the port is active.
+    /// Marks a port as lost while a fault of the port is active, and otherwise as working.
     fn look_at_port(&mut self, fault: &Fault, port: u8) {
         let Some(faults) = &mut self.faults else { return };
         let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
@@ -250,7 +252,8 @@ impl Simulator {
         }
     }
 
-    /// Returns whether a command that is about to be sent must wait, or is refused because its drive is gone.
+    /// Returns whether a command cannot be sent now, because its drive is being reset or is gone. The command then
+    /// waits or fails.
     pub(super) fn keeps_from_drive(&mut self, handle: CommandHandle) -> bool {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
@@ -267,7 +270,7 @@ impl Simulator {
         true
     }
 
-    /// Notes a command whose data a link has spoilt.
+    /// Records that a command must be repeated if a link has corrupted its data.
     pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
@@ -276,7 +279,7 @@ impl Simulator {
         }
         command.harm.spoilt = true;
         let Some(faults) = &self.faults else { return };
-        // The fault may be over when the answer arrives.
+        // The fault may have ended when the answer arrives.
         let spoils = |kind: &FaultKind| matches!(kind, FaultKind::LinkErrors { .. });
         if let Some(fault) = faults.last(command.drive, self.now, spoils) {
             command.harm.fault = fault;
@@ -461,7 +464,7 @@ impl Simulator {
     fn power_up(&mut self, fault: &Fault) {
         let Some(faults) = &mut self.faults else { return };
         for (attachment, drive) in self.attachments.iter_mut().zip((0..).map(DriveNumber)) {
-            // A reset by the host may last longer than the start, and so may another cut.
+            // A reset by the host, or another cut, may last longer than the start of the drive.
             let cut = |kind: &FaultKind| matches!(kind, FaultKind::PowerCut { .. });
             let is_up = faults.last(drive, self.now, cut).is_none();
             if is_up && fault.hurts(drive.0) {
@@ -471,7 +474,7 @@ impl Simulator {
         }
     }
 
-    /// Fails a request with its drive.
+    /// Ends a request that has failed because of its drive.
     pub(super) fn failed(&mut self, handle: RequestHandle) -> Completion {
         let super::Request { target, tag, access, submitted, status, fault, .. } =
             self.requests[handle];
@@ -486,14 +489,14 @@ impl Simulator {
     }
 }
 
-/// A stream for a link's errors, separate from the streams of threads and drives.
+/// Base of the random streams for link errors, separate from the streams of threads and drives.
 const LINK_STREAM: u32 = 3 << 30;
 
 fn loses_port(kind: &FaultKind, port: u8) -> bool {
     matches!(kind, FaultKind::PortLoss { port: lost, .. } if *lost == port)
 }
 
-/// A link of a system: the port to which it belongs, unless drives share it, and its number on the path.
+/// A link of a system: the port to which the link belongs (`None` if drives share it), and its number on the path.
 type FaultedLink = (Option<(DriveNumber, u8)>, usize);
 
 /// Returns the link of a drive at `place`, or `None` if the drive does not have this port.

@@ -4,8 +4,8 @@
 //! caller (the closed-loop driver of [`crate::run::driver::run_test`], a live server, a database model) is outside the
 //! simulator.
 //!
-//! A request longer than the largest command is split; its commands start at once, and the last command to return
-//! completes it. A read command delivers its data in bursts, one for each flash unit.
+//! A request longer than the maximum command is split. Its commands start at once, and the last of them completes the
+//! request. A read command delivers its data in bursts, one for each flash unit.
 
 mod at_media;
 mod cached;
@@ -61,14 +61,14 @@ pub struct Completion {
     pub completed: Instant,
     /// Outcome of the request.
     pub status: RequestStatus,
-    /// Time budget of the request; sums to `completed - submitted` exactly.
+    /// Time budget of the request; its sum is exactly `completed - submitted`.
     pub budget: Budget,
 }
 
 /// A reason why a simulation cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
-    /// A request that ends after the end of the drive.
+    /// A request ends after the end of the drive.
     #[error("a request at {offset} of {length} ends beyond the drive's {capacity}")]
     OutOfRange {
         /// Offset of the request.
@@ -78,7 +78,7 @@ pub enum SimError {
         /// Capacity of the drive.
         capacity: Bytes,
     },
-    /// A request that ends after the end of its namespace.
+    /// A request ends after the end of its namespace.
     #[error("a request at {offset} of {length} ends beyond the {capacity} of namespace {}", namespace + 1)]
     OutOfNamespace {
         /// Offset of the request.
@@ -90,7 +90,7 @@ pub enum SimError {
         /// Capacity of the namespace.
         capacity: Bytes,
     },
-    /// A request that ends after the end of the volume.
+    /// A request ends after the end of the volume.
     #[error("a request at {offset} of {length} ends beyond the volume's {capacity}")]
     OutOfVolume {
         /// Offset of the request.
@@ -100,22 +100,22 @@ pub enum SimError {
         /// Capacity of the volume.
         capacity: Bytes,
     },
-    /// A drive or namespace that the system does not have.
+    /// The system does not contain the drive or namespace.
     #[error("there is no {target} in this system")]
     NoTarget {
         /// The target that was addressed.
         target: Target,
     },
-    /// A load that only a real target can carry.
+    /// Only a real target can run the load.
     #[error("{what}: this can be measured but not simulated")]
     NotSimulated {
         /// The requested load.
         what: &'static str,
     },
-    /// A test or trace that continues beyond the end of simulated time.
+    /// The test or trace continues beyond the end of simulated time.
     #[error("it has not ended after {} of simulated time", Instant::END.since(Instant::ZERO))]
     NeverEnds,
-    /// A test that the caller ended.
+    /// The caller ended the test.
     #[error("it was stopped before its end")]
     Cancelled,
 }
@@ -131,14 +131,14 @@ struct Attachment {
     drive: Drive,
     /// Meter of the drive's power states, if the drive's power is known.
     meter: Option<Box<PowerMeter>>,
-    /// The drive reports no volatile cache, so the host's block layer does not send it flushes.
+    /// Whether the host's block layer omits flushes, because the drive reports no volatile cache.
     takes_no_flush: bool,
 }
 
-/// Maximum data that a drive requests at once.
+/// Maximum amount of data that a drive requests at once.
 const WRITE_BURST: Bytes = Bytes::kibi(128);
 
-/// A system at work.
+/// A simulated system.
 ///
 /// ```
 /// use lanemark_schema::rng::StreamKey;
@@ -153,7 +153,7 @@ const WRITE_BURST: Bytes = Bytes::kibi(128);
 ///     offset: Bytes::kibi(4) * page,
 ///     length: Bytes::kibi(4),
 /// };
-/// // Two reads at once; as the first comes back, a third that follows from it.
+/// // Two reads are submitted at once; when the first completes, a third is submitted.
 /// simulator.submit(Submission::new(Instant::ZERO, read(17)).tagged(100))?;
 /// simulator.submit(Submission::new(Instant::ZERO, read(42)).tagged(101))?;
 /// let first = simulator.advance().expect("two are under way");
@@ -187,11 +187,11 @@ pub struct Simulator {
     commands: Slab<Command, Commands>,
     write_bursts: Slab<WriteBurst, WriteBursts>,
     transfers: Slab<Transfer, Transfers>,
-    /// Outcomes of the drive that is working which are not processed yet; empty between two events.
+    /// Unprocessed outcomes of the drive whose event is being handled; empty between two events.
     outcomes: Outcomes,
-    /// Records time that is not on a command's critical path, and is never read.
+    /// A trace for time that is not on a command's critical path; this trace is not read.
     aside: Trace,
-    /// The faults of the plan; empty in most runs.
+    /// The faults of the plan; `None` in most runs.
     faults: Option<Box<Faults>>,
     /// The run's key, which determines random events.
     key: StreamKey,
@@ -218,8 +218,8 @@ impl Attachment {
 }
 
 impl Simulator {
-    /// Creates an idle system whose namespaces each contain `content`. Random events inside the drives follow from
-    /// `key`, whose thread is ignored.
+    /// Creates an idle system whose namespaces each contain `content`. `key` determines random events inside the
+    /// drives; its thread is ignored.
     pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
         let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
@@ -256,7 +256,7 @@ impl Simulator {
         self.now
     }
 
-    /// Returns the number of events handled so far.
+    /// Returns the number of events that have been handled.
     pub fn events(&self) -> u64 {
         self.handled
     }
@@ -300,7 +300,7 @@ impl Simulator {
         self.submit_part(submission, true)
     }
 
-    /// Submits a part of an application's request. Only the first part pays the application's processor time.
+    /// Submits a part of an application's request. Only the first part includes the application's processor time.
     ///
     /// # Errors
     /// Returns the errors of [`Simulator::submit`].
@@ -338,8 +338,8 @@ impl Simulator {
         self.advance_until(Instant::from_picoseconds(u64::MAX))
     }
 
-    /// Advances to the next completion no later than `limit`; returns `None` if there is no such completion. The time
-    /// does not pass `limit`.
+    /// Advances to the next completion no later than `limit`; returns `None` if there is no such completion. Simulated
+    /// time does not pass `limit`.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
         self.goes_on_until(limit).then_some(self.ended)
     }
@@ -349,7 +349,7 @@ impl Simulator {
         &self.ended
     }
 
-    /// Advances as [`Simulator::advance_until`] does, and returns whether a request completed.
+    /// Advances like [`Simulator::advance_until`], and returns whether a request completed.
     pub(super) fn goes_on_until(&mut self, limit: Instant) -> bool {
         loop {
             let Self { events, commands, requests, .. } = self;
@@ -366,7 +366,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the busy time so far of each part of each hop.
+    /// Returns the busy time of each part of each hop until now.
     pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
         busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
@@ -381,8 +381,8 @@ impl Simulator {
         busy
     }
 
-    /// Handles an event; returns whether it completed a request. Inlined into the only loop that calls it for every
-    /// event.
+    /// Handles an event; returns whether a request completed. This function is inlined into the only loop that calls
+    /// it.
     #[inline(always)]
     fn handle(&mut self, event: Event) -> bool {
         match event {
@@ -472,7 +472,7 @@ impl Simulator {
         }
     }
 
-    /// Charges a core for the application's share of a command, and for the driver's if a slot is free.
+    /// Charges a core for the application's time of a command, and also for the driver's time if a slot is free.
     fn use_core(&mut self, command: CommandHandle, thread: u32, request_time: Duration) {
         let Command { drive, queue, operation, .. } = self.commands[command];
         let core = thread as usize % self.cores.len();
@@ -531,7 +531,7 @@ impl Simulator {
         self.events.schedule(span.end, Event::Admitted(handle));
     }
 
-    /// Sends a command's frames, up to a bridge on the path or, if it is `bridged`, from there on.
+    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge on.
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;

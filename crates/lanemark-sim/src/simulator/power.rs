@@ -1,4 +1,4 @@
-//! Effects of a drive's power states on commands, and the readings of its meter.
+//! Effects of a drive's power states on commands, and the readings of the drive's meter.
 
 use super::{Attachment, Simulator};
 use crate::drive::PowerTimes;
@@ -15,12 +15,12 @@ use lanemark_schema::units::{Duration, Instant};
 pub(crate) struct PowerReading {
     /// Times for which the drive was at work, idle, and in each state.
     pub times: PowerTimes,
-    /// Time for which each part of the media worked.
+    /// Busy time of each part of the media.
     pub media: Vec<Duration>,
 }
 
 impl Simulator {
-    /// Returns the meters of all drives at `at`, which must be between the last event and the next, or `None` if the
+    /// Reads the meters of all drives at `at`, which must be between the last event and the next. Returns `None` if the
     /// power of a drive is not known.
     pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
         let reading = |attachment: &Attachment| {
@@ -33,7 +33,7 @@ impl Simulator {
         self.attachments.iter().map(reading).collect()
     }
 
-    /// Handles a command that a core has submitted. A drive that fetches its commands itself must be awake to do so.
+    /// Handles a command that a core has submitted. A drive that fetches its commands itself must be awake for this.
     #[inline]
     pub(super) fn submitted(&mut self, handle: CommandHandle) {
         if self.faults.is_some() && self.keeps_from_drive(handle) {
@@ -62,8 +62,8 @@ impl Simulator {
         }
     }
 
-    /// Returns whether a drive must wake before it continues with a command that it receives in frames or fetches
-    /// itself.
+    /// Returns whether a drive must wake before it continues with a command. With `frames`, the drive receives the
+    /// command in frames; otherwise it fetches the command itself.
     #[inline]
     fn wakes(&mut self, handle: CommandHandle, frames: bool) -> bool {
         let Attachment { meter, path, .. } =

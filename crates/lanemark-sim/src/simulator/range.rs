@@ -1,4 +1,4 @@
-//! The check that a request is within its target.
+//! A check that a request is within its target.
 
 use super::{SimError, Simulator};
 use crate::spec::target::{Extent, Target};

@@ -4,54 +4,54 @@ use super::bounds::{SpecError, check_step_times, within};
 use super::flash::SLOT;
 use lanemark_schema::units::{Bytes, Duration};
 
-/// The processor of a host bus adapter, which handles the commands for all its drives one after the other.
+/// The processor of a host bus adapter, which handles the commands for all its drives one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdapterSpec {
     /// Time for which a command occupies the adapter's processor, from the request to its completion; it determines the
-    /// adapter's limit in commands a second.
+    /// adapter's limit in commands per second.
     pub command_time: Duration,
-    /// Number of outstanding commands above which the adapter is crowded, if it can be crowded.
+    /// Cost of commands while too many are outstanding, if the adapter becomes slower.
     pub crowded: Option<OverloadCost>,
-    /// Cache for writes, as RAID adapters have.
+    /// Write cache, if the adapter is a RAID adapter with a cache.
     pub cache: Option<AdapterCacheSpec>,
 }
 
 /// The write-back cache of a RAID adapter; a battery or flash preserves its data through a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdapterCacheSpec {
-    /// Data of writes that fits into the cache.
+    /// Amount of written data that fits into the cache.
     pub size: Bytes,
-    /// Length of the largest write into which the cache gathers neighbours, unless a drive's largest command is
+    /// Maximum length of a write into which the cache combines adjacent data, unless a drive's maximum command is
     /// smaller.
     pub gather: Bytes,
-    /// Maximum number of the cache's writes that are outstanding at a drive.
+    /// Maximum number of outstanding writes from the cache to a drive.
     pub depth: u32,
 }
 
-/// The cost of commands at an adapter with too many outstanding commands.
+/// Cost of commands at an adapter that has too many outstanding commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverloadCost {
     /// Maximum number of outstanding commands at which the adapter is not crowded.
     pub above: u32,
-    /// Time of a command while more commands are outstanding.
+    /// Time of a command while more than `above` commands are outstanding.
     pub command_time: Duration,
 }
 
-/// The largest cache of an adapter.
+/// Maximum size of an adapter's cache.
 pub const ADAPTER_CACHE_MAX: Bytes = Bytes::mebi(64 << 10);
-/// The longest write into which an adapter's cache gathers neighbours.
+/// Maximum length of a write into which an adapter's cache combines adjacent data.
 pub const ADAPTER_CACHE_GATHER_MAX: Bytes = Bytes::mebi(1);
-/// Maximum number of an adapter cache's writes outstanding at a drive: the queue depth of a SAS drive.
+/// Maximum number of outstanding writes from an adapter's cache to a drive: the queue depth of a SAS drive.
 pub const ADAPTER_CACHE_DEPTH_MAX: u32 = 256;
 
-/// Largest accepted value of [`OverloadCost::above`].
+/// Maximum accepted value of [`OverloadCost::above`].
 pub const CROWDED_MAX: u32 = 65_536;
 
 impl AdapterSpec {
     /// Checks the bounds on which the simulator relies.
     ///
     /// # Errors
-    /// Returns a value that is out of bounds.
+    /// Returns an error if a value is out of bounds.
     pub(super) fn check(&self, transfer_max: Bytes) -> Result<(), SpecError> {
         check_step_times([("adapter.command_time", self.command_time)])?;
         self.cache.map_or(Ok(()), |cache| cache.check(transfer_max))?;
@@ -81,10 +81,10 @@ impl AdapterSpec {
 }
 
 impl AdapterCacheSpec {
-    /// Checks the bounds on which the simulator relies, for an adapter whose largest command is `transfer_max`.
+    /// Checks the bounds on which the simulator relies, for an adapter whose maximum command is `transfer_max`.
     ///
     /// # Errors
-    /// Returns a value that is out of bounds.
+    /// Returns an error if a value is out of bounds.
     fn check(&self, transfer_max: Bytes) -> Result<(), SpecError> {
         let Self { size, gather, depth } = *self;
         let fail = |field, value: Bytes, bound: String| {

@@ -2,11 +2,11 @@
 
 use lanemark_schema::units::{BytesPerSecond, Duration};
 
-/// A value that is impossible in a system.
+/// An invalid value of a system.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value}: {bound}")]
 pub struct SpecError {
-    /// Path of the field, `drive.flash.planes`.
+    /// Path of the field, such as `drive.flash.planes`.
     pub field: &'static str,
     /// The value.
     pub value: String,
@@ -14,11 +14,11 @@ pub struct SpecError {
     pub bound: String,
 }
 
-/// The longest time that one step of a request can take: a core, a link's latency, a firmware, a die. It is far above
-/// the time of any real step, and small enough that the summed times of all outstanding requests do not overflow.
+/// The maximum time of one step of a request: a core, the latency of a link, firmware, a die. This limit is far above
+/// the time of any real step, and low enough that the summed times of all outstanding requests do not overflow.
 pub const STEP_TIME_MAX: Duration = Duration::from_seconds(60);
 
-/// Rejects the first of these times that is too long for a step of a request.
+/// Returns an error for the first of these times that is too long for a step of a request.
 pub(super) fn check_step_times(
     times: impl IntoIterator<Item = (&'static str, Duration)>,
 ) -> Result<(), SpecError> {
@@ -31,7 +31,7 @@ pub(super) fn check_step_times(
     }
 }
 
-/// Rejects a number outside the range from `low` to `high`.
+/// Returns an error if a number is outside the range from `low` to `high`.
 pub(super) fn within(
     field: &'static str,
     value: u64,

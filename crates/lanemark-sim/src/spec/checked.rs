@@ -1,4 +1,4 @@
-//! A system that passed its check: the input of the simulator, a test's driver and a replay.
+//! A system that has passed its check: the input of the simulator, the driver of tests, and replays.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -7,8 +7,8 @@ use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Fault;
 
-/// A system whose values are all within the bounds on which the simulator relies. A checked system dereferences to the
-/// [`SystemSpec`] from which it was made; a modified specification must be checked again.
+/// A system whose values are all within the bounds on which the simulator relies. A checked system dereferences to its
+/// [`SystemSpec`]; a modified specification must be checked again.
 ///
 /// ```
 /// use lanemark_sim::SystemSpec;
@@ -37,7 +37,7 @@ impl SystemSpec {
 }
 
 impl CheckedSystem {
-    /// Returns the system with these faults in addition to its own.
+    /// Returns the system with these faults in addition to its own faults.
     ///
     /// # Errors
     /// Returns all faults that the system does not support, each with the accepted values.
@@ -48,7 +48,7 @@ impl CheckedSystem {
         if errors.is_empty() { Ok(Self(spec)) } else { Err(errors) }
     }
 
-    /// Returns the system without the time of the host's processor, for use with a real host.
+    /// Returns the system without the host's processor time, for use with a real host.
     ///
     /// ```
     /// use lanemark_schema::rng::StreamKey;
@@ -66,7 +66,7 @@ impl CheckedSystem {
     ///     sample.latency_mean_ns()
     /// };
     /// let processor_ns = latency(&system) - latency(&system.device_side());
-    /// // The application's 2 µs and 3 µs, and 1 µs that the driver takes for a read.
+    /// // The application takes 2 µs and 3 µs, and the driver takes 1 µs for a read.
     /// assert!((processor_ns - 6_000.0).abs() < 1.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -82,7 +82,7 @@ impl CheckedSystem {
         ] {
             *time = Duration::ZERO;
         }
-        // The work of an FPGA host takes no processor time, and is visible to the drive.
+        // The work of an FPGA host is not processor time and affects the drive.
         let with_processor = |attachment_spec: &&mut AttachmentSpec| {
             attachment_spec.protocol.kind != ProtocolKind::AtaDma
         };
@@ -97,8 +97,8 @@ impl CheckedSystem {
         Self(spec)
     }
 
-    /// Returns the system with the processor times of a test of `threads` threads. Threads in excess of the cores do
-    /// not run at the same time.
+    /// Returns the system with the processor times of a test of `threads` threads. Only as many threads as there are
+    /// cores run at the same time.
     #[must_use]
     pub fn for_threads(&self, threads: u32) -> Cow<'_, Self> {
         let growth = self.cpu.thread_growth.get();
@@ -162,7 +162,7 @@ mod tests {
             assert!((ns(grown.cpu.request_submit) - 1_000.0 * factor).abs() < 1e-3, "{threads}");
             let driver = ns(grown.attachments[0].protocol.read_time);
             assert!((driver - 2_000.0 * factor).abs() < 1e-3, "{threads}");
-            // A core sleeps as deeply as before.
+            // The wake-up time of a core does not change.
             assert_eq!(grown.cpu.wake, system.cpu.wake);
         }
     }

@@ -4,31 +4,32 @@ use super::bounds::{STEP_TIME_MAX, SpecError, within};
 use super::flash::SLOT;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 
-/// A block volume of a cloud provider: limits of operations and of bytes, burst credits, and a latency.
+/// A block volume of a cloud provider: limits on operations and bytes, burst credits, and a latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudSpec {
-    /// Limit of the operations a second, if there is one.
+    /// Limit on the operations per second, if there is one.
     pub operations: Option<LimitSpec>,
-    /// Limit of the bytes a second, if there is one.
+    /// Limit on the bytes per second, if there is one.
     pub bytes: Option<LimitSpec>,
-    /// Maximum data of one operation. A longer request counts as several operations.
+    /// Maximum length of one operation. A longer request counts as several operations.
     pub unit: Bytes,
-    /// Whether a request that begins at the end of the request before it uses the rest of its unit.
+    /// Whether a request that begins at the end of the previous request first uses the rest of that request's last
+    /// unit.
     pub merges: bool,
-    /// Whether the limit of bytes counts each operation as a whole unit.
+    /// Whether the limit on bytes counts each operation as a whole unit.
     pub whole_units: bool,
     /// Share of the burst credits that the volume has at the start.
     pub credits_at_start: Ratio,
-    /// Latency of a read that waits for no limit.
+    /// Latency of a read that does not wait for a limit.
     pub read_latency: LatencySpec,
-    /// Latency of a write that waits for no limit.
+    /// Latency of a write that does not wait for a limit.
     pub write_latency: LatencySpec,
 }
 
 /// A limit of a cloud volume, in operations or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitSpec {
-    /// The provisioned rate a second, at which credits are refilled too.
+    /// The provisioned rate per second, at which credits are also refilled.
     pub rate: u64,
     /// The burst above this rate, if there is one.
     pub burst: Option<BurstSpec>,
@@ -37,30 +38,30 @@ pub struct LimitSpec {
 /// The rate of a volume while it has credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstSpec {
-    /// The rate a second.
+    /// The rate per second.
     pub rate: u64,
-    /// Maximum credits: operations or bytes.
+    /// Maximum number of credits, in operations or bytes.
     pub credits: u64,
 }
 
 /// A lognormal latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencySpec {
-    /// The median.
+    /// The median latency.
     pub median: Duration,
     /// Time by which the 99th percentile exceeds the median. Without it, all latencies are equal.
     pub tail: Duration,
 }
 
-/// Minimum and maximum operations a second.
+/// Minimum and maximum number of operations per second.
 pub const CLOUD_IOPS: (u64, u64) = (10, 10_000_000);
-/// Minimum and maximum bytes a second.
+/// Minimum and maximum number of bytes per second.
 pub const CLOUD_RATE: (u64, u64) = (1_000_000, 1_000_000_000_000);
-/// Minimum and maximum data of one operation.
+/// Minimum and maximum length of one operation.
 pub const CLOUD_UNIT: (Bytes, Bytes) = (SLOT, Bytes::mebi(16));
-/// The longest time in which empty credits are refilled: 30 days.
+/// Maximum time in which empty credits are refilled, in seconds: 30 days.
 const REFILL_MAX: u64 = 30 * 86_400;
-/// The largest 99th percentile, as a multiple of the median.
+/// Maximum 99th percentile, as a multiple of the median.
 const TAIL_MAX: u64 = 1_000;
 
 impl LimitSpec {
@@ -69,7 +70,7 @@ impl LimitSpec {
         Self { rate, burst: None }
     }
 
-    /// Returns the maximum rate: the burst's if there is one.
+    /// Returns the maximum rate: the burst rate if there is one.
     pub(crate) fn peak(&self) -> u64 {
         self.burst.map_or(self.rate, |burst| burst.rate)
     }
@@ -110,22 +111,22 @@ impl CloudSpec {
         [self.operations, self.bytes].into_iter().flatten().any(|limit| limit.burst.is_some())
     }
 
-    /// Returns the operations that count for `bytes` of data in one request.
+    /// Returns the number of operations as which a request of `bytes` counts.
     pub(crate) fn units(&self, bytes: Bytes) -> u64 {
         bytes.get().div_ceil(self.unit.get().max(1))
     }
 
-    /// Checks all bounds that the model relies on, for a volume of `capacity`.
+    /// Checks all bounds on which the model relies, for a volume of `capacity`.
     ///
     /// # Errors
-    /// Returns the first value that is out of bounds, with the bound.
+    /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
         if capacity < SLOT {
             return fail("drive.capacity", capacity.to_string(), format!("at least {SLOT}"));
         }
         if self.operations.is_none() && self.bytes.is_none() {
-            let bound = "a limit of operations (iops), of bytes (throughput), or of both";
+            let bound = "a limit on operations (iops), on bytes (throughput), or on both";
             return fail("drive.cloud.iops", "absent".to_owned(), bound.to_owned());
         }
         if let Some(limit) = self.operations {
@@ -151,7 +152,7 @@ impl CloudSpec {
     }
 }
 
-/// Returns the time in which a rate of `rate` a second passes `amount`, rounded up: a limit is never exceeded.
+/// Returns the time in which `amount` passes at `rate` per second, rounded up so that a limit is not exceeded.
 pub(crate) fn time_of(amount: u64, rate: u64) -> Duration {
     let picoseconds = (u128::from(amount) * 1_000_000_000_000).div_ceil(u128::from(rate.max(1)));
     Duration::from_picoseconds(u64::try_from(picoseconds).unwrap_or(u64::MAX))
@@ -161,7 +162,7 @@ pub(crate) fn time_of(amount: u64, rate: u64) -> Duration {
 pub(crate) mod tests {
     use super::*;
 
-    /// A volume of 3,000 operations and 125 MiB a second, without credits, with a constant latency.
+    /// Returns a volume with 3,000 operations and 125 MiB per second, a constant latency, and no credits.
     pub(crate) fn plain_volume() -> CloudSpec {
         let latency =
             LatencySpec { median: Duration::from_microseconds(500), tail: Duration::ZERO };

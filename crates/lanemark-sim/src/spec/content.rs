@@ -6,19 +6,20 @@ use lanemark_schema::workload::Test;
 /// Data that was written to a drive before a run, if its condition does not determine it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorContent {
-    /// Length of the written data, which begins at the first byte and is sequential.
+    /// Length of the written data, which is sequential from the first byte.
     pub written: Bytes,
-    /// The share of all data that is removed by compression.
+    /// The share of all data that compression removes.
     pub compressibility: Ratio,
-    /// Whether the data was written just before, so that the pseudo-SLC cache is still as full as its capacity permits.
-    /// This applies if a test reads: its program lays out the data first, unless it is a database.
+    /// Whether the data was written just before the run, so that the pseudo-SLC cache is still as full as its capacity
+    /// permits. This is the case for a test that reads, because its program lays out the data first, unless the program
+    /// is a database.
     pub is_just_written: bool,
 }
 
 impl PriorContent {
-    /// Returns the content that `test` expects. The span of a test is written before the test begins, except for a test
-    /// that only writes sequentially: that test is the first to write its span, and starts with an empty drive. The
-    /// destination of a copy is empty too.
+    /// Returns the content that `test` expects. The span of a test is written before the test begins. A test that only
+    /// writes sequentially is an exception: it is the first to write its span, and starts with an empty drive. The
+    /// destination of a copy is also empty.
     pub fn of(test: &Test) -> Self {
         let is_just_written = test.reads() && test.requests().is_some();
         let only_writes = !test.reads() && !test.trims() && test.writes();
@@ -29,7 +30,7 @@ impl PriorContent {
         Self { written, compressibility: test.compressibility, is_just_written }
     }
 
-    /// Returns the content for `tests` that run in parallel: up to the furthest end of any test, with the smallest
+    /// Returns the content for `tests` that run in parallel: data up to the highest end of any test, with the minimum
     /// compressibility of any test.
     pub fn of_all<'t>(tests: impl IntoIterator<Item = &'t Test>) -> Self {
         let all = tests.into_iter().map(Self::of).reduce(|one, other| Self {
@@ -43,14 +44,15 @@ impl PriorContent {
         all.unwrap_or(Self::from(Bytes::ZERO))
     }
 
-    /// Returns the size of a stored slot, as a share of the slot, on a drive whose best compression is `best`.
+    /// Returns the stored size of a slot, as a share of its original size, on a drive whose compression can reach the
+    /// ratio `best`.
     pub(crate) fn packed(&self, best: Ratio) -> f64 {
         (1.0 - self.compressibility.get()).max(best.get())
     }
 }
 
 impl From<Bytes> for PriorContent {
-    /// Data that does not compress and was written long before.
+    /// Returns content of this length that does not compress and was written long before the run.
     fn from(written: Bytes) -> Self {
         Self { written, compressibility: Ratio::ZERO, is_just_written: false }
     }
@@ -74,7 +76,7 @@ mod tests {
         let span = random_read().span;
         assert_eq!(written(Pattern::Sequential, 0.0), Bytes::ZERO);
         assert_eq!(written(Pattern::Backward, 0.0), Bytes::ZERO);
-        // Data that a test reads must exist, and random writes overwrite a span.
+        // Data that a test reads must exist, and random writes overwrite existing data.
         assert_eq!(written(Pattern::Sequential, 0.5), span);
         assert_eq!(written(Pattern::Sequential, 1.0), span);
         assert_eq!(written(Pattern::Uniform, 0.0), span);

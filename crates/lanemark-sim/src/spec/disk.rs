@@ -11,20 +11,20 @@ pub struct DiskSpec {
     pub rpm: u32,
     /// Number of heads, one for each recorded surface.
     pub heads: u32,
-    /// Zones of cylinders with equal sectors per track, from the outermost inwards.
+    /// Zones of cylinders with the same number of sectors per track, from the outermost inward.
     pub zones: Vec<Zone>,
     /// Seek times of the arm for a read.
     pub read_seek: SeekSpec,
     /// Seek times of the arm for a write, which are longer because the head must settle more exactly.
     pub write_seek: SeekSpec,
-    /// Time to switch from one head to another in the same cylinder, for reads. A write settles as it does after a
-    /// seek.
+    /// Time to switch from one head to another in the same cylinder, for reads. The head of a write takes the same
+    /// additional time to settle as after a seek.
     pub head_switch: Duration,
     /// Delay of the beginning of a track after the beginning of the previous track of its cylinder.
     pub track_skew: Duration,
-    /// Time by which the first track of the next cylinder begins later than the track before it.
+    /// Delay of the beginning of the first track of a cylinder after the beginning of the previous track.
     pub cylinder_skew: Duration,
-    /// Time of the firmware for a read that needs the media, before the arm moves.
+    /// Firmware time of a read that needs the media, before the arm moves.
     pub command_overhead: Duration,
     /// Number of cache segments; each contains one run of sectors that were read.
     pub segments: u32,
@@ -36,20 +36,20 @@ pub struct DiskSpec {
     pub write_cache: bool,
     /// Number of buffered writes, from the oldest, among which the disk chooses the next write.
     pub destage_window: u32,
-    /// Waiting time after which a command precedes all nearer commands.
+    /// Waiting time after which a command precedes all commands with shorter positioning times.
     pub age_max: Duration,
-    /// Time by which the arm must be on the track before the data passes the head, for the firmware to prefer a
-    /// command: if the arm arrives later, the command counts as missed until the next revolution. This time limits the
-    /// gain from a queue.
+    /// Minimum time between the arm's arrival on the track and the passage of the data under the head, as the firmware
+    /// plans it. If the margin is smaller, the firmware assumes that the data passes one revolution later. This time
+    /// limits the gain from a queue.
     pub reorder_margin: Duration,
 }
 
-/// Cylinders with equal sectors per track.
+/// Consecutive cylinders with the same number of sectors per track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zone {
     /// Number of cylinders.
     pub cylinders: u32,
-    /// Sectors of 512 bytes on a track.
+    /// Number of 512-byte sectors on a track.
     pub sectors_per_track: u32,
 }
 
@@ -78,13 +78,13 @@ impl DiskSpec {
         self.zones.iter().map(|zone| u64::from(zone.cylinders)).sum()
     }
 
-    /// Returns the total bytes of all tracks.
+    /// Returns the total capacity of all tracks.
     pub fn raw_capacity(&self) -> Bytes {
         let sectors = |zone: &Zone| u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
         SECTOR * (self.zones.iter().map(sectors).sum::<u64>() * u64::from(self.heads))
     }
 
-    /// Returns the sequential rate of a zone: all tracks of a cylinder, each beginning after its skew.
+    /// Returns the sequential rate of a zone, over all tracks of a cylinder, including the skew of each track.
     pub(crate) fn sustained_rate(&self, zone: &Zone) -> BytesPerSecond {
         let heads = u64::from(self.heads);
         let skews = self.track_skew * (heads - 1) + self.cylinder_skew;
@@ -94,7 +94,7 @@ impl DiskSpec {
     /// Checks all bounds on which the model relies, for a drive with the visible capacity `capacity`.
     ///
     /// # Errors
-    /// Returns the first value that is out of bounds, with the bound.
+    /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
         within("drive.disk.rpm", self.rpm.into(), 1_000, 50_000)?;
         within("drive.disk.heads", self.heads.into(), 1, 64)?;
@@ -155,14 +155,15 @@ impl DiskSpec {
 }
 
 impl SeekSpec {
-    /// Bounds of the average between the shortest and the longest seek: see `drive/disk/seek.rs`.
+    /// Bounds of the position of the average between the shortest and the longest seek; `drive/disk/seek.rs` derives
+    /// them.
     const AVERAGE: (f64, f64) = (1.0 / 3.0, 8.0 / 15.0);
 
     fn check(&self, field: &'static str) -> Result<(), SpecError> {
         let Self { track_to_track, average, full_stroke } = *self;
         let seek_times = format!("{track_to_track} / {average} / {full_stroke}");
         if track_to_track == Duration::ZERO || full_stroke > Duration::from_seconds(1) {
-            return fail(field, seek_times, "from above zero to 1 s".to_owned());
+            return fail(field, seek_times, "above 0 and up to 1 s".to_owned());
         }
         if track_to_track >= average || average >= full_stroke {
             return fail(field, seek_times, "track to track < average < full stroke".to_owned());
@@ -219,12 +220,12 @@ mod tests {
             spec.read_seek.average = spec.read_seek.full_stroke - Duration::from_nanoseconds(1);
         };
         assert_eq!(field(late), "drive.disk.read_seek");
-        // Each rule about the three seek times has its own text.
+        // Each rule about the three seek times has its own message.
         let bound = |seek: [u64; 3]| {
             let [track_to_track, average, full_stroke] = seek.map(Duration::from_microseconds);
             SeekSpec { track_to_track, average, full_stroke }.check("seek").map_err(|e| e.bound)
         };
-        let (order, ends) = ("track to track < average < full stroke", "from above zero to 1 s");
+        let (order, ends) = ("track to track < average < full stroke", "above 0 and up to 1 s");
         for (seek, wanted) in [
             ([300, 300, 9_000], order),
             ([300, 299, 9_000], order),
@@ -236,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(bound(seek), Err(wanted.to_owned()), "{seek:?}");
         }
-        // From a third to eight fifteenths of the stroke.
+        // The average must be from a third to eight fifteenths of the stroke.
         for (average, is_valid) in [(3_199, false), (3_201, true), (4_939, true), (4_941, false)] {
             assert_eq!(bound([300, average, 9_000]).is_ok(), is_valid, "{average}");
         }

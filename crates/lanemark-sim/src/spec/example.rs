@@ -1,4 +1,5 @@
-//! A small system with round numbers as a starting point; it is not a product, and its values lack a source.
+//! A small system with round numbers, as a starting point. It does not represent a product, and its values lack
+//! sources.
 
 use super::{
     ArbitrationSpec, AttachmentSpec, CoalescingSpec, Condition, CpuSpec, DieSpec, DriveSpec,
@@ -9,7 +10,7 @@ use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 impl DriveSpec {
-    /// Returns a drive of 64 MiB on four dies of MLC NAND, read in 50 µs and programmed in 600 µs.
+    /// Returns a 64 MiB drive with four dies of MLC NAND, which read in 50 µs and program in 600 µs.
     pub fn example() -> Self {
         Self {
             capacity: Bytes::mebi(64),
@@ -51,7 +52,7 @@ impl DriveSpec {
 }
 
 impl SystemSpec {
-    /// Returns the drive of [`DriveSpec::example`] with NVMe over PCIe 3.0 x4, on a host of four cores.
+    /// Returns the drive of [`DriveSpec::example`], attached with NVMe over PCIe 3.0 x4 to a host with four cores.
     pub fn example() -> Self {
         let link = LinkSpec {
             name: "PCIe 3.0 x4".to_owned(),

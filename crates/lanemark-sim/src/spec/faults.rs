@@ -1,4 +1,4 @@
-//! Checks of faults against a system: the system must contain their drives, ports, ranges and links.
+//! Checks of faults: the system must contain the drives, ports, ranges and links of its faults.
 
 use super::{AttachmentSpec, SpecError, SystemSpec};
 use crate::link::LinkSpec;
@@ -19,7 +19,7 @@ impl SystemSpec {
         self.faults.iter().filter_map(error).collect()
     }
 
-    /// Returns the reason why a fault does not fit this system, if it does not fit.
+    /// Returns the reason why this system does not support a fault, or `None` if it supports the fault.
     fn misfit(&self, fault: &Fault) -> Option<String> {
         if let Some(drive) = fault.drive
             && usize::from(drive) >= self.drives()

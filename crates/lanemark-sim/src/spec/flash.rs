@@ -1,4 +1,4 @@
-//! The media of a solid-state drive and the translation layer over it, as values.
+//! The specification of a solid-state drive's media and translation layer.
 
 use super::bounds::{SpecError, check_step_times, within};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -9,21 +9,21 @@ pub const SLOT: Bytes = Bytes::kibi(4);
 /// The technology of memory cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Technology {
-    /// NAND, one bit.
+    /// NAND, one bit per cell.
     Slc,
-    /// NAND, two bits.
+    /// NAND, two bits per cell.
     #[default]
     Mlc,
-    /// NAND, three bits.
+    /// NAND, three bits per cell.
     Tlc,
-    /// NAND, four bits.
+    /// NAND, four bits per cell.
     Qlc,
-    /// 3D XPoint: written in place, never erased.
+    /// 3D XPoint, which is overwritten in place and not erased.
     XPoint,
 }
 
 impl Technology {
-    /// Returns the number of bits in a cell, and therefore the number of kinds of pages: lower, middle, upper, top.
+    /// Returns the number of bits per cell, which equals the number of kinds of pages: lower, middle, upper, top.
     pub fn bits(self) -> usize {
         match self {
             Self::Slc | Self::XPoint => 1,
@@ -39,7 +39,7 @@ impl Technology {
     }
 }
 
-/// A time for each kind of page that shares a cell: page p of a block is of kind `p mod bits`.
+/// A time for each kind of page that shares a cell; page p of a block is of kind `p mod bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTimes {
     times: [Duration; 4],
@@ -52,14 +52,14 @@ impl PageTimes {
         Self { times: [time; 4], kinds: 1 }
     }
 
-    /// Returns a time for each kind; there are one to four.
+    /// Returns one time for each of one to four kinds.
     pub fn each(times: &[Duration]) -> Self {
         let mut kinds = [times[0]; 4];
         kinds[..times.len()].copy_from_slice(times);
         Self { times: kinds, kinds: times.len() as u8 }
     }
 
-    /// Returns a time for each kind, in the proportions of one to four numbers, with the mean `mean`.
+    /// Returns a time for each kind, in the proportions of one to four numbers `ratio`, with the mean `mean`.
     pub fn in_ratio(mean: Duration, ratio: &[u32]) -> Self {
         let mut parts = [0; 4];
         parts.iter_mut().zip(ratio).for_each(|(part, &number)| *part = number.into());
@@ -72,7 +72,7 @@ impl PageTimes {
         Self::divided(mean, &self.times.map(Duration::picoseconds)[..usize::from(self.kinds)])
     }
 
-    /// Returns a time for each of up to four parts, in their proportions, with the mean `mean`.
+    /// Returns a time for each of up to four `parts`, in the proportions of the parts, with the mean `mean`.
     fn divided(mean: Duration, parts: &[u64]) -> Self {
         let whole: u128 = parts.iter().copied().map(u128::from).sum();
         if whole == 0 {
@@ -112,7 +112,7 @@ impl PageTimes {
         Self { times: self.times.map(|time| time / 2), ..self }
     }
 
-    /// Returns the longest of the times.
+    /// Returns the maximum of the times.
     pub fn longest(&self) -> Duration {
         self.times.into_iter().max().unwrap_or_default()
     }
@@ -130,66 +130,67 @@ pub struct FlashSpec {
     pub technology: Technology,
     /// Number of channels.
     pub channels: u32,
-    /// Dies on each channel.
+    /// Number of dies on each channel.
     pub dies_per_channel: u32,
-    /// Planes of a die, programmed and erased together.
+    /// Number of planes of a die, which are programmed and erased together.
     pub planes: u32,
     /// Size of a page of one plane.
     pub page: Bytes,
-    /// Pages of a block.
+    /// Number of pages in a block.
     pub pages_per_block: u32,
-    /// Blocks of a plane.
+    /// Number of blocks in a plane.
     pub blocks_per_plane: u32,
-    /// Array to page register (tR).
+    /// Time from the array to the page register (tR).
     pub read: PageTimes,
-    /// Page register to array (tPROG).
+    /// Time from the page register to the array (tPROG).
     pub program: PageTimes,
-    /// Block erase (tBERS).
+    /// Time of a block erase (tBERS).
     pub erase: Duration,
     /// Data rate of a channel.
     pub channel_rate: BytesPerSecond,
-    /// Command and address cycles on a channel, for each array operation.
+    /// Time of the command and address cycles on a channel, per array operation.
     pub command_time: Duration,
-    /// Optional abilities of a die, beyond executing one operation after another.
+    /// Optional capabilities of a die, beyond the execution of one operation at a time.
     pub die: DieSpec,
     /// The layer that maps logical to physical addresses.
     pub translation: TranslationSpec,
     /// Condition of the drive before the run.
     pub condition: Condition,
-    /// Share of the drive's capacity, from its beginning, that was ever written, for a sequential or random condition.
-    /// Space that was never written, or trimmed since, is spare space for garbage collection.
+    /// Share of the drive's capacity, from its beginning, that contains data, for a sequential or random condition.
+    /// Space that was never written, or has been trimmed since, is spare space for garbage collection.
     pub filled: Ratio,
-    /// Program and erase cycles that each block has completed.
+    /// Number of program and erase cycles that each block has completed.
     pub cycles: u32,
 }
 
-/// Optional abilities of a die, beyond executing one operation after another.
+/// Optional capabilities of a die, beyond the execution of one operation at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieSpec {
-    /// Each plane reads independently.
+    /// Whether each plane reads independently.
     pub independent_planes: bool,
-    /// A cache register: the die senses the next page while the previous page is transferred.
+    /// Whether the die has a cache register, so that it senses the next page while the previous page is transferred.
     pub cache_read: bool,
-    /// The data of the next page is transferred while the previous page is programmed.
+    /// Whether the data of the next page can be transferred while the previous page is programmed.
     pub cache_program: bool,
     /// Maximum number of consecutive host reads that precede waiting programs and erases; zero means the order of
     /// arrival.
     pub reads_first: u32,
-    /// A program or erase in progress is suspended for reads.
+    /// Times of suspension, if a program or erase in progress is suspended for reads.
     pub suspend: Option<SuspendSpec>,
 }
 
-/// Program and erase suspend.
+/// Times of suspending a program or an erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuspendSpec {
     /// Time from the command until the array can be read.
     pub enter: Duration,
-    /// Time that resuming takes in addition to the remaining time.
+    /// Time of the resumption, in addition to the remaining time of the operation.
     pub resume: Duration,
 }
 
 impl Default for DieSpec {
-    /// Returns a die that executes one operation at a time, with up to sixteen consecutive reads before the rest.
+    /// Returns a die that executes one operation at a time and lets up to sixteen consecutive reads precede other
+    /// operations.
     fn default() -> Self {
         Self {
             independent_planes: false,
@@ -204,14 +205,14 @@ impl Default for DieSpec {
 /// Condition of a drive before the run: the data that was written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// The test's span was written sequentially; everything else is erased.
+    /// The test's span was written sequentially; the rest of the drive is erased.
     #[default]
     Fresh,
-    /// Nothing was written: the whole drive is erased, as a purge leaves it.
+    /// The whole drive is erased, as after a purge.
     Purged,
-    /// The whole drive, or the share that is filled, was written sequentially.
+    /// The whole drive, or the share `filled`, was written sequentially.
     Sequential,
-    /// The whole drive, or the share that is filled, was written at random until its state was steady.
+    /// The whole drive, or the share `filled`, was written randomly until its state was steady.
     Random,
 }
 
@@ -239,20 +240,21 @@ pub struct TranslationSpec {
     pub erased_idle: u32,
     /// Time for which the drive must have been idle before it works in the background.
     pub idle_after: Duration,
-    /// Data that is soon overwritten is written to separate superblocks.
+    /// Whether data that is expected to be overwritten soon is written to separate superblocks.
     pub hot_stream: bool,
-    /// The difference in erase counts at which data that is never overwritten is moved to worn blocks.
+    /// The difference in erase counts at which data that is never overwritten is moved to worn blocks; `None` disables
+    /// these moves.
     pub wear_gap: Option<u32>,
-    /// A map that is only partly in memory.
+    /// Sizes of the map caches, if the map is only partly in memory.
     pub map: Option<MapSpec>,
-    /// Blocks that are written with one bit in each cell.
+    /// The pseudo-SLC cache, if there is one.
     pub pseudo_slc: Option<PseudoSlcSpec>,
-    /// Share to which compressible data shrinks at best; one disables compression.
+    /// Ratio of stored to original size that the most compressible data reaches; 1 disables compression.
     pub compression: Ratio,
-    /// Share of programmed data that the host wrote, while data arrives in random order, if collection is not simulated
-    /// and its cost was measured; this is the inverse of write amplification.
+    /// Share of programmed data that the host wrote while data arrived in random order: the inverse of write
+    /// amplification. Set if the cost of collection was measured and collection is not simulated.
     pub beside_collection: Option<Ratio>,
-    /// Number of reads of a block after which the drive rewrites its data elsewhere; `None` if it never does.
+    /// Number of reads of a block after which the drive rewrites the block's data elsewhere; `None` disables refresh.
     pub refresh_reads: Option<u32>,
 }
 
@@ -275,7 +277,7 @@ impl Default for TranslationSpec {
     }
 }
 
-/// A map that is only partly in the drive's memory: 4 bytes for each 4 KiB, in pages of 4 KiB.
+/// A map that is only partly in the drive's memory: 4 bytes per 4 KiB of data, in pages of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapSpec {
     /// Size of the map cache in the drive.
@@ -284,12 +286,12 @@ pub struct MapSpec {
     pub in_host: Bytes,
 }
 
-/// Blocks that are written with one bit in each cell, and later folded into others.
+/// A pseudo-SLC cache: blocks that are written with one bit per cell and later folded into other blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PseudoSlcSpec {
-    /// Minimum data that the blocks store.
+    /// Minimum amount of data that the blocks store.
     pub capacity: Bytes,
-    /// Data that they store beyond `capacity`, to the extent that this part of the drive's capacity is free.
+    /// Amount of data that they store beyond `capacity`, to the extent that this part of the drive's capacity is free.
     pub growth: Bytes,
     /// tR of these blocks.
     pub read: Duration,
@@ -297,7 +299,7 @@ pub struct PseudoSlcSpec {
     pub program: Duration,
     /// Whether writes wait for folding when the blocks are full, instead of bypassing them.
     pub fold_when_full: bool,
-    /// Whether data beyond `capacity` has been folded before a run begins, as idle drives do.
+    /// Whether data beyond `capacity` has been folded before a run begins, because the drive folds while it is idle.
     pub emptied_when_idle: bool,
 }
 
@@ -307,24 +309,24 @@ impl FlashSpec {
         u64::from(self.channels) * u64::from(self.dies_per_channel)
     }
 
-    /// Returns the bytes that one die programs at once: a page of each plane.
+    /// Returns the amount of data that one die programs at once: a page of each plane.
     pub fn unit(&self) -> Bytes {
         self.page * u64::from(self.planes)
     }
 
-    /// Returns the bytes that one die reads at once: a unit, or a page if the planes read independently.
+    /// Returns the amount of data that one die reads at once: a unit, or a page if the planes read independently.
     pub(crate) fn read_unit(&self) -> Bytes {
         if self.die.independent_planes { self.page } else { self.unit() }
     }
 
-    /// Returns the size of a superblock: one block of every plane of every die, the unit of erasing.
+    /// Returns the size of a superblock, the unit of erasing: one block from every plane of every die.
     pub fn superblock(&self) -> Bytes {
         self.unit() * self.dies() * u64::from(self.pages_per_block)
     }
 
     /// Returns the time for which each unit that collection moves occupies a die, if the host's data is `share` of all
-    /// programmed data. The share of valid data in the victims is `1 - share`, so a unit is gathered from a
-    /// correspondingly larger number of units, and all programmed data is erased once.
+    /// programmed data. The share of valid data in the victims is `1 - share`, so several units must be read to gather
+    /// one unit, and all programmed data is erased once.
     pub(crate) fn moving_time(&self, share: Ratio) -> Duration {
         let valid = (1.0 - share.get()).max(0.01);
         let slots = self.unit().get() as f64 / SLOT.get() as f64;
@@ -354,19 +356,19 @@ impl FlashSpec {
         cache.map_or(0, |cache| self.pseudo_slc_of(cache.capacity))
     }
 
-    /// Returns the number of superblocks that the pseudo-SLC cache takes in addition while they are erased.
+    /// Returns the number of superblocks by which the pseudo-SLC cache can grow while they are erased.
     pub(crate) fn pseudo_slc_growth(&self) -> u64 {
         let cache = self.translation.pseudo_slc;
         cache.map_or(0, |cache| self.pseudo_slc_of(cache.growth))
     }
 
-    /// Returns the number of superblocks that store `data` with one bit in each cell.
+    /// Returns the number of superblocks that store `data` with one bit per cell.
     fn pseudo_slc_of(&self, data: Bytes) -> u64 {
         let each = self.superblock().get() / self.technology.bits() as u64;
         data.get().div_ceil(each.max(1))
     }
 
-    /// Checks that a measured cost of collection is plausible, and that collection is not simulated as well.
+    /// Checks that a measured cost of collection is plausible, and that collection is not also simulated.
     fn check_collection(&self) -> Result<(), SpecError> {
         let Some(share) = self.translation.beside_collection else { return Ok(()) };
         let is_simulated = !matches!(self.condition, Condition::Fresh | Condition::Purged);
@@ -395,7 +397,7 @@ impl FlashSpec {
         }
     }
 
-    /// Checks that all pages take the same time, or that each page of a cell has its time.
+    /// Checks that all pages take the same time or that each page of a cell has its own time.
     fn check_pages(&self) -> Result<(), SpecError> {
         let pages = self.technology.bits();
         let both = [("drive.flash.read", self.read), ("drive.flash.program", self.program)];
@@ -430,7 +432,7 @@ impl FlashSpec {
     /// Checks all bounds on which the simulator relies, for a drive of `capacity`.
     ///
     /// # Errors
-    /// Returns the first value that is out of bounds, with the bound.
+    /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
         within("drive.flash.channels", self.channels.into(), 1, 256)?;
@@ -507,7 +509,7 @@ mod tests {
             assert_eq!(times.mean(), ps(mean), "{ratio:?}");
             assert_eq!(of_each(times), expected, "{mean} in {ratio:?}");
         }
-        // Neither the largest numbers nor more than four of them overflow.
+        // The maximum numbers do not overflow, and neither do more than four of them.
         let day = Duration::from_seconds(86_400);
         let times = PageTimes::in_ratio(day, &[u32::MAX; 5]);
         assert_eq!((times.mean(), times.longest()), (day, day));

@@ -5,33 +5,34 @@ use lanemark_schema::units::Duration;
 
 /// The command engines of a drive's controller.
 ///
-/// A new value is a field here and in [`FrontEndSpec::INSTANT`]. The compiler then reports every location that must
-/// handle it: the times below, the running engines (`drive/front_end.rs`), their ceiling (`run/ceiling.rs`), and the
-/// reader of library files.
+/// A new value needs a field here and in [`FrontEndSpec::INSTANT`]. The compiler then reports every location that must
+/// handle the value: the times below, the simulated engines (`drive/front_end.rs`), their ceiling (`run/ceiling.rs`),
+/// and the reader of library files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontEndSpec {
-    /// Number of commands that are processed at the same time.
+    /// Number of engines; each processes one command at a time.
     pub engines: u32,
     /// Time for which a read occupies an engine; it limits the reads per second.
     pub read_time: Duration,
     /// Time for which a write occupies an engine.
     pub write_time: Duration,
-    /// Time for which a read occupies an engine for each 4 KiB after the first, because the map is looked up unit by
-    /// unit. The flash starts with the first unit in the meantime.
+    /// Time for which a read occupies an engine for each 4 KiB after the first, because the engine looks up the map
+    /// unit by unit. The flash starts to read the first unit during this time.
     pub read_unit_time: Duration,
     /// Pipelined firmware time of a read, in addition to `read_time`.
     pub read_latency: Duration,
-    /// Additional pipelined time of a read whose data was not read ahead: commands to the media, error correction.
+    /// Additional pipelined time of a read whose data was not read ahead, for commands to the media and error
+    /// correction.
     pub miss_latency: Duration,
     /// Pipelined firmware time of a write, in addition to `write_time`.
     pub write_latency: Duration,
-    /// Additional pipelined time of a flush if a power cut would lose data in the buffer: the map's journal is stored
-    /// after the data.
+    /// Additional pipelined time of a flush if a power cut would lose data in the buffer, because the map's journal is
+    /// stored after the data.
     pub flush_latency: Duration,
 }
 
 impl FrontEndSpec {
-    /// One engine that takes no time.
+    /// One engine whose times are all zero.
     pub const INSTANT: Self = Self {
         engines: 1,
         read_time: Duration::ZERO,

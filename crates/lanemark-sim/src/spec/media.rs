@@ -7,7 +7,7 @@ use super::flash::{FlashSpec, SLOT};
 use super::power::MediaPower;
 use lanemark_schema::units::Bytes;
 
-/// The media that hold the data of a drive. A new kind is one arm here and in `sim::drive`.
+/// The media that hold the data of a drive. A new kind needs a variant here and an arm in `sim::drive`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MediaSpec {
     /// NAND flash or a similar memory.
@@ -22,7 +22,7 @@ impl MediaSpec {
     /// Checks all bounds on which the model relies, for a drive of `capacity`.
     ///
     /// # Errors
-    /// Returns the first value that is out of bounds.
+    /// Returns an error for the first value that is out of bounds.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
         match self {
             Self::Flash(flash) => flash.check(capacity),
@@ -39,7 +39,7 @@ impl MediaSpec {
         )
     }
 
-    /// Returns whether the media have burst credits, whose end changes their rate.
+    /// Returns whether the media have burst credits, which change their rate when they run out.
     pub(crate) fn has_credits(&self) -> bool {
         match self {
             Self::Cloud(cloud) => cloud.has_credits(),
@@ -51,7 +51,7 @@ impl MediaSpec {
     pub(super) fn buffer_min(&self) -> (Bytes, &'static str) {
         match self {
             Self::Flash(flash) => (flash.unit() * 2, "a burst and two flash units"),
-            // An unaligned burst takes an additional slot at either end.
+            // An unaligned burst takes an additional slot at each end.
             Self::Disk(_) | Self::Cloud(_) => (SLOT * 2, "a burst that is not aligned"),
         }
     }

@@ -1,6 +1,6 @@
 //! The specification of a system: plain, checked values from which the simulator is assembled.
 //!
-//! The values here do not state their source. The study crate reads library files, keeps each value's source, and
+//! The values here do not carry their sources. The study crate reads library files, keeps the source of each value, and
 //! returns a [`SystemSpec`].
 
 mod adapter;
@@ -54,9 +54,9 @@ use lanemark_schema::workload::bound::QUEUE_DEPTH;
 /// path to the shared links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemSpec {
-    /// Processor time outside the storage driver.
+    /// The host processor, and its times outside the storage driver.
     pub cpu: CpuSpec,
-    /// The links that more than one path uses, nearest to the host first.
+    /// The links that more than one path uses, the nearest to the host first.
     pub trunk: Vec<LinkSpec>,
     /// The drives, one or more.
     pub attachments: Vec<AttachmentSpec>,
@@ -88,7 +88,7 @@ pub struct AttachmentSpec {
 /// A host processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuSpec {
-    /// Cores that run benchmark threads, driver and interrupts.
+    /// Number of cores, which run benchmark threads, the driver and interrupts.
     pub cores: u32,
     /// Time per request from the application to the driver.
     pub request_submit: Duration,
@@ -108,9 +108,9 @@ pub struct CpuSpec {
 /// A host protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProtocolSpec {
-    /// AHCI or NVMe.
+    /// The kind of protocol.
     pub kind: ProtocolKind,
-    /// Number of queues for commands: 1 for AHCI.
+    /// Number of command queues: 1 for AHCI.
     pub queues: u32,
     /// Depth of each queue in commands: 32 for AHCI.
     pub queue_depth: u32,
@@ -120,7 +120,7 @@ pub struct ProtocolSpec {
     pub write_time: Duration,
     /// Share of this processor time that precedes the departure of the command.
     pub submit_share: Ratio,
-    /// The largest command; longer requests are split.
+    /// Maximum length of a command; longer requests are split.
     pub transfer_max: Bytes,
     /// Time of a 64-byte read of host memory by the controller, in both directions.
     pub memory_read: Duration,
@@ -139,27 +139,27 @@ pub struct ProtocolSpec {
 pub struct ArbitrationSpec {
     /// The weights of weighted round robin with urgent priority class.
     pub weights: Option<ClassWeights>,
-    /// Maximum number of consecutive commands from a queue, if limited. NVMe allows 1, 2, 4 and so on to 64.
+    /// Maximum number of consecutive commands from a queue, if limited. NVMe allows powers of two from 1 to 64.
     pub burst: Option<u32>,
-    /// The classes of the first queues, for weighted round robin; all others are medium.
+    /// The classes of the first queues, for weighted round robin; all other queues are medium.
     pub queue_classes: Vec<QueueClass>,
 }
 
 /// The priority of a submission queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueClass {
-    /// Urgent: before all other classes, regardless of their commands.
+    /// Precedes all other classes.
     Urgent,
-    /// The first of the weighted levels.
+    /// The first weighted level.
     High,
-    /// The second.
+    /// The second weighted level.
     #[default]
     Medium,
-    /// The third.
+    /// The third weighted level.
     Low,
 }
 
-/// Commands of each weighted level in one round, 1 to 256.
+/// Number of commands of each weighted level in one round, 1 to 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassWeights {
     /// High priority.
@@ -173,23 +173,23 @@ pub struct ClassWeights {
 /// Interrupt coalescing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoalescingSpec {
-    /// Completions that are announced together; one disables coalescing.
+    /// Number of completions that are announced together; 1 disables coalescing.
     pub threshold: u32,
-    /// Aggregation time: the longest wait of the first completion; zero disables coalescing.
+    /// Aggregation time: the maximum wait of the first completion; zero disables coalescing.
     pub time: Duration,
 }
 
-/// Largest accepted number of commands per visit to a queue.
+/// Maximum accepted number of commands per visit to a queue.
 pub const BURST_MAX: u32 = 128;
-/// The largest weight: an eight-bit field that counts from zero.
+/// Maximum weight: an eight-bit field that counts from zero.
 pub const WEIGHT_MAX: u32 = 256;
-/// The largest aggregation threshold: an eight-bit field that counts from zero.
+/// Maximum aggregation threshold: an eight-bit field that counts from zero.
 pub const THRESHOLD_MAX: u32 = 256;
-/// The longest aggregation time: 255 units of 100 µs.
+/// Maximum aggregation time: 255 units of 100 µs.
 pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
 
 impl Default for ArbitrationSpec {
-    /// Returns round robin, one command at a time.
+    /// Returns round robin with one command per visit.
     fn default() -> Self {
         Self { weights: None, burst: Some(1), queue_classes: Vec::new() }
     }
@@ -203,27 +203,27 @@ impl ArbitrationSpec {
 }
 
 impl Default for ClassWeights {
-    /// Returns a weight of one for each class.
+    /// Returns a weight of 1 for each class.
     fn default() -> Self {
         Self { high: 1, medium: 1, low: 1 }
     }
 }
 
 impl Default for CoalescingSpec {
-    /// Returns no coalescing.
+    /// Returns disabled coalescing.
     fn default() -> Self {
         Self { threshold: 1, time: Duration::ZERO }
     }
 }
 
 impl CoalescingSpec {
-    /// Returns whether completions ever wait for each other.
+    /// Returns whether coalescing is enabled.
     pub(crate) fn is_on(&self) -> bool {
         self.threshold > 1 && self.time > Duration::ZERO
     }
 }
 
-/// The host protocols. A new protocol is one arm here and in `sim::protocol`.
+/// The host protocols. A new protocol needs a variant here and an arm in `sim::protocol`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolKind {
     /// Advanced Host Controller Interface.
@@ -241,11 +241,11 @@ pub enum ProtocolKind {
 }
 
 impl ProtocolKind {
-    /// Returns the shortest time in which NAND flash can answer a single read over such a protocol. A faster answer
-    /// came from a cache, or from addresses without data.
+    /// Returns the minimum time in which a drive with NAND flash can complete a single read over this protocol. A
+    /// faster completion comes from a cache or from addresses without data.
     ///
-    /// The fastest cells, SLC and others used as such, take 20 to 25 µs (tR, data sheets of Micron and others). The
-    /// rest is the minimum time of a host, frames and firmware.
+    /// The fastest cells, SLC and other cells in SLC mode, take 20 to 25 µs (tR, data sheets from Micron and others).
+    /// The rest is the minimum time for host, frames and firmware.
     pub fn flash_read_least(self) -> Duration {
         Duration::from_microseconds(match self {
             Self::Nvme => 28,
@@ -282,13 +282,13 @@ pub struct DriveSpec {
     pub front_end: FrontEndSpec,
     /// Size of the write buffer.
     pub buffer: Bytes,
-    /// The completion of a write, and the work of a flush.
+    /// The behaviour of the write cache, which determines the completion of a write and the work of a flush.
     pub write_cache: WriteCache,
-    /// Distance that a drive reads ahead of a sequential reader; zero if it does not read ahead.
+    /// Distance by which the drive reads ahead of a sequential reader; zero disables read-ahead.
     pub read_ahead: Bytes,
-    /// The controller data path between buffer and link for reads, if it is a limit.
+    /// Rate of the controller data path between buffer and link for reads, if it is a limit.
     pub data_path_read: Option<BytesPerSecond>,
-    /// The controller data path between buffer and link for writes, if it is a limit.
+    /// Rate of the controller data path between buffer and link for writes, if it is a limit.
     pub data_path_write: Option<BytesPerSecond>,
     /// The media that hold the data.
     pub media: MediaSpec,
@@ -302,15 +302,15 @@ pub enum WriteCache {
     /// Data is lost: a flush waits until the data is stored.
     #[default]
     Volatile,
-    /// Data is stored (power-loss protection): a flush is complete immediately.
+    /// Data is stored (power-loss protection): a flush completes immediately.
     Protected,
-    /// The buffer is not used: a write is complete when it is stored.
+    /// Data in the buffer does not count as written: a write is complete when it is stored.
     Off,
 }
 
 impl DriveSpec {
-    /// Returns the command engines as commands use them: a flush stores a journal only if data in the buffer would be
-    /// lost.
+    /// Returns the command engines with their effective times: a flush stores a journal only if a power cut would lose
+    /// data in the buffer.
     pub(super) fn front_end_at_work(&self) -> FrontEndSpec {
         let flush_latency = match self.write_cache {
             WriteCache::Volatile => self.front_end.flush_latency,
@@ -322,7 +322,7 @@ impl DriveSpec {
     /// Returns the flash of a solid-state drive.
     ///
     /// # Panics
-    /// Panics for other media: call it only if the media are known to be flash.
+    /// Panics for other media. Callers must know that the media are flash.
     pub fn flash(&self) -> &FlashSpec {
         let MediaSpec::Flash(flash) = &self.media else { panic!("the media are not flash") };
         flash
@@ -388,7 +388,7 @@ impl ProtocolSpec {
 }
 
 impl AttachmentSpec {
-    /// Returns the drive's paths: one, or two.
+    /// Returns the drive's one or two paths.
     pub fn port_paths(&self) -> impl Iterator<Item = &PortPathSpec> {
         std::iter::once(&self.port_path).chain(self.second.as_ref().map(|port| &port.port_path))
     }
@@ -399,7 +399,7 @@ impl AttachmentSpec {
             .chain(self.second.as_mut().map(|port| &mut port.port_path))
     }
 
-    /// Returns the largest command on which host and drive agree.
+    /// Returns the maximum command length on which host and drive agree.
     pub fn transfer_max(&self) -> Bytes {
         self.protocol.transfer_max
     }
@@ -451,7 +451,7 @@ impl SystemSpec {
     /// Checks all bounds on which the simulator relies.
     ///
     /// # Errors
-    /// Returns the first value that is out of bounds, with the bound.
+    /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self) -> Result<(), SpecError> {
         within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
         self.cpu.check_times()?;
@@ -514,7 +514,7 @@ impl SystemSpec {
         self.attachments.iter().filter_map(|attachment| attachment.second.as_ref())
     }
 
-    /// Returns the first drive, which represents all of them if only one is inspected.
+    /// Returns the first drive, which represents all drives if only one is inspected.
     ///
     /// # Panics
     /// Panics if there is no drive, which [`SystemSpec::check`] rejects.
@@ -525,7 +525,7 @@ impl SystemSpec {
     /// Returns the first drive, for modification.
     ///
     /// # Panics
-    /// Panics if there is no drive, as [`SystemSpec::first`] does.
+    /// Panics if there is no drive, like [`SystemSpec::first`].
     pub fn first_mut(&mut self) -> &mut AttachmentSpec {
         &mut self.attachments[0]
     }

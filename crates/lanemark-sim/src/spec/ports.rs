@@ -7,7 +7,7 @@ use lanemark_schema::units::Duration;
 /// The links from the host to a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortPathSpec {
-    /// Number of links of the trunk, counted from the host, with which the path begins.
+    /// Number of trunk links with which the path begins, counted from the host.
     pub trunk: usize,
     /// The path's own links after the trunk, the nearest to the host first.
     pub links: Vec<LinkSpec>,
@@ -16,10 +16,10 @@ pub struct PortPathSpec {
 /// The choice between the two paths of a drive for each command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Multipath {
-    /// Each path in turn.
+    /// Commands use the paths in turn.
     #[default]
     RoundRobin,
-    /// The first path for all commands, as long as it works.
+    /// All commands use the first path while it works.
     Failover,
 }
 
@@ -28,7 +28,7 @@ pub enum Multipath {
 pub struct SecondPort {
     /// The path to the second port.
     pub port_path: PortPathSpec,
-    /// Choice between both ports for each command.
+    /// Choice between the two ports for each command.
     pub multipath: Multipath,
     /// Time for which the host waits for an answer over a path that has failed.
     pub path_timeout: Duration,
@@ -38,7 +38,7 @@ impl SecondPort {
     /// Checks the bounds on which the simulator relies.
     ///
     /// # Errors
-    /// Returns a value that is out of bounds.
+    /// Returns an error if a value is out of bounds.
     pub(super) fn check(&self) -> Result<(), SpecError> {
         let (value, bound) = ("0".to_owned(), "at least one of the port's own".to_owned());
         match self.port_path.links.is_empty() {

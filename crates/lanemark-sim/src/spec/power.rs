@@ -1,12 +1,12 @@
 //! The power of a drive, and the states that it enters when it is idle.
 //!
 //! NAND data sheets state the current of a die while it senses (ICC1), programs (ICC2) and erases (ICC3), and the
-//! current of its pins while data moves (ICC4). Each current, multiplied by the supply voltage, is a power. A hard disk
-//! turns its platters all the time, moves its arm and reads or writes. Everything else (controller and memory) draws
-//! one power while there is work, and another power otherwise.
+//! current of its pins while data moves (ICC4). Each current multiplied by the supply voltage is a power. A hard disk
+//! constantly rotates its platters, and draws additional power while it moves its arm and while it reads or writes. The
+//! other parts (controller and memory) draw one power while there is work, and another power otherwise.
 //!
 //! States are ordered by depth: Partial, Slumber and DevSleep of Serial ATA 3.2, the power states of NVM Express with
-//! their entry and exit latencies, standby of a disk whose platters do not turn.
+//! their entry and exit latencies, and the standby state of a disk, in which the platters do not turn.
 
 use super::bounds::SpecError;
 use super::media::MediaSpec;
@@ -14,7 +14,7 @@ use lanemark_schema::units::{Duration, Joules, Watts};
 
 /// Maximum number of states of a drive: the limit of an NVMe controller (NVM Express 1.2, 5.11.2).
 pub const POWER_STATES_MAX: usize = 32;
-/// A power that exceeds the power of any drive or platform.
+/// Maximum accepted power, which exceeds the power of any drive or platform.
 pub const POWER_MAX: Watts = Watts::from_milliwatts(10_000_000);
 /// Maximum idle time before a state, and maximum duration of its transitions.
 pub const POWER_TIME_MAX: Duration = Duration::from_seconds(3600);
@@ -24,52 +24,52 @@ pub const POWER_TIME_MAX: Duration = Duration::from_seconds(3600);
 pub struct PowerSpec {
     /// Power of a drive that is awake without work; for a disk, with spinning platters.
     pub idle: Watts,
-    /// Power of controller and memory while there is work, above `idle`.
+    /// Additional power of controller and memory while there is work, above `idle`.
     pub controller: Watts,
-    /// Additional power of working media, above `idle`.
+    /// Additional power of busy media, above `idle`.
     pub media: MediaPower,
     /// Power states that the drive enters when it is idle, the shallowest first.
     pub states: Vec<PowerState>,
 }
 
-/// Power of working media, for each part that works.
+/// Power of busy media, for each busy part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaPower {
     /// Flash.
     Flash {
-        /// A die that senses.
+        /// Power of a die that senses.
         read: Watts,
-        /// A die that programs.
+        /// Power of a die that programs.
         program: Watts,
-        /// A die that erases.
+        /// Power of a die that erases.
         erase: Watts,
-        /// A channel that moves data.
+        /// Power of a channel that moves data.
         channel: Watts,
     },
     /// A hard disk.
     Disk {
-        /// While the arm moves.
+        /// Power while the arm moves.
         seek: Watts,
-        /// While sectors are read or written.
+        /// Power while sectors are read or written.
         transfer: Watts,
     },
 }
 
-/// A part of media with a separate power while it works.
+/// A part of the media that has its own power while it is busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MediaPart {
     /// The part's name in results.
     pub name: &'static str,
-    /// Key of its power.
+    /// Key of the part's power in a drive's file.
     pub field: &'static str,
-    /// Power of the part while it works.
+    /// Power of the part while it is busy.
     pub power: Watts,
 }
 
-/// A power state, in which the drive takes less power.
+/// A power state, in which the drive draws less power.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerState {
-    /// Name of the state, `slumber`.
+    /// Name of the state, such as `slumber`.
     pub name: String,
     /// Power of the drive in the state.
     pub power: Watts,
@@ -77,9 +77,9 @@ pub struct PowerState {
     pub after: Duration,
     /// Time of the entry.
     pub entry: Duration,
-    /// Time of the exit; the command that wakes the drive waits for it.
+    /// Time of the exit, for which the command that wakes the drive waits.
     pub exit: Duration,
-    /// Power during the exit: platters take more while they start to turn.
+    /// Power during the exit, which is higher for platters that start to turn.
     pub exit_power: Watts,
 }
 
@@ -93,7 +93,7 @@ pub struct HostPower {
 }
 
 impl MediaPower {
-    /// Returns the parts of the media, in the order in which a medium at work reports their times.
+    /// Returns the parts of the media, in the order in which the media report their busy times.
     pub(crate) fn parts(&self) -> Vec<MediaPart> {
         let part = |name, field, power| MediaPart { name, field, power };
         match *self {
@@ -119,7 +119,7 @@ impl PowerState {
 }
 
 impl HostPower {
-    /// Returns the battery life in hours, with drives that take `drives` W on average.
+    /// Returns the battery life in hours if the drives draw `drives` W on average.
     pub fn battery_hours(&self, drives: f64) -> Option<f64> {
         let watts = self.base.as_watts() + drives;
         self.battery.map(|battery| battery.as_joules() / watts / 3600.0)

@@ -1,4 +1,4 @@
-//! A request in transit to a system.
+//! A request as a program submits it to a system.
 
 use super::target::Target;
 use lanemark_schema::units::Instant;
@@ -19,11 +19,11 @@ use lanemark_schema::workload::Access;
 pub struct Submission {
     /// Simulated time of the submission, which must not be in the past.
     pub at: Instant,
-    /// The drive or namespace; on a volume, the default.
+    /// The drive or namespace; the default for a request to a volume.
     pub target: Target,
     /// The request's operation and range.
     pub access: Access,
-    /// The thread that submits the request: it chooses the core and the queue.
+    /// The thread that submits the request; it determines the core and the queue.
     pub thread: u32,
     /// The number that the request's completion carries.
     pub tag: u64,

@@ -1,12 +1,12 @@
 //! The target of a request: a drive of the system, and one of its namespaces.
 //!
 //! An NVMe drive presents its media as one or several *namespaces* (NVM Express 1.2, 6.1), each with addresses that
-//! begin at zero. They share everything else: controller, queues, links, flash. A drive of another protocol has one
-//! namespace of its whole capacity. Namespaces follow each other on the drive, each starting at a multiple of 4 KiB, so
-//! that two namespaces never share a mapped slot.
+//! begin at zero. The namespaces of a drive share the controller, queues, links and flash. A drive with another
+//! protocol has one namespace with its whole capacity. Namespaces follow each other on the drive, each starting at a
+//! multiple of 4 KiB, so that two namespaces never share a mapped slot.
 //!
 //! Not modelled: namespaces that are shared between controllers or created while the drive is running, formats with
-//! metadata, and separate limits or endurance groups of a namespace.
+//! metadata, and separate limits or endurance groups for a namespace.
 
 use crate::spec::{AttachmentSpec, ProtocolKind, ProtocolSpec, SLOT, SpecError, SystemSpec};
 use lanemark_schema::units::Bytes;
@@ -14,7 +14,8 @@ use lanemark_schema::units::Bytes;
 /// Maximum number of namespaces of a drive.
 pub const NAMESPACES_MAX: usize = 128;
 
-/// A namespace of a drive. A volume over all drives is the only target of its system, and has the name of the first.
+/// A namespace of a drive. A volume over all drives is the only target of its system, and is addressed as the first
+/// namespace of the first drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// The drive, 0 for the first.
@@ -33,14 +34,14 @@ pub struct Extent {
 }
 
 impl From<u16> for Target {
-    /// The first namespace of a drive.
+    /// Returns the first namespace of a drive.
     fn from(drive: u16) -> Self {
         Self { drive, namespace: 0 }
     }
 }
 
 impl std::fmt::Display for Target {
-    /// Numbers count from one, as in NVMe.
+    /// Displayed numbers of namespaces start at 1, as in NVMe.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "namespace {} of drive {}", self.namespace + 1, self.drive + 1)
     }
@@ -53,8 +54,8 @@ impl Extent {
     }
 }
 
-/// Returns the locations of namespaces of these `lengths` on a drive, or the location of a single namespace with its
-/// whole `capacity`.
+/// Returns the locations of namespaces with these `lengths` on a drive; without lengths, one namespace with the whole
+/// `capacity`.
 pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<Extent> {
     if lengths.is_empty() {
         return vec![Extent { start: Bytes::ZERO, length: capacity }];
@@ -69,8 +70,8 @@ pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<Extent> {
 }
 
 impl AttachmentSpec {
-    /// Returns the bytes of the drive up to the end of the data, if the first `written` bytes of each namespace contain
-    /// data: up to the end of the data in the last namespace.
+    /// Returns the number of bytes of the drive up to the end of the data in the last namespace, if the first `written`
+    /// bytes of each namespace contain data.
     pub fn written_extent(&self, written: Bytes) -> Bytes {
         let last = extents(&self.namespaces, self.drive.capacity).last().map(|last| last.start);
         match written {
@@ -82,7 +83,7 @@ impl AttachmentSpec {
     /// Checks the namespaces of the drive.
     ///
     /// # Errors
-    /// Returns the first namespace that is out of bounds, with the bound.
+    /// Returns an error for the first namespace that is out of bounds, with the bound.
     pub(crate) fn check_namespaces(&self) -> Result<(), SpecError> {
         let fail = |value: String, bound: String| {
             Err(SpecError { field: "drive.namespaces", value, bound })
@@ -102,7 +103,7 @@ impl AttachmentSpec {
                 return fail(length.to_string(), bound);
             }
         }
-        // No sum overflows: a drive has less than 16 TiB.
+        // The sum does not overflow, because a drive has less than 16 TiB.
         match extents(&self.namespaces, capacity).last() {
             Some(last) if last.end() > capacity => {
                 let bound =
@@ -115,7 +116,7 @@ impl AttachmentSpec {
 }
 
 impl SystemSpec {
-    /// Returns the capacity of each of [`SystemSpec::targets`].
+    /// Returns the capacities of [`SystemSpec::targets`], in the same order.
     pub fn capacities(&self) -> Vec<Bytes> {
         if let Some(capacity) = self.volume_capacity() {
             return vec![capacity];
@@ -127,7 +128,7 @@ impl SystemSpec {
             .collect()
     }
 
-    /// Returns every namespace of every drive, in the order of drives; only the volume, if there is one.
+    /// Returns the volume if there is one, and otherwise all namespaces of all drives, in the order of drives.
     pub fn targets(&self) -> Vec<Target> {
         if self.volume.is_some() {
             return vec![Target::default()];
@@ -179,7 +180,8 @@ mod tests {
         assert_eq!(seen[2].end(), Bytes(12_800));
     }
 
-    /// Data written to one namespace is still in the buffer; the data at the same address of the other is in the flash.
+    /// Data that was just written to one namespace is still in the buffer; the data at the same address of the other
+    /// namespace is in the flash.
     #[test]
     fn the_same_address_of_two_namespaces_is_two_places() {
         let system = split(&[Bytes::mebi(32), Bytes::mebi(32)]);
@@ -225,7 +227,7 @@ mod tests {
         assert_eq!(run(&split(&[capacity]), &test), run(&nvme(small_drive()), &test));
     }
 
-    /// A test runs in all of them in parallel, with separate threads and separate data.
+    /// A test runs in all namespaces in parallel, with separate threads and separate data.
     #[test]
     fn a_test_runs_in_each_namespace_at_once() {
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 1);
@@ -235,7 +237,7 @@ mod tests {
         // At queue depth 1, each namespace waits for the flash most of the time.
         let gain = megabytes(&two) / megabytes(&one);
         assert!((1.2..=2.0).contains(&gain), "{gain}");
-        // Together they carry no more than the link, which one of them also fills by itself.
+        // Together, the namespaces reach only the throughput of the link, which one namespace also saturates by itself.
         let whole = of(unlimited(), &[]);
         let halves = of(unlimited(), &[Bytes::mebi(32); 2]);
         let deep = crate::tests::runs::test(Bytes::kibi(128), Pattern::Sequential, true, 16);

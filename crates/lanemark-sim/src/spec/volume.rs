@@ -1,10 +1,10 @@
-//! Drives as one volume: the arrangement of its data, and its capacity.
+//! A volume over several drives: the arrangement of its data, and its capacity.
 
 use super::bounds::SpecError;
 use super::flash::SLOT;
 use lanemark_schema::units::Bytes;
 
-/// The chunk of a stripe if the user does not state one: the default of Linux, mdadm(8).
+/// The default chunk of a stripe, which is the default of Linux (mdadm(8)).
 pub const CHUNK: Bytes = Bytes::kibi(512);
 
 /// The arrangement of several drives as one volume.

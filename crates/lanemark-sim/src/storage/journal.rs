@@ -1,13 +1,13 @@
 //! A file system's journal during a run: the requests of a file sync.
 //!
-//! The model follows ext4 with an ordered journal (Linux, fs/jbd2/commit.c): the descriptor and the changed blocks of
-//! metadata are appended to the journal; then a flush makes them and the file's data durable. The commit block is then
-//! written and made durable by another flush, because the drive is assumed not to support forced unit access, which
-//! would cost about the same. A file whose change time has not moved since its last commit needs no commit: its sync is
-//! only a flush.
+//! The model follows ext4 with an ordered journal (Linux, fs/jbd2/commit.c): the descriptor and the changed metadata
+//! blocks are appended to the journal; then a flush makes these blocks and the file's data durable. Finally the commit
+//! block is written and made durable by another flush, because the drive is assumed not to support forced unit access,
+//! which would cost about the same. A file whose change time has not advanced since its last commit does not need a
+//! commit: its sync is only a flush.
 //!
-//! The journal is in the middle of its target, and is written cyclically. Each step begins when the previous step is
-//! complete, and costs the host's time of a request, which represents the wake-up of the journal's thread.
+//! The journal is in the middle of its target and is written cyclically. Each step begins when the previous step is
+//! complete. It costs the host time of a request, which represents the wake-up of the journal's thread.
 //!
 //! Not modelled: commits that several threads share, the commit every five seconds, checkpoints, forced unit access.
 
@@ -38,20 +38,21 @@ struct TargetJournal {
     length: Bytes,
     /// Offset of the next commit from the start.
     next: Bytes,
-    /// Step of the clock in which the file was last committed.
+    /// Time step of the clock in which the file was last committed.
     committed: Option<u64>,
 }
 
-/// A request of the application; a sync consists of several steps.
+/// A request from the application; a sync consists of several steps.
 struct JournalRequest {
     tag: u64,
     access: Access,
     target: Target,
     thread: u32,
-    /// The remaining steps of a sync, the last one first.
+    /// The remaining steps of a sync, the last step first.
     left: Vec<Access>,
-    /// Instant at which the first step was submitted, and the time budget of the completed steps.
+    /// Instant at which the first step was submitted.
     began: Option<Instant>,
+    /// Time budget of the completed steps.
     budget: Budget,
 }
 
@@ -98,7 +99,7 @@ impl Journal {
         Submission { access: access_first, tag: handle.number().into(), ..submission }
     }
 
-    /// Returns the steps of a sync, the last one first.
+    /// Returns the steps of a sync, the last step first.
     fn sync(&mut self, at: Instant, target: Target) -> Vec<Access> {
         let step = self.spec.timestamp_step.picoseconds();
         let tick = at.picoseconds().checked_div(step).unwrap_or(at.picoseconds());
@@ -124,8 +125,8 @@ impl Journal {
         self.requests.free(SyncHandle::of(tag as u32));
     }
 
-    /// Returns the tag of the application's request to which a step belongs, and the instant at which its first step
-    /// was submitted, if the step itself was submitted at `submitted`.
+    /// Returns the tag of the application's request to which a step belongs, and the instant at which the first step of
+    /// this request was submitted. The step itself was submitted at `submitted`.
     pub(crate) fn request_of(&self, tag: u64, submitted: Instant) -> (u64, Instant) {
         let request = &self.requests[SyncHandle::of(tag as u32)];
         (request.tag, request.began.unwrap_or(submitted))

@@ -1,9 +1,10 @@
 //! The drives of a system, or the volume over them, as the target of requests.
 //!
 //! A layer above the [`Simulator`]. Without a volume, it passes all requests through. A request on a volume becomes
-//! requests on its drives ([`VolumeSpec::parts`]), all submitted at once, and is complete when the last of them is. The
-//! last part determines its latency and its time budget: the waits of the others are off its critical path, as with the
-//! commands of a request. Over a file system with a journal a flush takes several steps, one after the other.
+//! requests on the drives ([`VolumeSpec::parts`]), which are all submitted at once. The request is complete when the
+//! last of these parts is complete. The last part determines its latency and time budget, because the waits of the
+//! other parts are not on the critical path, like the waits of the other commands of a request. If a file system with a
+//! journal is in use, a flush consists of several successive steps.
 
 pub(crate) mod journal;
 pub(crate) mod volume;
@@ -22,7 +23,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Fault, Operation};
 
-/// A running system, with the volume over its drives if it has one.
+/// A running system, including the volume over its drives if there is one.
 pub struct Storage {
     simulator: Simulator,
     volume: Option<Volume>,
@@ -35,7 +36,7 @@ struct Volume {
     capacity: Bytes,
     /// Number of requests that each drive has not completed.
     outstanding: Vec<u32>,
-    /// The drive from which a mirror reads if all drives have the same number of requests.
+    /// The drive from which a mirror reads next if all drives have the same number of requests.
     turn: usize,
     requests: Slab<Request, VolumeRequests>,
     parts: Slab<VolumeRequestPart, Parts>,
@@ -48,15 +49,15 @@ struct Request {
     status: RequestStatus,
 }
 
-/// A request on a drive, as part of a request on the volume.
+/// A request on a drive that is part of a request on the volume.
 struct VolumeRequestPart {
     request: VolumeRequestHandle,
     drive: u16,
 }
 
 impl Storage {
-    /// Creates an idle system whose volume, or each of whose namespaces, contains `content`. Random events inside the
-    /// drives follow from `key`, whose thread is ignored.
+    /// Creates an idle system whose volume, or each of whose namespaces, contains `content`. `key` determines random
+    /// events inside the drives; its thread is ignored.
     pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let drives = spec.drives();
         let volume = spec.volume.map(|volume| Volume {
@@ -79,7 +80,7 @@ impl Storage {
         &self.simulator
     }
 
-    /// Adds a fault; `system` is the same system, checked with the fault. Returns the fault's number.
+    /// Adds a fault and returns its number. `system` must be the same system, checked with the fault.
     pub(super) fn add_fault(&mut self, system: &CheckedSystem, fault: Fault) -> FaultNumber {
         self.simulator.add_fault(system, fault)
     }
@@ -108,7 +109,7 @@ impl Storage {
         let mut found: Vec<(u64, Instant)> = match &self.volume {
             None => below.collect(),
             Some(volume) => {
-                // All parts of a request are submitted at once.
+                // All parts of a request are submitted at the same instant.
                 let mut first = BTreeMap::new();
                 for (part, submitted) in below {
                     let request = volume.parts[PartHandle::of(part as u32)].request;
@@ -131,7 +132,7 @@ impl Storage {
     /// numbers of outstanding requests determine the drive from which a mirror reads.
     ///
     /// # Errors
-    /// Returns the errors of [`Simulator::submit`], and [`SimError::OutOfVolume`].
+    /// Returns the errors of [`Simulator::submit`], or [`SimError::OutOfVolume`].
     pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
         let Some(journal) = &mut self.journal else { return self.submit_below(submission) };
         let step = journal.begin(submission);
@@ -230,7 +231,8 @@ impl Storage {
 }
 
 impl Volume {
-    /// Returns the only part of a request within a chunk of a stripe, the most frequent case for small requests.
+    /// Returns the part of a request that is entirely within one chunk of a stripe. This is the most frequent case for
+    /// small requests.
     fn part_of(&self, Access { operation, offset, length }: Access) -> Option<VolumePart> {
         let drives = self.outstanding.len() as u16;
         match operation {
@@ -239,8 +241,8 @@ impl Volume {
         }
     }
 
-    /// Returns the parts of a request on the drives: a flush has a part on each drive, and every request has at least
-    /// one part.
+    /// Returns the parts of a request on the drives. A flush has a part on each drive, and every request has one part
+    /// or more.
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = VolumePart> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
@@ -256,7 +258,7 @@ impl Volume {
         spec.parts(drives, offset, length).filter(asked)
     }
 
-    /// Returns the drive with the fewest outstanding requests; if several drives are equal, they take turns.
+    /// Returns the drive with the fewest outstanding requests; drives with equal numbers take turns.
     fn least_busy(&mut self) -> u16 {
         let count = self.outstanding.len();
         let in_turn = (0..count).map(|step| (self.turn + step) % count);
@@ -265,8 +267,8 @@ impl Volume {
         drive as u16
     }
 
-    /// Records that a drive has completed its part. If it was the last part, returns the tag of the whole request, its
-    /// range and its outcome.
+    /// Records that a drive has completed its part of a request. If this was the last part, returns the tag, the range
+    /// and the outcome of the whole request.
     #[inline]
     fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, RequestStatus)> {
         let part = PartHandle::of(completion.tag as u32);

@@ -1,17 +1,17 @@
 //! Several drives as one volume: striped (RAID 0), or mirrored (RAID 1).
 //!
 //! Model (Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988). Chunk c of a
-//! stripe over n drives is chunk `c / n` of drive `c mod n`. The data of a request on one drive is contiguous there,
-//! and is requested in one piece: the block layer merges the neighbours that splitting at chunk bounds creates. A
+//! stripe over n drives is chunk `c / n` of drive `c mod n`. The data of a request on one drive is contiguous there and
+//! is requested in one piece, because the block layer merges adjacent pieces after the split at chunk boundaries. A
 //! mirror writes to all drives, and reads from the drive with the fewest outstanding requests; drives with equal
-//! numbers take turns. As a result, drives that are slower or downstream of a busy link receive fewer requests, without
-//! any setting. Each drive contributes the capacity of the smallest.
+//! numbers take turns. As a result, slower drives and drives downstream of a busy link automatically receive fewer
+//! requests. Each drive contributes the capacity of the smallest drive.
 //!
-//! The volume belongs to the host, as software RAID does: each part costs the driver the time of a command. The times
-//! of the application and of the system call are counted once, with the first part.
+//! The host implements the volume, like software RAID: each part costs the driver the time of a command. The times of
+//! the application and of the system call are counted once, with the first part.
 //!
-//! Not modelled: parity, drives that fail, rebuilding, the zones by which unequal drives can be striped in full,
-//! keeping a sequential reader of a mirror on one drive, write-intent bitmaps.
+//! Not modelled: parity, drives that fail, rebuilding, zones that allow unequal drives to be striped in full, assigning
+//! a sequential reader of a mirror to one drive, write-intent bitmaps.
 
 use crate::spec::{PriorContent, VolumeSpec};
 use lanemark_schema::units::{Bytes, Ratio};
@@ -27,7 +27,7 @@ pub(crate) struct VolumePart {
     pub length: Bytes,
 }
 
-/// A position in a stripe: the row of chunks, one of each drive, and the offset in the row.
+/// A position in a stripe: the row, which consists of one chunk on each drive, and the offset in the row.
 #[derive(Clone, Copy, Default)]
 struct StripePosition {
     row: u64,
@@ -50,7 +50,7 @@ impl StripePosition {
 }
 
 impl VolumeSpec {
-    /// Returns the parts of the `length` bytes from `offset` on each drive of a stripe over `drives`, in the order of
+    /// Returns the part of the `length` bytes from `offset` on each drive of a stripe over `drives`, in the order of
     /// the drives. On a mirror, every drive has all bytes.
     pub(crate) fn parts(
         self,
@@ -92,7 +92,7 @@ impl VolumeSpec {
         Some(VolumePart { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
     }
 
-    /// Returns the content of each drive if the volume contains `content`, up to a chunk.
+    /// Returns the content of each drive if the volume contains `content`, to within one chunk.
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.
@@ -100,8 +100,8 @@ impl VolumeSpec {
         PriorContent { written: Bytes(written), ..content }
     }
 
-    /// Returns how much one byte of the volume takes of a drive's own hop and of a link that all drives share, if
-    /// `reads` is the share of reads.
+    /// Returns the numbers of bytes that one byte of the volume moves on a hop of one drive and on a link that all
+    /// drives share. `reads` is the share of reads.
     pub(crate) fn demand(self, drives: usize, reads: Ratio) -> (f64, f64) {
         let (drives, reads) = (drives as f64, reads.get());
         match self {
@@ -141,8 +141,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each drive of a stripe contains its part of the content, up to as much as the first drive; each drive of a
-        /// mirror contains all of the content.
+        /// Each drive of a stripe contains its part of the content, which is not larger than the part of the first
+        /// drive; each drive of a mirror contains all of the content.
         #[test]
         fn a_drive_of_a_stripe_holds_the_largest_part_of_the_content(
             chunks in 1u64..40, drives in 2u16..9, written in 0u64..20_000,
@@ -161,7 +161,8 @@ mod tests {
             prop_assert_eq!(VolumeSpec::Mirror.content(drives, content), content);
         }
 
-        /// Every byte of a request is in one part, at the position of the formula, and all parts are within the drives.
+        /// Every byte of a request is in exactly one part, at the position that the formula states, and all parts are
+        /// within the drives.
         #[test]
         fn parts_are_the_chunks_of_the_request(
             chunks in 1u64..40, drives in 2u16..9, offset in 0u64..5000, length in 1u64..3000,

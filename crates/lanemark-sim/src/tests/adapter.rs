@@ -9,8 +9,8 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test};
 
-/// A SAS system of one fast drive on a fast core. The adapter processes 200,000 commands a second, or 125,000 with more
-/// than 64 outstanding.
+/// Returns a SAS system with one fast drive and a fast core. The adapter processes 200,000 commands a second, or
+/// 125,000 with more than 64 outstanding.
 fn behind_an_adapter() -> SystemSpec {
     let mut system = without_adapter();
     system.attachments[0].protocol.adapter = Some(AdapterSpec {

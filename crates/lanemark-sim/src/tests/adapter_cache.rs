@@ -8,11 +8,12 @@ use crate::tests::runs::{at_rest, retrying, run, sas, test, times, unlimited};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
-/// Time of a write in the drive's front end, which processes one write at a time: 20,000 a second.
+/// Time of a write in the drive's command engine, which processes one write at a time: 20,000 a second.
 const WRITE: Duration = Duration::from_microseconds(50);
 const BLOCK: Bytes = Bytes::kibi(4);
 
-/// A SAS system of one drive without a cache. The drive processes 20,000 writes a second, regardless of their length.
+/// Returns a SAS system with one drive and no cache. The drive processes 20,000 writes a second, regardless of their
+/// length.
 fn without_cache() -> SystemSpec {
     let mut system = sas(unlimited(), 4);
     let attachment = &mut system.attachments[0];
@@ -72,8 +73,9 @@ fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
 fn a_full_cache_takes_what_the_drive_takes() {
     let (system, volume) = (with_cache(Bytes::mebi(1), BLOCK), Bytes::mebi(32));
     let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
-    // All writes reach the drive, except those in the cache at the end and those overwritten while they waited. One in
-    // 33 writes meets an older write to the same block, because 256 of 8,192 blocks are waiting.
+    // All writes reach the drive, except the writes that are in the cache at the end and the writes that were
+    // overwritten while they waited. One in 33 writes replaces an older write to the same block, because 256 of 8,192
+    // blocks are waiting.
     let held = Bytes::mebi(1).get() as f64 / volume.get() as f64;
     let model = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
     assert!((seen.iops() / model - 1.0).abs() < 0.02, "{} for {model}", seen.iops());
@@ -102,7 +104,7 @@ fn a_flush_ends_at_the_adapter() {
 
 #[test]
 fn what_the_cache_holds_is_read_from_it() {
-    // A drive whose reads take a millisecond.
+    // The reads of this drive take a millisecond.
     let mut system = with_cache(Bytes::mebi(64), BLOCK);
     system.attachments[0].drive.front_end.read_time = Duration::from_microseconds(1000);
     let mut cached = simulator(&system);
@@ -136,7 +138,7 @@ fn the_time_budget_of_every_write_is_its_latency() {
     assert_eq!(cached.drive_use().host_written, Bytes::mebi(2), "all of it reaches the drive");
 }
 
-/// A cache of 192 KiB upstream of a drive that writes one request at a time, in 10 ms.
+/// Returns a 192 KiB cache upstream of a drive that writes one request at a time in 10 ms.
 fn crowded() -> SystemSpec {
     let mut system = with_cache(Bytes::kibi(192), Bytes::kibi(64));
     let attachment = &mut system.attachments[0];
@@ -145,7 +147,7 @@ fn crowded() -> SystemSpec {
     system
 }
 
-/// Submits `writes` of (offset, length) in KiB, one per microsecond, and returns their latencies.
+/// Submits `writes`, each given as (offset, length) in KiB, one per microsecond, and returns their latencies.
 fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
     let mut cached = simulator(system);
     for (tag, &(offset, length)) in (0..).zip(writes) {
@@ -164,7 +166,7 @@ fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
 #[test]
 fn overwriting_makes_room_for_a_write_that_waits() {
     let (soon, drained) = (Duration::from_microseconds(500), Duration::from_microseconds(9_000));
-    // The first write is on its way to the drive, the third overwrites the second, and the fourth then has room
+    // The first write is in transit to the drive, the third overwrites the second, and the fourth then has room
     // immediately.
     let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
     assert!(overwriting.iter().all(|latency| *latency < soon), "{overwriting:?}");

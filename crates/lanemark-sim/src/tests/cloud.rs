@@ -35,7 +35,7 @@ fn bursting(rate: u64, burst: u64, credits: u64) -> Option<LimitSpec> {
     Some(LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) })
 }
 
-/// Returns a test of `count` requests in a queue of 32.
+/// Returns a test of `count` requests at queue depth 32.
 fn requests(block: Bytes, read: bool, count: u64) -> Test {
     Test { volume: Some(block * count), ..test(block, Pattern::Uniform, read, 32) }
 }
@@ -44,9 +44,9 @@ fn close(seen: f64, expected: f64, within: f64) {
     assert!((seen / expected - 1.0).abs() < within, "{seen} for {expected}");
 }
 
-/// Returns the time from the first start to the last one, in a run whose requests all wait for a limit.
+/// Returns the time from the first start to the last start, in a run whose requests all wait for a limit.
 fn between_starts(sample: &Sample) -> f64 {
-    // The first request of the queue waits for nothing: the shortest latency is its own.
+    // The first request does not wait for a limit, so the minimum latency is the latency of this request.
     let all = [&sample.reads, &sample.writes];
     let shortest = all.into_iter().flatten().filter_map(|one| one.latency.min_ns()).min().unwrap();
     sample.elapsed.as_seconds() - shortest as f64 / 1e9
@@ -63,7 +63,7 @@ fn a_saturated_volume_reaches_its_rate_exactly() {
     }
 }
 
-/// 128 KiB at 125 MiB a second are 1,000 requests a second; 40 KiB at 3,000 requests are 117 MiB a second.
+/// At 128 KiB, 125 MiB a second is 1,000 requests a second; at 40 KiB, 3,000 requests a second is 117 MiB a second.
 #[test]
 fn the_tighter_limit_determines_the_rate() {
     for (kib, rate) in [(128, 1_000.0), (64, 2_000.0), (40, 3_000.0), (32, 3_000.0)] {
@@ -75,7 +75,8 @@ fn the_tighter_limit_determines_the_rate() {
     }
 }
 
-/// A request of 512 KiB is two operations of 256 KiB, and a write is one request regardless of its bursts.
+/// A request of 512 KiB counts as two operations of 256 KiB, and a write counts as one request regardless of its number
+/// of bursts.
 #[test]
 fn a_large_request_counts_as_several_operations() {
     let volume =
@@ -106,8 +107,8 @@ fn sequential_requests_merge_and_random_ones_do_not() {
     close(rate(Pattern::Uniform), 100.0, 0.02);
 }
 
-/// With credits `C`, a burst `p` and a refill `r`, a saturated volume completes `C + r T` requests in a time `T` after
-/// the end of the credits, `C / (p - r)`.
+/// With credits `C`, a burst rate `p` and a refill rate `r`, a saturated volume completes `C + r T` requests in a time
+/// `T` that is longer than its credits last, `C / (p - r)`.
 #[test]
 fn credits_end_by_the_closed_form_and_the_refill_follows() {
     let (refill, burst, credits) = (300, 3_000, 5_400);
@@ -137,7 +138,7 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
 
 #[test]
 fn a_load_below_the_refill_uses_no_credits() {
-    // One request at a time, 500 µs each, is up to 2,000 a second.
+    // One request at a time, with 500 µs each, is up to 2,000 a second.
     let volume = CloudSpec { operations: bursting(2_000, 3_000, 10), ..plain_volume() };
     let load = Test {
         duration: Some(Duration::from_seconds(20)),
@@ -188,7 +189,7 @@ fn small_random_requests_of_a_disk_volume_count_as_whole_units() {
     close(rate(Pattern::Sequential), 40.0 * 64.0, 0.05);
 }
 
-/// The phases of a test before and after the end of the credits have the rates of burst and refill.
+/// Before and after the credits run out, the phases of a test have the burst rate and the refill rate.
 #[test]
 fn a_test_reports_the_phase_of_the_burst() {
     let volume = CloudSpec { operations: bursting(300, 3_000, 108_000), ..plain_volume() };
@@ -208,7 +209,7 @@ fn a_test_reports_the_phase_of_the_burst() {
     close(refill.iops, 300.0, 0.1);
 }
 
-/// The latency of a request that waits for nothing is lognormal with the stated percentiles.
+/// The latency of a request that does not wait for a limit is lognormal with the stated percentiles.
 #[test]
 fn latencies_have_the_stated_percentiles() {
     let limits =
@@ -260,8 +261,8 @@ fn a_flush_has_no_work() {
     assert!(*flush < us(10) && *write > us(500), "{flush} {write}");
 }
 
-/// A write is stored when it is complete, so a power cut of the host loses nothing. A request that it interrupts is
-/// repeated afterwards, and the volume still has the rest of its credits.
+/// A write is stored when it is complete, so no data is lost in a power cut of the host. The test repeats the
+/// interrupted requests afterwards, and the volume still has the rest of its credits.
 #[test]
 fn a_power_cut_loses_no_completed_write_and_no_credits() {
     let volume = CloudSpec { operations: bursting(100, 3_000, 50), ..plain_volume() };
@@ -277,7 +278,7 @@ fn a_power_cut_loses_no_completed_write_and_no_credits() {
     assert_eq!(fault.lost, Bytes::ZERO);
     let reserves = storage.simulator().reserves();
     let (_, left) = reserves.iter().find(|(one, _)| *one == Reserve::OperationCredits).unwrap();
-    // 40 writes and the interrupted one, less four refilled credits.
+    // 40 writes and the interrupted write have used credits, and four credits have been refilled.
     assert!((8..=15).contains(left), "{left}");
 }
 
@@ -292,8 +293,8 @@ fn any_limit(low: u64, high: u64) -> impl Strategy<Value = Option<LimitSpec>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Any volume completes each request once. Stages sum to the latency, no hop is busy longer than the run or carries
-    /// more than its ceiling, and the same seed gives the same run.
+    /// Any volume completes each request once. The stages sum to the latency, no hop is busy for longer than the run or
+    /// carries more than its ceiling, and the same seed results in the same run.
     #[test]
     fn any_volume_keeps_the_invariants(
         operations in any_limit(100, 20_000), bytes in any_limit(1_000_000, 1_000_000_000),
@@ -329,10 +330,10 @@ proptest! {
         for hop in &path.hops {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
         }
-        // The first request waits for nothing, and random offsets may continue each other by chance.
+        // The first request does not wait for a limit, and random offsets may be consecutive by chance.
         let slack = 1.0 + 1.0 / (count as f64 - 1.0) + if merges { 0.2 } else { 0.0 };
         let carried = sample.throughput().0 as f64;
-        // The drawn share of reads in a mix differs from the stated one, which matters to links with two directions.
+        // The drawn share of reads in a mix differs from the stated share, which affects links with two directions.
         let is_mix = read_share > 0.0 && read_share < 1.0;
         let all = ceilings(&system, &test).into_iter();
         for ceiling in all.filter(|one| !is_mix || one.id == HopId::Media) {

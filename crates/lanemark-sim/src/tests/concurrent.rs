@@ -10,7 +10,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Rounds, Start, Test, TrackedFigure};
 
-/// One repeat of parallel tests, with the keys that a workload assigns to them.
+/// Runs one repeat of parallel tests, with the keys that a workload assigns to them.
 fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
     let key = |test: usize| StreamKey { test: test as u32, ..StreamKey::from_seed(1) };
     let tests: Vec<_> = (tests.iter().enumerate())
@@ -23,7 +23,7 @@ fn reads(block: Bytes, depth: u32) -> Test {
     test(block, Pattern::Uniform, true, depth)
 }
 
-/// A copy of 8 MiB to the space after its source, with this many buffers.
+/// Returns a copy of 8 MiB to the space after its source, with this many buffers.
 fn copy(buffers: u32) -> Test {
     let size = Bytes::mebi(8);
     let own = test(Bytes::kibi(64), Pattern::Sequential, true, buffers);
@@ -84,7 +84,7 @@ fn each_ends_by_its_own_volume_or_duration() {
     assert!(found[1].elapsed < Duration::from_microseconds(100_000), "{:?}", found[1].elapsed);
 }
 
-/// Blocks are copied one at a time: each takes its read and its write.
+/// Blocks are copied one at a time: each takes the time of its read and of its write.
 #[test]
 fn a_copy_with_one_buffer_takes_the_reads_and_the_writes_one_after_the_other() {
     let sample = run(&nvme(small_drive()), &copy(1));

@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A drive of one zone and 100 GB whose front end takes negligible time.
+/// Returns a 100 GB disk with one zone, whose command engine takes negligible time.
 pub(crate) fn one_zone() -> DriveSpec {
     let disk = DiskSpec {
         heads: 4,
@@ -95,7 +95,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 const SMALL: Bytes = Bytes::kibi(4);
 
-/// Time of a 4 KiB read, without the times of the arm and of the sectors.
+/// Returns the time of a 4 KiB read, without the times of the arm and of the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
     let LinkModel::Sata(link) = system.attachments[0].port_path.links[1].model else {
         unreachable!("SATA")
@@ -120,7 +120,7 @@ fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
     };
     let MediaSpec::Disk(disk) = &system.attachments[0].drive.media else { unreachable!("a disk") };
     let turn = disk.revolution();
-    // Few requests cross the end of a track.
+    // Only a few requests cross the end of a track.
     let sectors = turn.scaled(8, 1_500) + disk.track_skew.scaled(7, 1_500);
     let expected =
         disk.read_seek.average + turn / 2 + sectors + overhead(&system, disk.command_overhead);
@@ -190,7 +190,7 @@ fn a_cached_write_is_complete_in_the_buffer() {
     let few = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, false, 1);
     let few = Test { volume: Some(Bytes::mebi(2)), ..few };
     assert!(run(&system, &few).latency().max_ns().unwrap() < 50_000);
-    // In the steady state the arm determines the rate, and a deep queue offers it a good choice.
+    // In the steady state the arm determines the rate, and a deep queue offers the arm a good choice.
     let many = Test { volume: Some(SMALL * 20_000), ..few };
     let alone = sata(changed(one_zone(), |disk| disk.write_cache = false));
     let (cached, uncached) =
@@ -373,8 +373,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Any disk completes each request once. Stages sum to the latency, no hop is busy longer than the run or carries
-    /// more than its model allows, and the same seed gives the same run.
+    /// Any disk completes each request once. The stages sum to the latency, no hop is busy for longer than the run or
+    /// carries more than its model allows, and the same seed results in the same run.
     #[test]
     fn any_disk_keeps_the_invariants(
         disk in any_disk(), over_sas: bool, beside in 0usize..2, blocks in 1u64..600, sequential: bool,

@@ -1,5 +1,5 @@
-//! Drives after their front end, compared with closed forms: dies with parallel operations, flushes and trims,
-//! collection, the pseudo-SLC cache, and partly cached maps.
+//! Compares the parts of drives after the command engines with closed forms: dies with parallel operations, flushes and
+//! trims, collection, the pseudo-SLC cache, and partly cached maps.
 
 use crate::drive::write_amplification;
 use crate::spec::*;
@@ -21,7 +21,7 @@ pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Acce
     Access { operation, offset, length }
 }
 
-/// A system whose drive has one die of two planes, and otherwise takes no time.
+/// Returns a system whose drive has one die with two planes; all other parts take no time.
 pub(crate) fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
     let mut drive = unlimited();
     let flash = drive.flash_mut();
@@ -52,7 +52,7 @@ pub(crate) fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) ->
     seen
 }
 
-/// Returns the throughput of long sequential reads or writes of one die, in units a second.
+/// Returns the throughput of long sequential reads or writes on one die, in units per second.
 fn units_per_second(system: &SystemSpec, read: bool) -> f64 {
     let unit = system.attachments[0].drive.flash().unit();
     let test = Test {
@@ -156,7 +156,7 @@ fn retries_cost_what_their_number_says() {
     }
 }
 
-/// A unit is written, and a read of other data arrives `after` its program has begun.
+/// Writes a unit, and reads other data at `after` the beginning of the program. Returns the latency of the read.
 fn read_during_program(system: &SystemSpec, after: Duration) -> Duration {
     let unit = system.attachments[0].drive.flash().unit();
     let write = access(Operation::Write, Bytes::ZERO, unit);
@@ -230,7 +230,7 @@ fn without_a_write_cache_a_write_is_done_when_it_is_stored() {
     system.attachments[0].drive.write_cache = WriteCache::Off;
     let sample = run(&system, &writes);
     assert!(sample.latency().mean_ns() > buffered + 600_000.0);
-    // Each write goes to a unit and fills an eighth of it.
+    // Each write fills an eighth of a unit.
     let amplified = sample.drive.unwrap().write_amplification().unwrap();
     assert!((amplified - 8.0).abs() < 0.1, "{amplified}");
 }
@@ -265,7 +265,7 @@ fn trimmed_data_needs_no_flash_and_one_command() {
     assert!(seen[1] < us(20), "{}", seen[1]);
 }
 
-/// A drive in steady state, whose flash exceeds its capacity by `spare`.
+/// Returns a drive in its steady state, whose flash exceeds its capacity by the share `spare`.
 fn steady(spare: f64, change: impl FnOnce(&mut DriveSpec)) -> SystemSpec {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
@@ -433,7 +433,7 @@ fn xpoint_is_written_in_place() {
     assert!(read < 25_000.0, "{read}");
 }
 
-/// Returns the end of a fixed run and its written data, for a drive that differs from another drive in one property.
+/// Returns the end and the written data of a fixed run on a drive with one changed property.
 fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u64, u64, u64) {
     fingerprint_with(Vec::new(), change, read_share)
 }

@@ -1,5 +1,5 @@
-//! Durability of whole systems: a power cut loses no data that a flush has made durable, and the report of the cut
-//! states the lost data.
+//! Tests the durability of whole systems: data that a flush has made durable survives a power cut, and the report of
+//! the cut states the lost data.
 
 use crate::drive::disk::tests::small_disk;
 use crate::fault::RequestStatus;
@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A flash drive or a disk whose media is so slow that it does not store data before `store` has passed.
+/// Returns a flash drive or a disk whose media are so slow that they do not store data before `store` has passed.
 fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) -> DriveSpec {
     let mut drive = DriveSpec { write_cache: cache, ..small_drive() };
     let flash = drive.flash_mut();
@@ -34,7 +34,7 @@ fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) ->
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Each slot is written once, at any time before the cut. A flush makes all writes durable that were complete when
+    /// Each slot is written once, at any time before the cut. A flush makes durable all writes that were complete when
     /// it was submitted.
     #[test]
     fn a_power_cut_takes_what_no_flush_has_made_last_and_reports_it(
@@ -62,7 +62,7 @@ proptest! {
             let is_flush = index >= count;
             let access = match is_flush {
                 true => Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO },
-                // Distinct offsets over 16 MiB.
+                // The writes have distinct offsets within 16 MiB.
                 false => Access {
                     operation: Operation::Write,
                     offset: block * (index * 1_237 % 4_096),
@@ -83,7 +83,7 @@ proptest! {
         }
         let all = || submitted.iter().zip(&completed);
         let is_flush = |access: &Access| access.operation == Operation::Flush;
-        // Everything that was complete at this instant is durable.
+        // All writes that were complete at this instant are durable.
         let safe = all().filter(|((_, access), end)| is_flush(access) && end.is_some());
         let safe = safe.map(|((at, _), _)| *at).max().unwrap_or(Instant::ZERO);
         let writes = || all().filter(|((_, access), _)| !is_flush(access));

@@ -1,4 +1,5 @@
-//! The runs that may end when their figures have converged, and each condition that makes a run last as long as stated.
+//! Tests which runs may end when their figures have converged, and each condition under which a run must last its full
+//! length.
 
 use crate::spec::Condition;
 use crate::tests::disk::one_zone;
@@ -88,7 +89,7 @@ fn few_long_requests_converge_where_each_group_of_them_shows_the_rate() {
         let test = long(Pattern::Sequential, true).with(|asked| asked.queue_depth = queue_depth);
         Test { block, duration: None, volume: Some(block * requests), ..test }
     };
-    // The length of a request, the number outstanding, and the minimum number of requests.
+    // Each row contains the length of a request, the number outstanding, and the minimum number of requests.
     for (block, queue_depth, least) in [
         (Bytes::kibi(4), 1, 128),
         (Bytes::kibi(4), 32, 128),

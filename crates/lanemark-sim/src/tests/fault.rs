@@ -1,4 +1,4 @@
-//! Faults compared with closed forms: the number of failed requests, the latency of the other requests, and the time at
+//! Compares faults with closed forms: the number of failed requests, the latency of the other requests, and the time at
 //! which requests continue.
 
 use crate::fault::LINK_RETRIES;
@@ -62,7 +62,7 @@ pub(crate) fn latency(done: &Completion) -> Duration {
     done.completed.since(done.submitted)
 }
 
-/// Reads of 4 KiB from different dies, one each millisecond.
+/// Returns reads of 4 KiB from different dies, one per millisecond.
 pub(crate) fn reads(count: u64) -> Vec<(Instant, Access)> {
     (0..count)
         .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
@@ -104,7 +104,7 @@ fn reads_at_random_fail_as_often_as_the_bad_share_of_the_span_says() {
     let system = with(&nvme(small_drive()), &["media-error range=0B..8MiB recovery=0ps"]);
     let all = Test { volume: Some(BLOCK * 8_000), ..test(BLOCK, Pattern::Uniform, true, 4) };
     let sample = run(&system, &all);
-    // A quarter of 32 MiB, within four standard deviations of a binomial distribution, 155.
+    // A quarter of 32 MiB is bad; four standard deviations of the binomial distribution are 155.
     let bad = failed(&sample, ErrorKind::Media);
     assert!(bad.abs_diff(2_000) < 155, "{bad}");
     assert_eq!(bad + sample.operations(), 8_000);
@@ -126,7 +126,7 @@ fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
     assert_eq!(uses[0].recovery, Some(latency(&sound[1]) + us(700)));
     let paused = with(&base, &["pause at=1500us for=2500us"]);
     let (seen, uses) = submitted(&paused, &reads(6));
-    // The part of a read before the media ends during the pause.
+    // The time of a read before it reaches the media ends during the pause.
     let before = |done: &Completion| seen[2].completed.since(at(4_000)) < latency(done);
     assert!(before(&sound[2]));
     for index in [0, 1, 5] {
@@ -141,7 +141,7 @@ fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
     assert_eq!(uses[0].held, 2, "the faults of 2 and 3 ms");
 }
 
-/// Returns the time from a command's submission to its end, which depends on its timeout.
+/// Tests the time of stuck commands, with resets and with aborts.
 #[test]
 fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
     let only = [(at(0), access(Operation::Read, Bytes::ZERO, BLOCK))];
@@ -169,7 +169,7 @@ fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
 #[test]
 fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
     let base = sata(small_drive());
-    // One command is stuck, and later commands arrive while the media pause beyond the reset.
+    // One command is stuck, and later commands arrive during a pause of the media that lasts beyond the reset.
     let all: Vec<(Instant, Access)> =
         (0..8).map(|index| (at(index), access(Operation::Read, BLOCK * index, BLOCK))).collect();
     let pause = "pause at=0s for=31ms";
@@ -198,11 +198,11 @@ fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
         assert_eq!(failed(&sample, ErrorKind::Timeout), u64::from(depth));
         assert!(failed(&sample, ErrorKind::DeviceGone) > 1_000);
         assert_eq!(sample.faults[0].recovery, None);
-        // Completions arrived in 10 of 60 ms.
+        // Completions arrive only during the first 10 of 60 ms.
         let sound = run(&base, &timed(60, depth, true));
         let share = sample.operations() as f64 / sound.operations() as f64;
         assert!((share * 6.0 - 1.0).abs() < 0.03, "{share}");
-        // The drive returns: abandoned commands are not sent again, but new commands are sent.
+        // When the drive returns, abandoned commands are not sent again, but new commands are sent.
         let back = with(&base, &["port-loss timeout=20ms at=10ms for=30ms"]);
         let sample = run(&back, &timed(60, depth, true));
         let share = sample.operations() as f64 / sound.operations() as f64;
@@ -234,7 +234,7 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
     assert_eq!(refused, sample.faults[0].failed);
     let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
     assert!(refused > 50 && reads.latency.count() > writes.latency.count() * 3 / 2);
-    // The fault begins after this amount of host data, to the block.
+    // The fault begins exactly after this amount of host data.
     let worn = with(&nvme(small_drive()), &["read-only written=4MiB"]);
     let sample = run(
         &worn,
@@ -264,7 +264,7 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
 }
 
-/// One read command at a time. A frame error costs the command one transmission and its recovery.
+/// There is one read command at a time. A frame error costs the command one transmission and its recovery.
 #[test]
 fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
     let count = 40_000;
@@ -290,7 +290,7 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
 
 #[test]
 fn a_link_that_spoils_nearly_all_fails_commands_after_their_retries() {
-    // 128 KiB of 10-bit bytes at an error rate of 1e-5: a share of e^-13 of the commands succeeds.
+    // With 128 KiB of 10-bit bytes at an error rate of 1e-5, a share of e^-13 of the commands succeeds.
     let base = sas(small_drive(), 1);
     let spoilt = with(&base, &["link-errors rate=1e-5 recovery=0ps"]);
     let long =
@@ -353,7 +353,8 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
     }
 }
 
-/// Writes, an optional flush, and a cut after the host has all completions but before the dies have stored all data.
+/// Runs writes, an optional flush, and a cut after the host has all completions but before the dies have stored all
+/// data. Returns the lost and the written amount.
 fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
     let mut drive = small_drive();
     drive.write_cache = cache;
@@ -390,7 +391,7 @@ fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
 #[test]
 fn one_drive_of_two_fails_alone() {
     let base = times(nvme(small_drive()), 2);
-    // Reads fail continuously. The read that ends the test completes after the test's end and is not counted.
+    // Reads fail continuously. The last read completes after the end of the test and is not counted.
     for (text, kind, late) in [
         ("power-cut boot=10ms at=5ms drive=1", ErrorKind::DeviceGone, 0),
         ("media-error range=0B..32MiB recovery=10us drive=1", ErrorKind::Media, 1),
@@ -442,7 +443,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// For any faults at any time, every request completes once, its budget sums to its latency, and the same seed
-    /// gives the same result.
+    /// leads to the same result.
     #[test]
     fn every_request_comes_back_whatever_goes_wrong(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),

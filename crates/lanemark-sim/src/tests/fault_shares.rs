@@ -1,4 +1,5 @@
-//! Faults that affect a share of the requests, heal by writes or stay silent, compared with closed forms and counts.
+//! Compares faults that affect a share of the requests, are healed by writes, or are silent with closed forms and
+//! counts.
 
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;
@@ -45,7 +46,7 @@ fn a_share_of_the_reads_takes_the_additional_time_and_all_others_take_their_own(
 
 #[test]
 fn requests_are_drawn_and_not_their_commands() {
-    // Eight commands in each request. Drawn by command, 1 - 0.9^8 = 57% of the requests would fail.
+    // Each request has eight commands. If each command made a draw, 1 - 0.9^8 = 57% of the requests would fail.
     let block = Bytes::mebi(1);
     for (read, fault) in [
         (true, "media-error share=10% recovery=0ps"),
@@ -70,7 +71,7 @@ fn another_seed_selects_other_requests_and_the_same_number() {
     for sample in [one, other] {
         is_share(failed(&sample, ErrorKind::Media), 10_000, 0.02);
     }
-    // Two faults draw independently of each other: 1 - 0.9 * 0.8 = 28% fail.
+    // The draws of two faults are independent: 1 - 0.9 * 0.8 = 28% of the requests fail.
     let both = ["media-error share=10% recovery=0ps", "media-error share=20% recovery=0ps"];
     let sample = run(&with(&nvme(small_drive()), &both), &all);
     is_share(failed(&sample, ErrorKind::Media), 10_000, 0.28);
@@ -91,7 +92,8 @@ fn a_write_heals_its_own_blocks_and_a_trim_or_a_read_heals_none() {
     for base in [nvme(small_drive()), sata(small_drive())] {
         let fault = "media-error range=16KiB..48KiB recovery=100us heal=write at=1ms";
         let system = with(&base, &[fault]);
-        // A write from before the fault heals nothing. Blocks 4 to 11 are bad; 6 and a part of 9 are written.
+        // A write before the fault does not heal any block. Blocks 4 to 11 are bad; block 6 and a part of block 9 are
+        // written.
         let part = access(Write, BLOCK * 9, Bytes(512));
         let mut all = vec![(at(0), block(Write, 5))];
         let changes = [block(Write, 6), part, block(Trim, 7), block(Read, 8)];
@@ -104,14 +106,14 @@ fn a_write_heals_its_own_blocks_and_a_trim_or_a_read_heals_none() {
             (0..16).map(|index| (4..12).contains(&index) && index != 6).collect();
         assert_eq!(bad, expected);
         assert!(is_bad(&seen[4]) && !is_bad(&seen[21]));
-        // The reads of 8 before and 7 after, each held and failed.
+        // The reads of 8 bad blocks before the writes and 7 after them are each delayed and fail.
         assert_eq!((uses[0].failed, uses[0].held), (8, 8));
         let never = with(&base, &[&fault.replace("heal=write ", "")]);
         assert!(is_bad(&submitted(&never, &all).0[11]));
     }
 }
 
-/// A read of a written range.
+/// Returns a read of a written range.
 fn part_of(write: Access) -> Access {
     Access { operation: Operation::Read, ..write }
 }
@@ -123,8 +125,8 @@ fn after_all_blocks_are_written_no_read_fails() {
         |read| Test { volume: Some(Bytes::mebi(32)), ..test(BLOCK, Pattern::Sequential, read, 8) };
     let system = with(&nvme(small_drive()), &[bad]);
     assert_eq!(failed(&run(&system, &order(true)), ErrorKind::Media), 8_192);
-    // Half of the requests write: a read fails until its block is written. Of 16,384 requests to 8,192 blocks, a block
-    // has had on average one write.
+    // Half of the requests write, and a read fails until its block is written. With 16,384 requests to 8,192 blocks,
+    // each block is written once on average.
     let mixed = Test { volume: Some(Bytes::mebi(64)), ..test(BLOCK, Pattern::Uniform, true, 1) }
         .with(|asked| asked.read_share = lanemark_schema::units::Ratio::HALF);
     let sample = run(&system, &mixed);
@@ -156,13 +158,13 @@ fn writes_to_a_bad_range_fail_after_the_drives_time_and_reads_succeed() {
             );
         }
     }
-    // A quarter of the span, and of that a fifth of the requests.
+    // The fault affects a quarter of the span, and a fifth of the requests there.
     let system = with(&nvme(small_drive()), &["write-error range=0B..8MiB share=20% recovery=0ps"]);
     let sample = run(&system, &volume(8_000, false));
     is_share(failed(&sample, ErrorKind::Media), 8_000, 0.05);
 }
 
-/// A drive whose media are so slow that its buffer still contains everything.
+/// Returns a drive whose media are so slow that all written data is still in its buffer.
 fn slow_media(cache: WriteCache) -> SystemSpec {
     let mut drive = small_drive();
     drive.write_cache = cache;
@@ -202,7 +204,7 @@ fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged
         assert!(latency(&lie) < us(20), "{}", latency(&lie));
         assert_eq!((uses[0].silent, uses[0].failed), (1, 0));
         assert_eq!(uses[1].lost, BLOCK * count);
-        // The lie is over before the flush.
+        // The fault ends before the flush.
         let (over, uses) = cut_after_flush(&base, 0..count, &["lying-flush at=0s for=1us"]);
         assert_eq!((latency(&over), uses[0].silent), (latency(&honest), 0));
     }
@@ -247,7 +249,7 @@ fn silent_faults_are_counted_and_change_no_time() {
             (false, "misdirected-write share=2%"),
         ] {
             let all = volume(10_000, read);
-            // A fault that never begins makes both runs complete.
+            // A fault that does not begin makes both runs simulate the whole test.
             let sound = run(&with(&base, &["pause at=1000s for=1s"]), &all);
             let seen = run(&with(&base, &[fault]), &all);
             assert!(without_faults(&seen) == without_faults(&sound), "{fault}");
@@ -260,7 +262,7 @@ fn silent_faults_are_counted_and_change_no_time() {
             assert_eq!(other.faults[0].silent, 0, "{fault}");
         }
     }
-    // A quarter of the span.
+    // The fault affects a quarter of the span.
     let system = with(&nvme(small_drive()), &["lost-write range=0B..8MiB"]);
     is_share(run(&system, &volume(8_000, false)).faults[0].silent, 8_000, 0.25);
 }
@@ -271,7 +273,7 @@ fn a_request_that_fails_is_not_counted_as_silent() {
     let sample = run(&with(&nvme(small_drive()), &faults), &volume(4_000, true));
     assert_eq!(sample.faults[0].silent, sample.operations());
     assert_eq!(sample.errors.total() + sample.operations(), 4_000);
-    // Requests that a power cut ends have failed, although their data was already on its way.
+    // Requests that a power cut ends have failed, although their data was already in transit.
     let cut = ["lost-write share=100%", "power-cut at=5ms boot=1ms"];
     let sample = run(&with(&nvme(small_drive()), &cut), &timed(20, 8, false));
     assert!(sample.faults[0].silent.abs_diff(sample.operations()) <= 8);
@@ -284,7 +286,7 @@ fn on_a_volume_silent_faults_are_drawn_for_the_part_of_each_drive() {
     let stripe = apart(&small_drive(), 2, VolumeSpec::Stripe { chunk: Bytes::kibi(64) });
     let mirror = apart(&small_drive(), 2, VolumeSpec::Mirror);
     let row = Bytes::kibi(128);
-    // The last numbers are the parts of a request on the faulty drives, and the probability of each.
+    // The last two values are the number of parts of a request on the faulty drives, and the probability for each part.
     for (system, block, read, fault, parts, probability) in [
         (&stripe, BLOCK, true, "bit-flips share=2%", 1, 0.02),
         (&stripe, BLOCK, false, "lost-write share=2%", 1, 0.02),
@@ -319,7 +321,7 @@ fn of_a_volume_one_drive_lies_about_its_own_data_only() {
         let (flush, uses) = cut_after_flush(&stripe, odd, &lie);
         assert!(latency(&flush) < us(100), "{}", latency(&flush));
         assert_eq!((uses[0].silent, uses[1].lost), (1, BLOCK * count));
-        // The other drives store their data in their time.
+        // The other drives store their data at the usual time.
         for (system, lost) in [(&stripe, Bytes::ZERO), (&mirror, BLOCK * count)] {
             let (flush, uses) = cut_after_flush(system, even.clone(), &lie);
             assert!(latency(&flush) > us(50_000) - us(count * 20 + 200), "{}", latency(&flush));

@@ -1,4 +1,4 @@
-//! Requests in flight at the end of a test: all are accounted for, by Little's law.
+//! Tests with Little's law that all requests in flight at the end of a test are reported.
 
 use crate::spec::{JournalSpec, Multipath, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
@@ -14,13 +14,13 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A test that ends after a duration.
+/// Returns a test that ends after a duration.
 fn timed(duration: Duration, depth: u32) -> Test {
     let test = test(Bytes::kibi(4), Pattern::Uniform, true, depth);
     Test { volume: None, duration: Some(duration), ..test }
 }
 
-/// The sum of the counted latencies in ns, with the number of them.
+/// Returns the sum of the counted latencies in ns, and their number.
 fn counted(sample: &Sample) -> (f64, f64) {
     let all = [&sample.reads, &sample.writes, &sample.flushes];
     let sum = |of: fn(&DirectionResult) -> f64| all.into_iter().flatten().map(of).sum::<f64>();
@@ -43,7 +43,7 @@ fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_a
     let (age, longest) = (in_flight.age_max, sample.latency_max().unwrap());
     assert!(age >= us(9_900) && age < us(11_000), "{age}");
     assert!(longest < us(2_000), "{longest}: the counted ones were before the pause");
-    // Without the fault, the requests at the end are no older than earlier requests.
+    // Without the fault, the requests at the end are not older than earlier requests.
     let sample = run(&nvme(small_drive()), &timed(us(100_000), 32));
     let in_flight = sample.in_flight.unwrap();
     assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 0));
@@ -74,8 +74,8 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// In a closed loop the requested number of requests is always outstanding. The counted latencies and the ages at
-    /// the end therefore sum to this number times the duration, except that each is rounded to a nanosecond.
+    /// In a closed loop, a fixed number of requests is always outstanding. The counted latencies and the ages at the
+    /// end therefore sum to this number times the duration, except that each is rounded to a nanosecond.
     #[test]
     fn latencies_and_ages_add_up_to_what_was_outstanding_all_the_time(
         faults in proptest::collection::vec((0usize..5, 0u64..12_000, 1u64..9_000), 0..4),

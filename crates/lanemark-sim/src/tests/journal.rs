@@ -1,4 +1,4 @@
-//! Syncs over a file system's journal, compared with the same requests in explicit order.
+//! Compares syncs through a file system's journal with the same requests in explicit order.
 
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
@@ -25,7 +25,8 @@ fn write(offset: Bytes, length: Bytes) -> Access {
     Access { operation: Operation::Write, offset, length }
 }
 
-/// Completions of requests. Each is submitted when the previous one is complete, and the first at `from`.
+/// Submits the first request at `from`, and each other request when the previous request is complete. Returns the
+/// completions.
 fn one_by_one(storage: &mut Storage, from: Instant, accesses: &[Access]) -> Vec<Completion> {
     let mut at = from;
     let one = |&access: &Access| {
@@ -81,7 +82,7 @@ fn a_file_that_was_committed_in_this_tick_is_flushed_and_no_more() {
 #[test]
 fn the_journal_is_a_circle_within_its_target() {
     let system = nvme(small_drive());
-    // An eighth of the drive's 64 MiB.
+    // The journal takes an eighth of the drive's 64 MiB.
     let around = Bytes::mebi(8).get() / (12 << 10);
     let mut storage = storage_at_rest(&journaled(system), Bytes::mebi(1).into());
     for tick in 0..2 * around + 5 {

@@ -1,5 +1,4 @@
-//! Latencies of a drive's controller that apply to some commands only: flushes, and reads of data that was not read
-//! ahead.
+//! Controller latencies that apply only to some commands: flushes, and reads of data that was not read ahead.
 
 use crate::spec::*;
 use crate::tests::drive::{BLOCK, access, latencies, us};
@@ -25,7 +24,7 @@ fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait
     assert!(waits > us(600) && waits < us(700), "{waits}: a program of one unit, filled or not");
     assert_eq!(flush(nvme, volatile, us(400), true), waits + us(400), "the map's journal");
     assert_eq!(flush(sata, protected, us(400), true), flush(sata, volatile, us(0), false));
-    // Over NVMe such a drive reports that it does not have a volatile cache, and receives no flush.
+    // Over NVMe, a protected drive reports that it does not have a volatile cache, and does not receive flushes.
     assert_eq!(flush(nvme, protected, us(0), true), Duration::ZERO);
 }
 

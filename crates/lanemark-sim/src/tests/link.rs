@@ -1,4 +1,4 @@
-//! Links in whole systems: the throughput of a drive's port, unloaded and saturated.
+//! Tests links in whole systems: the latency and the throughput of a drive's port, unloaded and saturated.
 
 use crate::engine::budget::Hop;
 use crate::link::{
@@ -17,12 +17,12 @@ use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
 const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
-/// A read from the start of the drive.
+/// Returns a read from the start of the drive.
 pub(crate) fn read_of(length: Bytes) -> Access {
     Access { operation: Operation::Read, offset: Bytes::ZERO, length }
 }
 
-/// A SATA system with a different link model at its port, and `depth` commands.
+/// Returns a SATA system with the link `model` at its port, and a command queue of depth `depth`.
 fn over_sata(drive: &DriveSpec, model: Sata, depth: u32) -> SystemSpec {
     let mut system = sata(drive.clone());
     system.attachments[0].protocol.queue_depth = depth;
@@ -30,19 +30,19 @@ fn over_sata(drive: &DriveSpec, model: Sata, depth: u32) -> SystemSpec {
     system
 }
 
-/// A drive that uses PIO, in blocks of `block`.
+/// Returns a system with a drive that uses PIO in blocks of `block`.
 pub(crate) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
     over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
 }
 
-/// A drive whose frames are paused by a FIFO of `fifo` and its data path.
+/// Returns a system with a drive whose data path and FIFO of `fifo` bytes pause its frames.
 pub(crate) fn with_fifo(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
     let model = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let model = model.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
     over_sata(drive, model, 32)
 }
 
-/// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.
+/// Returns a SAS drive with two ports of one phy each, `a` and `b`, on one adapter.
 pub(crate) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     share(&mut system, 1);
@@ -59,7 +59,7 @@ fn a_saturated_sata_link_carries_its_closed_form() {
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
     for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
         let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
-        // 128 KiB arrive in four bursts of 32 KiB. Data frames are equal, so the sum is the same.
+        // 128 KiB arrive in four bursts of 32 KiB. The bursts consist of equal Data frames, so the sum is the same.
         let formula = (block / frames).as_megabytes();
         let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
         assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
@@ -101,7 +101,7 @@ fn alone_over_sata(system: &SystemSpec, operation: Operation, length: Bytes) -> 
     simulator.advance().unwrap().completed.since(Instant::ZERO)
 }
 
-/// DMA Activate requests a short last frame as it requests any other frame.
+/// DMA Activate requests a short last frame like any other frame.
 #[test]
 fn one_sata_write_takes_the_sum_of_its_stages() {
     let mut system = sata(small_drive());
@@ -146,8 +146,8 @@ fn one_sata_command_keeps_its_link_for_its_frames() {
     }
 }
 
-/// A trim of any length sends one block of ranges. DMA Activate requests this block; an unqueued trim does not need DMA
-/// Setup.
+/// A trim of any length sends one block of ranges. DMA Activate requests this block; a trim is unqueued and does not
+/// need DMA Setup.
 #[test]
 fn one_trim_over_sata_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
@@ -166,7 +166,7 @@ fn one_trim_over_sata_takes_the_sum_of_its_stages() {
     }
 }
 
-/// Time that the uplink of a SATA controller takes to complete a command after the link to the drive.
+/// Returns the time that the uplink of a SATA controller adds to the completion of a command.
 fn completion_over_uplink(system: &SystemSpec) -> Duration {
     let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
         unreachable!()
@@ -222,8 +222,8 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
     }
 }
 
-/// While the link carries a read's data, it carries no other data. The drive and the processor take almost no time, so
-/// they add no gaps between commands.
+/// While the link carries the data of a read, it carries no other frames. The drive and the processor take almost no
+/// time, so they do not add gaps between commands.
 #[test]
 fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     let length = Bytes::mebi(8);
@@ -248,7 +248,7 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     }
 }
 
-/// Throughput of a run, and the busy share of its SATA link.
+/// Returns the throughput of a run, and the utilisation of its SATA link.
 fn throughput_and_use(system: &SystemSpec, read: bool) -> (f64, f64) {
     let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
     let path = sample.path.as_ref().unwrap();
@@ -256,8 +256,8 @@ fn throughput_and_use(system: &SystemSpec, read: bool) -> (f64, f64) {
     (megabytes(&sample), link.utilisation)
 }
 
-/// The utilisation of the link is the time of a frame for each 8 KiB of data. If the link would take longer than the
-/// drive, the link is the limit and always busy.
+/// The utilisation of the link is the time of one frame per 8 KiB of data. If the link takes longer than the drive, the
+/// link is the bottleneck and always busy.
 #[test]
 fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
     let rate = BytesPerSecond(300_000_000);
@@ -288,7 +288,7 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
     }
 }
 
-/// A SAS system with a different link model at its port, after an uplink that is not a limit.
+/// Returns a SAS system with the link `model` at its port, after an uplink that is not a limit.
 fn over_sas(drive: &DriveSpec, model: Sas) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
@@ -297,8 +297,8 @@ fn over_sas(drive: &DriveSpec, model: Sas) -> SystemSpec {
     system
 }
 
-/// At queue depth 1 a read is the sum of its stages at every rate, whether connections are opened for it or are already
-/// open. A single read does not benefit from the phys of a wide port.
+/// At queue depth 1, the time of a read is the sum of its stages at every rate, whether connections are opened for the
+/// read or are already open. A single read does not benefit from the phys of a wide port.
 #[test]
 fn one_sas_read_takes_the_sum_of_its_stages() {
     let block = Bytes::kibi(4);
@@ -325,7 +325,8 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
     }
 }
 
-/// Data and the other traffic of its direction on all phys at once, for each generation and width, in both directions.
+/// Tests data and the other traffic of the same direction on all phys at once, for each generation and width, in both
+/// directions.
 #[test]
 fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
     let block = Bytes::kibi(128);
@@ -348,7 +349,7 @@ fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
     }
 }
 
-/// A SATA drive in an enclosure with a bridge at a USB port of `rate`.
+/// Returns a SATA drive in an enclosure, whose bridge is connected to a USB port with `rate`.
 pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport) -> SystemSpec {
     let bulk_only = transport == UsbTransport::BulkOnly;
     let commands = if bulk_only { SataCommands::Unqueued } else { SataCommands::Queued };
@@ -367,7 +368,7 @@ pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport
     system
 }
 
-/// USB is the limit at 5 Gb/s, and the drive's SATA link at 10 Gb/s.
+/// USB is the bottleneck at 5 Gb/s, and the drive's SATA link is the bottleneck at 10 Gb/s.
 #[test]
 fn an_enclosure_carries_what_its_narrower_link_does() {
     let block = Bytes::kibi(128);
@@ -381,7 +382,7 @@ fn an_enclosure_carries_what_its_narrower_link_does() {
 }
 
 /// Both directions of USB 2.0 share its wires, so reads and writes together are as fast as reads. A mix waits for the
-/// bursts of the SATA link, up to 2%; downstream of a faster one it reaches the ceiling.
+/// bursts of the SATA link, which costs up to 2%; with a faster link to the drive, it reaches the ceiling.
 #[test]
 fn usb_2_carries_one_direction_at_a_time() {
     let mut system = enclosed(&unlimited(), UsbRate::High, UsbTransport::AttachedScsi);
@@ -406,7 +407,7 @@ fn a_bridge_limits_commands_and_does_not_hold_data_up() {
     assert!((seen / (4096.0 / 20.0) - 1.0).abs() < 0.002, "{seen} MB/s");
 }
 
-/// With bulk-only transport each command waits for the previous one, so depth 8 is no faster than depth 1.
+/// With bulk-only transport, each command waits for the previous command, so depth 8 is not faster than depth 1.
 #[test]
 fn bulk_only_transport_has_one_command_at_a_time() {
     let at = |transport, depth| {
@@ -419,7 +420,8 @@ fn bulk_only_transport_has_one_command_at_a_time() {
     assert!(at(UsbTransport::AttachedScsi, 8) > 2.0 * attached);
 }
 
-/// A read crosses the bridge twice and a write three times, and each crossing costs the bridge's latency.
+/// A read crosses the bridge twice and a write crosses it three times, and each crossing costs the latency of the
+/// bridge.
 #[test]
 fn a_bridge_s_latency_is_paid_at_every_pass() {
     let slower = |latency| {

@@ -1,4 +1,4 @@
-//! Tests of whole systems, by topic. Tests of a single room are in that room.
+//! Tests of whole systems, by topic. Each room contains its own tests.
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_cache;
@@ -34,7 +34,7 @@ pub(crate) mod watch;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
 
-/// Uniform random reads of 4 KiB over 1 GiB at queue depth 1.
+/// Returns a test of uniform random reads of 4 KiB within 1 GiB at queue depth 1.
 pub(crate) fn random_read() -> Test {
     Test {
         name: "RND4K Q1T1 read".to_owned(),

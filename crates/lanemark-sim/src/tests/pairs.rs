@@ -1,4 +1,4 @@
-//! Pairs of faults, and of faults and states, compared with their closed form or a plain model.
+//! Compares pairs of faults, and of faults and states, with their closed form or a simple model.
 
 use crate::fault::RequestStatus;
 use crate::link::{LinkModel, Pcie, PcieGeneration};
@@ -18,7 +18,7 @@ use lanemark_schema::workload::{Access, Operation};
 pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
 /// Half of the driver's time for a command: before it is sent, and after it returns.
 pub(crate) const HALF: Duration = Duration::from_nanoseconds(500);
-/// The shortest time that the simulator can represent.
+/// The minimum time that the simulator can represent.
 const TICK: Duration = Duration::from_picoseconds(1);
 
 /// A request: its time, its drive and its access.
@@ -36,12 +36,12 @@ pub(crate) fn block(operation: Operation, number: u64) -> Access {
     Access { operation, offset: BLOCK * number, length: BLOCK }
 }
 
-/// A read of 4 KiB from a different die for each number.
+/// Returns a read of 4 KiB; each `number` selects a different die.
 pub(crate) fn read(at: Duration, number: u64) -> Ask {
     (at, 0, block(Operation::Read, number * 8))
 }
 
-/// Returns a system with all of `asks` submitted.
+/// Returns a system to which all of `asks` have been submitted.
 fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Storage {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, drive, access)) in asks.iter().enumerate() {
@@ -68,18 +68,18 @@ pub(crate) fn latency(done: &Completion) -> Duration {
     done.completed.since(done.submitted)
 }
 
-/// Time since the start at which a request was complete.
+/// Returns the time from the start of the run to the completion of a request.
 pub(crate) fn end(done: &Completion) -> Duration {
     done.completed.since(Instant::ZERO)
 }
 
-/// Latency of a single read of `length`.
+/// Returns the latency of a single read of `length`.
 pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
     latency(&outcomes(system, &[(us(0), 0, read_of(length))]).0[0])
 }
 
-/// Time of an NVMe command before it reaches the media, and time of a command that fails there until its request
-/// completes.
+/// Returns the time of an NVMe command until it reaches the media, and the time from the failure of a command there to
+/// the completion of its request.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
     let attachment = &system.attachments[0];
     let LinkModel::Pcie(link) = attachment.port_path.links[0].model else { unreachable!() };
@@ -88,13 +88,14 @@ fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duratio
         Operation::Read => front_end.read_time + front_end.read_latency,
         _ => front_end.write_time + front_end.write_latency,
     };
-    // Doorbell, and fetch of the entry.
+    // The time includes the doorbell and the fetch of the entry.
     let fetched = Duration::from_nanoseconds(150 + 300) + attachment.protocol.memory_read;
     let entry = link.write_time(Bytes(16)) + link.write_time(Bytes(4));
     (HALF + fetched + own, entry + Duration::from_nanoseconds(150) + HALF)
 }
 
-/// A plain model of faults that hold a command at the media. Returns when the command continues, and its error.
+/// A simple model of faults that delay a command at the media. Returns the instant at which the command continues, and
+/// its error.
 fn held_by(faults: &[Fault], operation: Operation, meets: Instant) -> (Instant, Option<ErrorKind>) {
     let holding = |now: Instant| {
         let holds = move |fault: &&Fault| {
@@ -132,8 +133,8 @@ fn held_by(faults: &[Fault], operation: Operation, meets: Instant) -> (Instant, 
     (until, error)
 }
 
-/// Each pair of faults that act at the media, over intervals that contain, overlap and miss each other. A command
-/// reaches the media at each of their bounds, a picosecond earlier, and between them.
+/// Tests each pair of faults that act at the media, with intervals that contain each other, overlap, or are disjoint. A
+/// command reaches the media at each bound of the intervals, a picosecond earlier, and between the bounds.
 #[test]
 fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
     let base = nvme(small_drive());
@@ -178,7 +179,7 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
     }
 }
 
-/// Reads, writes, a trim and flushes to two drives, one at a time and several at once.
+/// Returns reads, writes, a trim and flushes for two drives, one at a time and several at once.
 fn mixed() -> Vec<Ask> {
     use Operation::{Flush, Read, Trim, Write};
     let one = |index: u64, operation| {
@@ -281,14 +282,14 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
 
 #[test]
 fn a_standing_fault_returns_after_a_temporary_one() {
-    // Latency: each read takes the additional time of the fault that is active at that time.
+    // Each read takes the additional latency of the fault that is active at that time.
     let base = nvme(small_drive());
     let alone = alone(&base, BLOCK);
     let slow = with(&base, &["latency extra=100us", "latency extra=700us at=1ms for=2ms"]);
     let asks: Vec<Ask> = (0..5).map(|index| read(ms(index), index)).collect();
     let seen = outcomes(&slow, &asks).0.iter().map(latency).collect::<Vec<_>>();
     assert_eq!(seen, [100, 700, 700, 100, 100].map(|extra| alone + us(extra)));
-    // Repeated reads: 95% of the reads, or 0%.
+    // The faults repeat 95% of the reads, or 0%.
     let mut worn = base;
     worn.attachments[0].drive.flash_mut().cycles = 1_000;
     let (all, none) = ("read-retries share=100% endurance=1000", "read-retries share=0%");
@@ -371,7 +372,7 @@ fn a_reset_within_another_does_not_let_commands_through() {
     let asks = [read(us(0), 0), read(us(200), 1), read(ms(10), 2), read(ms(51), 3)];
     let (seen, uses) = outcomes(&with(&base, &[long, short]), &asks);
     let over = HALF + ms(1) + ms(50);
-    // The command and all commands after it are sent again at the end of the long reset.
+    // The second command and all later commands are sent again at the end of the long reset.
     assert_eq!(end(&seen[1]), over + alone - HALF);
     for done in [seen[0], seen[2]] {
         assert!(end(&done) > over + alone - HALF && end(&done) < over + alone * 2);
@@ -390,8 +391,8 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
         let text = format!("stuck timeout=1ms reset={}ps at=0s", reset.picoseconds());
         let system = with(&base, &[&text]);
         let reset_at = HALF + ms(1);
-        // The command is sent so shortly before the reset that the answer arrives after it, a picosecond before it, and
-        // exactly at it.
+        // The command is sent so shortly before the reset that the answer arrives after the reset, then a picosecond
+        // before the reset, and then exactly at the reset.
         for (at, lost) in [(ms(1) - us(20), true), (ms(1) - TICK, true), (ms(1), false)] {
             let (seen, uses) = outcomes(&system, &[read(us(0), 0), read(at, 1)]);
             let over = reset_at + reset;
@@ -402,7 +403,7 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
                 false => over.max(at + HALF) + alone - HALF,
             };
             assert!(end(&seen[1]) >= least && end(&seen[1]) < least + us(12), "{at}, {reset}");
-            // The stuck command, and a command that is lost or waits for the end of the reset.
+            // The fault delays the stuck command, and a command that is lost or waits for the end of the reset.
             let held = 1 + u64::from(lost || reset > us(0));
             assert_eq!((uses[0].held, uses[0].failed), (held, 0), "{at}, {reset}");
         }
@@ -472,7 +473,8 @@ fn a_power_cut_at_any_instant_of_a_read_forgets_it() {
         let asks = [read(us(10), 0), read(us(900), 1), read(ms(3), 2)];
         let (seen, uses) = outcomes(&with(&base, &[&text]), &asks);
         let up = cut + ms(1);
-        // A cut at the instant of the submission precedes it, and the host submits all requests after the boot.
+        // A cut at the instant of the submission precedes the submission, and the host submits all requests after the
+        // boot.
         if cut <= us(10) {
             assert_eq!((seen[0].status, end(&seen[0])), (RequestStatus::Good, up + alone));
             assert!(end(&seen[1]) < up + alone * 2);
@@ -500,7 +502,7 @@ fn of_two_power_cuts_the_longer_counts() {
         let asks = [read(ms(12), 0), read(ms(22), 1), read(ms(45), 2)];
         let (seen, uses) = outcomes(&with(&base, &cuts), &asks);
         assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
-        // Both commands use the same driver in succession.
+        // The driver processes the two commands one after the other.
         let (first, last) = (end(&seen[0]).min(end(&seen[1])), end(&seen[0]).max(end(&seen[1])));
         assert_eq!(first, ms(up) + alone);
         assert!(last > first && last < ms(up) + alone * 2);

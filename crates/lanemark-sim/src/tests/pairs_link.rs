@@ -1,4 +1,4 @@
-//! Pairs of faults of links and ports, and pairs of these with states of a drive.
+//! Tests pairs of link and port faults, and pairs of these faults and states of a drive.
 
 use crate::fault::RequestStatus;
 use crate::spec::{Multipath, WriteCache};
@@ -46,7 +46,7 @@ fn the_ranges_of_a_trim_are_spoilt_as_data_are() {
     let system = with(&sata(small_drive()), &[&format!("{SPOILING} recovery=0ps")]);
     let (seen, uses) = outcomes(&system, &trims);
     assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
-    // 512 bytes of ten bits each.
+    // A command carries 512 bytes of ten bits each.
     let p = 1.0 - libm::exp(-1e-5 * 5_120.0);
     let expected = count as f64 * p / (1.0 - p);
     let held = uses[0].held as f64;
@@ -60,7 +60,7 @@ fn errors_of_a_link_that_stand_come_back_after_others_of_the_same_link() {
     let asks: Vec<Ask> = (0..60).map(|index| read(ms(index), index)).collect();
     let (seen, _) = outcomes(&system, &asks);
     let alone = alone(&sata(small_drive()), BLOCK);
-    // A third of the commands.
+    // A third of the commands must be sent again.
     let again: Vec<usize> = seen
         .chunks(20)
         .map(|part| part.iter().filter(|done| latency(done) > alone).count())
@@ -68,8 +68,8 @@ fn errors_of_a_link_that_stand_come_back_after_others_of_the_same_link() {
     assert!(again[0] > 2 && again[1] == 0 && again[2] > 2, "{again:?}");
 }
 
-/// A drive without a volatile cache receives no flush, so a flush does not show whether the drive works as long as one
-/// drive remains.
+/// A drive without a volatile cache does not receive flushes, so a flush does not show whether the drive works, unless
+/// the drive is gone.
 #[test]
 fn a_flush_of_the_host_is_no_recovery_and_fails_with_a_drive_that_is_gone() {
     let mut drive = small_drive();
@@ -107,7 +107,7 @@ fn a_port_is_lost_for_as_long_as_a_loss_of_it_holds() {
     let fails = |kind, at: Duration| (RequestStatus::Failed(kind), at);
     let seen: Vec<(RequestStatus, Duration)> =
         seen.iter().map(|done| (done.status, end(done))).collect();
-    // The host detects the loss by its timer, and then refuses new commands.
+    // The host detects the loss when its timer expires, and then rejects new commands.
     assert_eq!(seen[0], fails(ErrorKind::Timeout, ms(1) + HALF + ms(1) + HALF));
     assert_eq!(seen[1], fails(ErrorKind::DeviceGone, ms(5) + us(2)));
     assert_eq!(seen[2], (RequestStatus::Good, ms(8) - HALF + alone));

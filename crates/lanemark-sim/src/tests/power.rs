@@ -1,4 +1,4 @@
-//! Power and energy of whole systems, compared with closed forms, and invariants of every system.
+//! Compares the power and energy of whole systems with closed forms, and tests invariants of every system.
 
 use crate::drive::disk::tests::small_disk;
 use crate::run::energy::drive_energy;
@@ -57,7 +57,7 @@ fn close(seen: f64, expected: f64) {
     assert!((seen / expected - 1.0).abs() < 1e-9, "{seen} for {expected}");
 }
 
-/// Single reads with a pause after each.
+/// Returns a test of single reads with a pause after each.
 fn with_pauses(think: Duration, count: u64) -> Test {
     let block = Bytes::kibi(4);
     Test { volume: Some(block * count), ..test(block, Pattern::Uniform, true, 1) }
@@ -94,8 +94,8 @@ fn a_drive_that_does_nothing_takes_its_idle_power() {
     close(energy(&sample).power_mean_watts, 0.5);
 }
 
-/// 2,048 reads of 16 KiB. Each read senses for 50 µs, and occupies its channel for 200 ns of commands and 40.96 µs of
-/// data.
+/// The test has 2,048 reads of 16 KiB. Each read senses for 50 µs, and occupies its channel for 200 ns of commands and
+/// 40.96 µs of data.
 #[test]
 fn saturated_reads_take_what_their_operations_take() {
     let sample = run(&metered(flash_power()), &test(Bytes::kibi(16), Pattern::Uniform, true, 32));
@@ -128,19 +128,19 @@ fn counting_from_the_end_of_a_ramp_covers_the_duration_and_no_more() {
     let seen = energy(&sample);
     assert_eq!(seen.elapsed, us(20_000));
     assert_eq!(time(seen, "working"), us(20_000));
-    // Up to four dies sense all the time, and the channel of a die is busy for 40.96 of 91 µs.
+    // Up to four dies sense at all times, and the channel of a die is busy for 40.96 of 91 µs.
     let read = part(seen, "flash read") / (0.080 * 0.020);
     assert!((1.5..4.0).contains(&read), "{read} dies");
 }
 
-/// The mean latency of single reads with a pause after each, in picoseconds.
+/// Returns the mean latency of single reads with a pause after each, in picoseconds, and the sample.
 fn latency(states: Vec<PowerState>, think: Duration) -> (f64, Sample) {
     let system = metered(PowerSpec { states, ..flash_power() });
     let sample = run(&system, &with_pauses(think, 20));
     (sample.latency().mean_ns() * 1e3, sample)
 }
 
-/// Time between an answer and the next command's arrival at the drive, without the pause.
+/// Returns the time between a completion and the next command's arrival at the drive, without the pause.
 fn between() -> Duration {
     let sample = latency(Vec::new(), us(500)).1;
     let seen = energy(&sample);
@@ -181,7 +181,7 @@ fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
     assert_eq!(at(think + slack), us(300) * 19);
 }
 
-/// All written data is programmed, and each program takes energy, including programs in the background.
+/// All written data is programmed, and each program consumes energy, including programs in the background.
 #[test]
 fn writes_take_their_programs_after_the_last_answer_too() {
     let system = metered(flash_power());
@@ -228,14 +228,15 @@ fn an_arm_takes_power_while_it_moves_and_none_while_the_platters_turn() {
     let sample = run(&disk(Vec::new()), &random);
     let seen = energy(&sample);
     let each = |name, watts: f64| part(seen, name) / watts / 2_000.0;
-    // The mean over pairs of cylinders is the published average; all data is in less than half of the cylinders.
+    // The mean over all pairs of cylinders is the published average, but all data is in less than half of the
+    // cylinders.
     let seek = each("arm", 2.0);
     assert!((1e-3..4e-3).contains(&seek), "{seek} s");
-    // Eight of 333 or 201 sectors; few requests change the track.
+    // A request takes 8 of the 333 or 201 sectors of a track; only a few requests change the track.
     let heads = each("heads", 1.0);
     let turn = 60.0 / 7_200.0;
     assert!((8.0 * turn / 333.0..8.0 * turn / 201.0 * 1.3).contains(&heads), "{heads} s");
-    // Each request spends half a revolution in which neither occurs.
+    // Each request also waits for half a revolution, in which the arm neither seeks nor transfers.
     let rest = sample.elapsed.as_seconds() / 2_000.0 - seek - heads;
     assert!(rest > 0.4 * turn, "{rest} s");
 }
@@ -254,15 +255,16 @@ fn a_disk_that_stands_still_starts_to_turn_for_the_next_read() {
     assert!((time(seen, "standby").as_seconds() - 8.0).abs() < 0.1);
 }
 
-/// The arithmetic of AnandTech 7843, page 3: a laptop of 50 Wh whose drive takes 1 W in light use and 3 W in heavy use,
-/// and a drive that completes the same work 20% and 40% faster and then idles at 0.05 W. The page states 80% light use.
-/// The page computes 9.6 W and 5.2 hours with the first drive. The second drive takes 1.1 W, 0.3 W less, and lasts 10
-/// minutes longer.
+/// Follows the arithmetic of AnandTech 7843, page 3: a 50 Wh laptop has a drive that draws 1 W in light use and 3 W in
+/// heavy use; another drive completes the same work 20% and 40% faster and then idles at 0.05 W. The page states 80%
+/// light use, and computes 9.6 W and 5.2 hours with the first drive. The second drive draws 1.1 W, 0.3 W less, and the
+/// battery lasts 10 minutes longer.
 #[test]
 fn a_faster_drive_rests_the_time_that_it_saves() {
     let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
     let mean = |active: u64, faster: f64| {
-        // One command at a time. The slow drive never rests, and the pause replaces its time for a command.
+        // There is one command at a time. The slow drive never idles; the pause makes up for the shorter command time
+        // of the fast drive.
         let system = |power: PowerSpec, time: Duration| {
             let mut system = metered(power);
             system.attachments[0].drive.front_end.read_latency = time;
@@ -327,8 +329,9 @@ fn what_no_drive_takes_is_told_with_its_place() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any requests at any time, the times add up, and the energy equals power times time plus the energy of
-    /// operations. No value decreases between two reads of the counters, and no die works longer than the elapsed time.
+    /// For any requests at any time, the times sum to the elapsed time, and the energy equals power times time plus the
+    /// energy of operations. No value decreases between two readings, and no die is busy for longer than the elapsed
+    /// time.
     #[test]
     fn energy_is_conserved(
         gaps in proptest::collection::vec((0u64..40_000, 0u64..6, 1u64..40), 1..40), seed: u64,
@@ -371,7 +374,7 @@ proptest! {
             sum += drive_energy(&power, &step);
             last = reading;
         }
-        // The energy is the same in several steps or in one step, to the attojoule.
+        // The energy is the same to the attojoule, whether it is computed in several steps or in one.
         prop_assert_eq!(sum, drive_energy(&power, &last));
     }
 }

@@ -1,4 +1,4 @@
-//! Queues and interrupts in whole systems: shares, exact delays, and invariants.
+//! Tests queues and interrupts in whole systems: shares, exact delays, and invariants.
 
 use crate::engine::budget::Hop;
 use crate::simulator::{Completion, Simulator};
@@ -17,20 +17,21 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A read of 4 KiB. Reads of neighbouring positions use different dies.
+/// Returns a read of 4 KiB. Reads of adjacent positions use different dies.
 fn read(place: u64) -> Access {
     let offset = small_drive().flash().unit() * (place % 1024);
     Access { operation: Operation::Read, offset, length: Bytes::kibi(4) }
 }
 
-/// A system whose front end is the limit.
+/// Returns a system whose command engines are the bottleneck.
 fn slow_front_end() -> SystemSpec {
     let mut system = nvme(unlimited());
     system.attachments[0].drive.front_end.read_time = us(10);
     system
 }
 
-/// Returns the completions of each thread, which keeps its depth outstanding, among the first `count`.
+/// Returns the number of completions of each thread among the first `count`. Each thread keeps its queue depth
+/// outstanding.
 fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
@@ -121,7 +122,7 @@ fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
     let front_end = Hop::FrontEnd as usize;
     assert!(urgent.budget.wait(front_end) <= us(10));
     assert_eq!(urgent.budget.service(front_end), us(13));
-    // The last of the overtaken commands shows that each of them waits one service longer.
+    // The last overtaken command shows that each overtaken command waits for one more service time.
     let (before, _) = all(&system, &accesses[..50]);
     let last = |completions: &[Completion]| completions.last().unwrap().completed;
     assert_eq!(last(&completions).since(last(&before)), us(10));
@@ -137,7 +138,8 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
     assert_eq!(interrupts, 2);
     let complete = system.attachments[0].protocol.read_time / 2;
     for batch in completions.chunks(4) {
-        // The first completion of a batch pays for the interrupt; each completion pays for its own processing.
+        // The first completion of a batch includes the time of the interrupt; each completion includes its own
+        // processing time.
         let first = batch[0].completed;
         for (place, completion) in batch.iter().enumerate() {
             assert_eq!(completion.completed, first + complete * place as u64);
@@ -160,12 +162,12 @@ fn a_completion_alone_waits_for_the_aggregation_time() {
     assert_eq!(after[0].completed, before[0].completed + us(100));
     let wait = |completion: &Completion| completion.budget.wait(Hop::Protocol as usize);
     assert_eq!(wait(&after[0]), wait(&before[0]) + us(100));
-    // Completions of different queues do not wait for each other, and each has its interrupt.
+    // Completions of different queues do not wait for each other, and each has its own interrupt.
     let (both, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(7), 1)]);
     assert_eq!(interrupts, 2);
     assert_eq!(both[0].completed, after[0].completed);
     assert_eq!(both[1].completed, after[0].completed + us(7));
-    // Three completions in time are announced when the aggregation time of the first is over.
+    // Three completions that arrive in time are announced when the aggregation time of the first has passed.
     let at = |microseconds| (Instant::ZERO + us(microseconds), 0);
     let (three, interrupts) = all(&system, &[at(0), at(30), at(60)]);
     assert_eq!(interrupts, 1);
@@ -236,8 +238,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// For any queues and interrupts, every request completes, its stages sum to its latency, and a repetition gives
-    /// the same result.
+    /// For any queues and interrupts, every request completes, its stages sum to its latency, and a second run has the
+    /// same result.
     #[test]
     fn queues_and_interrupts_lose_nothing(
         system in any_queues(), engines in 1u32..4, front_end in 0u64..30, blocks in 1u64..70,

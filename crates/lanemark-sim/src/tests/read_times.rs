@@ -1,4 +1,4 @@
-//! Reads of different lengths, compared with closed forms: the pages of a cell, and reads that are repeated.
+//! Compares reads that take different times with closed forms: the pages of a cell, and reads that are repeated.
 
 use crate::run::driver::{RunLength, run_length_watched};
 use crate::spec::*;
@@ -10,10 +10,10 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
-/// Pages of a block: a multiple of the pages of every cell.
+/// Number of pages in a block: a multiple of the number of pages per cell of every technology.
 const PAGES: u32 = 96;
 
-/// The ratios of the tests, each with its technology and times for a mean of 70 µs.
+/// The ratios of the tests, each with its technology and the times for a mean of 70 µs.
 const RATIOS: [(Technology, &[u32], &[u64]); 4] = [
     (Technology::Mlc, &[3, 4], &[60, 80]),
     (Technology::Tlc, &[2, 3, 2], &[60, 90, 60]),
@@ -21,7 +21,7 @@ const RATIOS: [(Technology, &[u32], &[u64]); 4] = [
     (Technology::Qlc, &[2, 3, 4, 5], &[40, 60, 80, 100]),
 ];
 
-/// A system whose drive has one die that reads in these times, and otherwise takes no time.
+/// Returns a system whose drive has one die that reads in these times; all other parts take no time.
 fn reading(technology: Technology, read: PageTimes) -> SystemSpec {
     one_die(|flash| {
         flash.technology = technology;
@@ -30,7 +30,7 @@ fn reading(technology: Technology, read: PageTimes) -> SystemSpec {
     })
 }
 
-/// The system of one of the ratios, and the system that reads all pages in the mean.
+/// Returns the system for one of the ratios, and a system that reads all pages in the mean time.
 fn pair(technology: Technology, ratio: &[u32]) -> (SystemSpec, SystemSpec) {
     let mean = us(70);
     (
@@ -46,12 +46,12 @@ fn of_units(system: &SystemSpec, count: u64) -> Vec<Duration> {
     latencies(system, &(0..count).map(read).collect::<Vec<(Duration, Access)>>())
 }
 
-/// A whole run of uniform random reads of whole blocks of the die at queue depth 1.
+/// Runs a whole test of uniform random reads of the die at queue depth 1.
 fn random(system: &SystemSpec, requests: u64) -> Sample {
     of_length(system, requests, RunLength::Whole)
 }
 
-/// A run of uniform random reads that ends when its figures have converged.
+/// Runs a test of uniform random reads that ends when its figures have converged.
 fn converging(system: &SystemSpec, requests: u64) -> Sample {
     of_length(system, requests, RunLength::Converged)
 }
@@ -102,7 +102,7 @@ fn single_random_reads_have_the_percentiles_of_the_kinds_of_pages() {
         let sample = random(&differing, 40_000);
         let latency = sample.latency();
         for (kind, &time) in sorted.iter().enumerate() {
-            // The middle of the kind's share.
+            // The percentile is in the middle of the kind's share.
             let percentile = 100.0 * (kind as f64 + 0.5) / sorted.len() as f64;
             assert_percentile(&sample, percentile, rest + us(time));
         }
@@ -114,7 +114,7 @@ fn single_random_reads_have_the_percentiles_of_the_kinds_of_pages() {
         for (seen, expected) in ends {
             assert!(seen.unwrap().abs_diff(expected.nanoseconds()) <= 1, "{seen:?}: {expected}");
         }
-        // The mean equals the time of a drive with equal pages; the sample varies by chance.
+        // The mean equals the time of a drive with equal pages, except for random variation.
         let mean = (rest + us(70)).nanoseconds() as f64;
         assert!((latency.mean_ns() / mean - 1.0).abs() < 0.01, "{ratio:?}: {}", latency.mean_ns());
     }
@@ -162,7 +162,7 @@ fn data_with_one_bit_in_each_cell_has_one_time() {
     assert_eq!(seen[6..], [rest + us(20); 6]);
 }
 
-/// A system that repeats this share of the reads of flash without wear.
+/// Returns a system that repeats this share of the reads of unworn flash.
 fn repeating(share: &str) -> SystemSpec {
     let (_, mut system) = pair(Technology::Tlc, &[2, 3, 2]);
     let fault = format!("read-retries share=0% unworn={share}");
@@ -209,13 +209,13 @@ fn repeated_reads_are_in_the_percentiles_beyond_their_share() {
     let once = of_units(&pair(Technology::Tlc, &[2, 3, 2]).1, 1)[0];
     let again = us(70) + BLOCK / flash.channel_rate;
     let sample = random(&system, 40_000);
-    // 2% are repeated, and 0.04% are repeated twice.
+    // 2% of the reads are repeated, and 0.04% are repeated twice.
     for (percentile, repeats) in [(50.0, 0), (97.0, 0), (99.0, 1), (99.9, 1), (99.99, 2)] {
         assert_percentile(&sample, percentile, once + again * repeats);
     }
 }
 
-/// A run whose reads differ ends when its figures have converged, with the rate of the closed form.
+/// A run whose reads take different times ends when its figures have converged, with the rate of the closed form.
 #[test]
 fn runs_with_reads_of_different_lengths_converge_to_the_closed_form() {
     const REQUESTS: u64 = 2_000_000;
@@ -236,7 +236,7 @@ fn runs_with_reads_of_different_lengths_converge_to_the_closed_form() {
     }
 }
 
-/// A share below or above 1% decides p99 in a converged run as in a whole run.
+/// A share of slow reads just below or above 1% determines p99 in a converged run in the same way as in a whole run.
 #[test]
 fn converged_runs_know_the_percentiles_next_to_the_boundary_of_two_kinds_of_reads() {
     let (_, alike) = pair(Technology::Tlc, &[2, 3, 2]);
@@ -264,7 +264,7 @@ fn a_refresh_delays_its_share_of_the_reads() {
     let plain = reading(Technology::Tlc, PageTimes::alike(us(70)));
     let mut refreshed = plain.clone();
     let flash = refreshed.attachments[0].drive.flash_mut();
-    // Each twentieth read moves a unit, and the next read waits until it is stored.
+    // Every twentieth read moves a unit, and the next read waits until the unit is stored.
     flash.translation.refresh_reads = Some(20 * PAGES);
     let moving = flash.moving_time(Ratio::ZERO) + flash.unit() * 2 / flash.channel_rate;
     assert!(moving > flash.read.mean() + flash.program.mean());

@@ -1,4 +1,4 @@
-//! Replays compared with a closed loop and with Little's law, and replays at their limits.
+//! Compares replays with a closed loop and with Little's law, and tests replays at their limits.
 
 use std::convert::Infallible;
 
@@ -27,7 +27,7 @@ fn at_depth(queue_depth: u32) -> Replay {
     Replay { pace: Pace::AsFastAsPossible { queue_depth }, ..RECORDED }
 }
 
-/// A request of the first device, this many microseconds after the first.
+/// Returns a request to the first device, this many microseconds after the first request.
 fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> Arrival {
     Arrival {
         at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),
@@ -52,7 +52,7 @@ fn run(spec: &SystemSpec, plan: &Replay, arrivals: &[Arrival]) -> (Sample, Repla
     (sample, replay)
 }
 
-/// Random reads at random times, `gap_us` apart on average.
+/// Returns random reads at random times, `gap_us` apart on average.
 fn random_arrivals(count: u64, gap_us: u64, seed: u64) -> Vec<Arrival> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut now = 0;
@@ -122,7 +122,7 @@ fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
         (0..count).map(|line| arrival(0, Operation::Read, line % 1000 * 4096, 512)).collect();
     let (sample, replay) = run(&nvme(small_drive()), &RECORDED, &burst);
     assert_eq!((replay.held_back, replay.outstanding_max), (beyond, OUTSTANDING_MAX.into()));
-    // All requests arrived at once, so the last one has waited for the whole run.
+    // All requests arrived at once, so the last request has waited for the whole run.
     let most = sample.latency().max_ns().unwrap();
     assert!(most.abs_diff(sample.elapsed.nanoseconds()) <= 1, "{most}");
     let path = sample.path.as_ref().unwrap();
@@ -234,7 +234,8 @@ fn devices_of_a_trace_go_to_the_drives_of_a_system() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For single sectors at any offset and in any order of time, all requests complete once, and their budgets add up.
+    /// For single sectors at any offset and in any order of time, all requests complete once, and their budgets sum to
+    /// their latencies.
     #[test]
     fn any_trace_is_replayed_whole(
         requests in prop::collection::vec((0u64..2_000, 0u64..200_000, 1u64..300, 0u8..5), 1..200),

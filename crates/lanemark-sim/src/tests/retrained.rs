@@ -1,4 +1,4 @@
-//! Links that train again during a run: from then on, the system behaves like a system with the new links.
+//! Tests links that retrain during a run: from then on, the system must behave like a system with the new links.
 
 use std::convert::Infallible;
 
@@ -29,7 +29,7 @@ fn access(operation: Operation, offset: u64, length: u64) -> Access {
     Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }
 }
 
-/// Every kind of request in isolation, queued reads, and simultaneous reads and writes.
+/// Returns every kind of request in isolation, queued reads, and simultaneous reads and writes.
 fn load() -> Vec<(Duration, Access)> {
     use Operation::{Flush, Read, Trim, Write};
     let one =
@@ -48,7 +48,7 @@ fn load() -> Vec<(Duration, Access)> {
     all
 }
 
-/// Time that a load takes, with its start.
+/// Time reserved for one load, in ms.
 const LOAD: u64 = 100;
 
 /// Runs the load on every drive twice, and returns the latency and budget of each request of the second run.
@@ -100,7 +100,7 @@ fn trained(system: &SystemSpec, text: &str) -> SystemSpec {
     new
 }
 
-/// Two SATA drives behind an uplink that both share.
+/// Returns two SATA drives downstream of a shared uplink.
 fn behind_an_uplink() -> SystemSpec {
     let mut system = sata(small_drive());
     system.attachments[0].port_path.links[0].model =
@@ -151,7 +151,7 @@ fn a_retrained_system_equals_the_new_system() {
     for (system, text) in cases() {
         let (before, after) = (second_load(&system), second_load(&trained(&system, text)));
         assert_ne!(before, after, "{text} makes a difference");
-        // The link trains before the first request, or after it has carried all data.
+        // The link retrains before the first request, or after it has carried all data.
         for at in ["0s", "90ms"] {
             let seen = second_load(&with(&system, &[&format!("{text} at={at}")]));
             assert!(seen == after, "{text} at={at}");
@@ -166,7 +166,7 @@ fn a_retrained_system_equals_the_new_system() {
 #[test]
 fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let after = |system: &SystemSpec, text: &str| second_load(&trained(system, text));
-    // The only link of a path is its first and its last.
+    // The only link of a path is both its first and its last link.
     let system = nvme(small_drive());
     let wide = "retrain lanes=2 at=1ms";
     let narrow = "retrain link=0 lanes=1 at=2ms for=90ms";
@@ -175,7 +175,7 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
         second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]))
             == after(&system, "retrain lanes=1")
     );
-    // A shared link has a name on the path of each drive.
+    // A shared link can be addressed on the path of each drive.
     let system = behind_an_uplink();
     let first = "retrain link=0 lanes=1 drive=0 at=1ms";
     let second = "retrain link=0 lanes=2 drive=1 at=2ms for=90ms";
@@ -243,7 +243,7 @@ fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after(
     let rate = |system: &SystemSpec| megabytes(&run(system, &test));
     let (before, after) = (rate(&system), rate(&trained(&system, "retrain link=0 lanes=1")));
     assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
-    // A link that is named on the path of one drive is the shared link of both.
+    // A link that is addressed on the path of one drive is the shared link of both drives.
     let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));
     let mean = f64::midpoint(before, after);
     assert!((seen / mean - 1.0).abs() < 0.02, "{seen} for {mean} MB/s");

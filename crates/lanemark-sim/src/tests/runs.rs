@@ -1,4 +1,4 @@
-//! The simulator compared with closed forms, and invariants of every system.
+//! Compares the simulator with closed forms, and tests invariants of every system.
 
 use crate::link::{
     LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
@@ -15,7 +15,7 @@ use lanemark_schema::workload::fault::{LinkSelector, ReadRetries, TrainedRate};
 use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
 
-/// A drive of 64 MiB with slightly more flash.
+/// Returns a 64 MiB drive with slightly more flash.
 pub(crate) fn small_drive() -> DriveSpec {
     DriveSpec::example()
 }
@@ -26,7 +26,7 @@ pub(crate) fn nvme(drive: DriveSpec) -> SystemSpec {
     system
 }
 
-/// Reads that are repeated from the start, more often on older flash.
+/// Returns a fault that repeats reads from the start, more often on older flash.
 pub(crate) fn retrying(share: f64) -> Fault {
     let (share, unworn) = (Ratio::new(share).unwrap(), Ratio::ZERO);
     let retries = ReadRetries { unworn, share, endurance: 1_000 };
@@ -74,7 +74,7 @@ pub(crate) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     system
 }
 
-/// A drive that is never the limit of its path.
+/// Returns a drive that is never the bottleneck of its path.
 pub(crate) fn unlimited() -> DriveSpec {
     let mut drive = small_drive();
     drive.front_end.read_time = Duration::from_nanoseconds(10);
@@ -96,7 +96,7 @@ pub(crate) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Te
     )
 }
 
-/// Runs one repeat of `test` on `system` after checking both.
+/// Checks `test` and `system`, and runs one repeat.
 pub(crate) fn simulate(
     system: &SystemSpec,
     test: &Test,
@@ -113,12 +113,12 @@ pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
     system.clone().checked().unwrap()
 }
 
-/// The thread pays for a file system's part of a write once for each request, and not for reads.
+/// The thread spends the file system's time for a write once per request, and not for reads.
 #[test]
 fn a_write_takes_its_thread_the_file_systems_part_besides() {
     let mut system = nvme(unlimited());
     system.cpu.write_submit = Duration::from_microseconds(100);
-    // Two commands of a request pay it only once.
+    // Two commands of one request include it only once.
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let rate = |block: u64, read, threads| {
         let load = test(Bytes::kibi(block), Pattern::Uniform, read, 16);
@@ -137,12 +137,12 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
 
-/// An idle system.
+/// Returns an idle system.
 pub(crate) fn at_rest(system: &SystemSpec, content: PriorContent) -> Simulator {
     Simulator::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
-/// An idle system with its volume.
+/// Returns an idle system with its volume.
 pub(crate) fn storage_at_rest(system: &SystemSpec, content: PriorContent) -> Storage {
     Storage::new(&checked(system), content, StreamKey::from_seed(1))
 }
@@ -275,7 +275,7 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
     system.cpu.idle_after = Duration::from_microseconds(5);
     let after = run(&system, &alone).latency();
     assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
-    // With a hundred requests outstanding the core does not have time to sleep.
+    // With a hundred outstanding requests, the core does not have time to sleep.
     let many = test(Bytes::kibi(4), Pattern::Uniform, true, 100);
     let busy = run(&system, &many).iops();
     system.cpu.wake = Duration::ZERO;
@@ -284,7 +284,7 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
 
 #[test]
 fn ahci_holds_at_most_32_commands() {
-    // With 64 outstanding, half wait in the host: Little's law over the 32 slots bounds the rate.
+    // With 64 outstanding requests, half wait in the host: Little's law for the 32 slots limits the rate.
     let mut system = sata(small_drive());
     system.attachments[0].drive.front_end.read_latency = Duration::from_microseconds(1000);
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
@@ -294,7 +294,7 @@ fn ahci_holds_at_most_32_commands() {
     assert!(sample.iops() > 32.0 / 0.001, "{} IOPS", sample.iops());
 }
 
-/// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
+/// Returns `count` SATA drives downstream of one uplink with `lanes` PCIe 1.0 lanes.
 fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
     let mut system = sata(drive);
     let model = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
@@ -330,7 +330,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
     let alone = megabytes(&run(&behind_one_uplink(unlimited(), 1, 4), &test));
     let two = run(&behind_one_uplink(unlimited(), 2, 4), &test);
     let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
-    // One drive is limited by its SATA link, two by both SATA links, four by the uplink.
+    // One drive is limited by its SATA link, two drives by their SATA links, and four drives by the uplink.
     assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
     let LinkModel::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].model else {
         unreachable!()
@@ -361,7 +361,7 @@ fn a_shared_uplink_is_fair_to_its_ports() {
         offset: Bytes::kibi(128) * (turn % 256),
         length: Bytes::kibi(128),
     };
-    // Drive 0 keeps sixteen requests outstanding, the others two.
+    // Drive 0 keeps sixteen requests outstanding, and the others keep two.
     for drive in 0..4u16 {
         for turn in 0..if drive == 0 { 16 } else { 2 } {
             simulator
@@ -449,8 +449,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The bytes moved equal the bytes requested, stages sum to the latency, no hop is busy longer than the run, and
-    /// throughput times response time equals the population (Little).
+    /// The bytes moved equal the bytes requested, the stages sum to the latency, no hop is busy for longer than the
+    /// run, and throughput times response time equals the number of outstanding requests (Little's law).
     #[test]
     fn any_system_keeps_the_invariants(
         drive in any_drive(), kind in 0..11, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
@@ -486,7 +486,7 @@ proptest! {
         prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
         let path = sample.path.as_ref().unwrap();
         let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
-        // The histogram keeps whole ns, so the means may differ by half of one.
+        // The histogram stores whole nanoseconds, so the means may differ by half a nanosecond.
         prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
         for hop in &path.hops {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
@@ -494,7 +494,7 @@ proptest! {
         let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
         prop_assert!(outstanding <= (test.population() * drives) as f64 * 1.001, "{outstanding} outstanding");
         // In the steady state, no hop carries more than its model allows. Filling the write buffer is not a steady
-        // state, and reads from the buffer need no flash.
+        // state, and reads from the buffer do not need flash.
         let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
         let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
         let pure = share == Ratio::ZERO || share == Ratio::ONE;
@@ -514,7 +514,7 @@ proptest! {
     }
 }
 
-/// A drive with this read time.
+/// Returns a drive with this read time.
 fn reading_in(time: Duration) -> SystemSpec {
     let mut system = nvme(small_drive());
     system.attachments[0].drive.flash_mut().read = PageTimes::alike(time);

@@ -1,4 +1,4 @@
-//! Bottlenecks that are found by changing hops, compared with known bottlenecks.
+//! Compares the bottlenecks that are found by changing hops with known bottlenecks.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,8 @@ fn bottleneck(sensitivity: &Sensitivity) -> &str {
     sensitivity.bottleneck().map_or("none", |gain| gain.hop.as_str())
 }
 
-/// Long reads with a deep queue saturate the link: half its time doubles the throughput, regardless of the other parts.
+/// Long reads with a deep queue saturate the link: halving the link's time doubles the throughput, regardless of the
+/// other parts.
 #[test]
 fn long_reads_over_sata_gain_from_the_link_alone() {
     let system = sata(unlimited());
@@ -45,7 +46,7 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     }
     let depth = gain(&asked, "queue depth");
     assert_eq!(depth.throughput_gain, 0.0);
-    // Twice as many requests wait twice as long.
+    // With twice as many requests, each waits twice as long.
     assert!((depth.latency_gain + 1.0).abs() < 0.05, "{depth:?}");
     assert_eq!(depth.change, "64 instead of 32");
 }
@@ -82,7 +83,8 @@ fn a_core_that_is_the_limit_is_found() {
     assert!((gain(&asked, "CPU core").throughput_gain - 1.0).abs() < 0.05);
 }
 
-/// A disk is faster with twice the rotational speed and half the seek times, within the bounds of its specification.
+/// A disk is faster with twice the rotational speed and half the seek times, which are within the bounds of the
+/// specification.
 #[test]
 fn a_random_read_of_a_disk_gains_from_its_mechanics() {
     let system = sata(disk::one_zone());
@@ -137,9 +139,9 @@ fn both_ways_to_a_drive_are_made_faster_together() {
     }
 }
 
-/// Sequential reads on nine dies have timing anomalies. With 10 outstanding requests the base run has settled into an
-/// order that a faster link, one more request or nearly any other depth breaks in the same way. The loss is therefore
-/// an effect of the order, not of the link.
+/// Sequential reads on nine dies have timing anomalies. With 10 outstanding requests, the base run settles into a
+/// favourable order, which a faster link, one more request or nearly any other depth disturbs in the same way. The loss
+/// is therefore an effect of the order and not of the link.
 #[test]
 fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     let mut drive = small_drive();
@@ -171,13 +173,13 @@ fn harms(gain: &Gain) -> bool {
     gain.throughput_gain <= -0.02
 }
 
-/// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: up to half of
-/// the neighbouring tests, with 4 KiB or one request more or less, also lose. Servers that process requests in the
-/// order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Requests
-/// settle into a better or worse order at the dies, and keep it. This rule applies to sequential reads, as in the test
-/// above with its loss of 8.2%. The rule also applies to mixes in which reads precede writes and a request has exactly
-/// as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and 0%
-/// with 4 KiB more or less, or if dies keep the order of arrival.
+/// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: half or fewer
+/// of the similar tests, with 4 KiB or one request more or less, also lose throughput. Servers that process requests in
+/// the order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
+/// Requests settle into a better or worse order at the dies, and keep it. This rule applies to sequential reads, as in
+/// the test above with its loss of 8.2%. The rule also applies to mixes in which reads precede writes and the number of
+/// pages in a request equals the number of planes: a mix with 60% reads of 128 KiB on two dies loses 1 to 8% with a
+/// faster link for every seed, and 0% with 4 KiB more or less, or if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
     gain: &Gain,
@@ -199,8 +201,8 @@ fn is_of_an_order(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A faster part never reduces the throughput, unless it changes the order of requests. If a hop is busy nearly all
-    /// the time, the bottleneck is a hop that is about as busy.
+    /// A faster part does not reduce the throughput, unless it changes the order of requests. If a hop is busy nearly
+    /// all the time, the bottleneck is a hop that is about as busy.
     #[test]
     fn faster_parts_do_no_harm_and_a_full_hop_is_the_bottleneck(
         over_sata: bool, channels in 1u32..5, dies in 1u32..5, read_us in 5u64..100, rate in 50u64..800,
@@ -218,9 +220,9 @@ proptest! {
             let block = Bytes::kibi(4) * blocks;
             let test = Test {
                 volume: Some(block * 6_000),
-                // Writes are steady when the buffer is full: after a mebibyte at the 27 MB/s of a die, or more.
-                // Sequential reads are steady when requests have settled into the order in which they meet the dies,
-                // after a few thousand requests.
+                // Writes are steady when the buffer is full: after 1 MiB at the 27 MB/s of a die, or earlier.
+                // Sequential reads are steady when the order in which requests reach the dies has settled, after a few
+                // thousand requests.
                 ramp: Duration::from_microseconds(100_000),
                 ..test(block, pattern.clone(), true, depth)
             };

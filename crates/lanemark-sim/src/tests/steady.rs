@@ -1,4 +1,5 @@
-//! Drives on their way to the steady state: the three phases, the rule that detects the last phase, and its theory.
+//! Tests drives on their way to the steady state: the three phases, the rule that detects the last phase, and the
+//! theory of this phase.
 
 use crate::drive::write_amplification;
 use crate::spec::{Condition, DriveSpec};
@@ -10,7 +11,8 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Interval, Pattern, Rounds, Test, TrackedFigure};
 
-/// 200 superblocks of 2 MiB. The data fills 156 superblocks, and the flash is so slow that no other part is the limit.
+/// Returns a drive with 200 superblocks of 2 MiB. The data fills 156 superblocks, and the flash is so slow that it is
+/// always the bottleneck.
 fn drive(condition: Condition) -> DriveSpec {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(2 * 156);
@@ -19,7 +21,7 @@ fn drive(condition: Condition) -> DriveSpec {
     drive
 }
 
-/// Random writes of 4 KiB over the whole drive for `seconds`.
+/// Returns a test of random 4 KiB writes on the whole drive for `seconds`.
 fn writes(drive: &DriveSpec, seconds: u64) -> Test {
     Test {
         span: drive.capacity,
@@ -69,7 +71,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
         within(series.iops(index), fresh, 0.05);
     }
 
-    // Transition: from then on the rate falls, finally by more than half.
+    // In the transition, the rate falls, in the end by more than half.
     let steady = phases.steady_from.expect("the last rounds are steady");
     assert!(steady > unmoved, "{steady} after {unmoved}");
     let quarter: Vec<f64> =
@@ -82,7 +84,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     within(last.write_amplification().unwrap(), theory(&drive), 0.10);
 }
 
-/// A drive preconditioned by SNIA's rule, and a simulated drive that starts in its steady state.
+/// Compares a drive that is preconditioned by SNIA's rule with a drive that starts in the modelled steady state.
 #[test]
 fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with() {
     let steady = |condition| {
@@ -102,7 +104,7 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
     within(amplification(&run), amplification(&model), 0.05);
 }
 
-/// The share of a drive that was ever written, and the only part that is written: the rest is spare, as in the model.
+/// Only a share of the drive was ever written, and only this share is written: the rest is spare, as in the model.
 /// Reads beyond this share do not access the flash.
 #[test]
 fn what_was_never_written_is_spare_to_collection() {
@@ -155,7 +157,7 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
     }
 }
 
-/// A drive in its steady state takes the same power in every window, and no operation is counted twice.
+/// A drive in its steady state draws the same power in every window, and no operation is counted twice.
 #[test]
 fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
     let mut drive = drive(Condition::Random);
@@ -170,7 +172,7 @@ fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
 
 #[test]
 fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
-    // Rounds so short that almost no round contains a completion.
+    // The rounds are so short that almost no round contains a completion.
     let drive = drive(Condition::Purged);
     let length = Duration::from_microseconds(1);
     let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
@@ -206,7 +208,7 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     assert_eq!(all.drive, plain.drive);
 }
 
-/// A long run uses no more memory than a short one, and is recorded automatically.
+/// A long run does not use more memory than a short run, and its series is recorded automatically.
 #[test]
 fn a_test_of_a_minute_is_recorded_by_itself() {
     let system = nvme(drive(Condition::Fresh));
@@ -221,8 +223,8 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }
 
-/// The collection share of a steady drive is the setting of a fresh drive. Both drives then write at the same rate and
-/// move the same amount of data.
+/// A fresh drive is configured with the share that was measured on a steady drive. Both drives then write at the same
+/// rate and move the same amount of data.
 #[test]
 fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
     for filled in [0.7, 1.0] {
@@ -235,7 +237,7 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
         assert!(amplification > 1.3, "{amplification}");
 
         let mut measured = drive(Condition::Fresh);
-        // Room for all written data, so that no collection runs at the same time.
+        // There is room for all written data, so that no simulated collection runs.
         measured.flash_mut().blocks_per_plane = 4000;
         measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
         let sample = run(&nvme(measured.clone()), &test);

@@ -1,4 +1,4 @@
-//! Whole systems compared with queueing theory: M/D/1 in an open loop, a closed network by mean-value analysis, and
+//! Compares whole systems with queueing theory: M/D/1 in an open loop, mean-value analysis of a closed network, and
 //! Little's law.
 
 use crate::spec::*;
@@ -8,8 +8,8 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Test};
 
-/// A system whose drive contains no data, so that reads need no flash, and takes no time except the times set by
-/// `change`.
+/// Returns a system whose drive contains no data, so that reads do not need flash. It takes no time except the times
+/// that `change` sets.
 fn idle(change: impl FnOnce(&mut SystemSpec)) -> SystemSpec {
     let mut system = nvme(unlimited());
     system.attachments[0].protocol.read_time = Duration::ZERO;
@@ -30,7 +30,7 @@ fn read(offset: u64, length: Bytes) -> Access {
     Access { operation: Operation::Read, offset: Bytes(offset), length }
 }
 
-/// Poisson arrivals at one engine that takes the same time for each arrival: W = rho s / 2 (1 - rho)
+/// For Poisson arrivals at one engine that takes the same time for each arrival, W = rho s / 2 (1 - rho)
 /// (Pollaczek-Khinchine).
 #[test]
 fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
@@ -57,16 +57,16 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
         let seen = waited / count as f64 - shortest;
         let formula = load * service.as_seconds() / (2.0 * (1.0 - load));
         assert!((seen / formula - 1.0).abs() < 0.02, "load {load}: {seen} s for {formula} s");
-        // An arrival sees the time average (PASTA), which equals rate times time (Little).
+        // Arrivals see the time average (PASTA), which equals rate times waiting time (Little's law).
         let little = count as f64 / (at / 1e12) * waited / count as f64;
         let found = outstanding / counted;
         assert!((found / little - 1.0).abs() < 0.02, "load {load}: {found} found for {little}");
     }
 }
 
-/// Several customers think, and then read exponentially distributed lengths over one slow link. By mean-value analysis
-/// (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R), Q = X R. This is exact for
-/// exponential service at the queue and any distribution of the delays.
+/// Several customers think and then read data of exponentially distributed lengths over one slow link. By mean-value
+/// analysis (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R), Q = X R. This is exact
+/// for exponential service at the queue and any distribution of the delays.
 #[test]
 fn a_closed_network_carries_what_mean_value_analysis_says() {
     let think = Duration::from_microseconds(400);
@@ -135,8 +135,8 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     }
 }
 
-/// A test with an open loop waits as the formula predicts: its generator makes the arrivals, and its latencies include
-/// the wait.
+/// The requests of a test with an open loop wait as the formula predicts: the test generates the arrivals, and its
+/// latencies include the wait.
 #[test]
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
     use lanemark_schema::workload::{ArrivalProcess, Load};
@@ -158,15 +158,15 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     assert!((sample.iops() / 80_000.0 - 1.0).abs() < 0.01);
     let kept = sample.punctuality.as_ref().unwrap();
     assert_eq!((kept.held_back, kept.lateness.count()), (0, 400_000));
-    // Stages are in picoseconds, while a latency is rounded to whole nanoseconds and is off by up to half of one. All
-    // requests that never wait have the same rounding error.
+    // Stages are in picoseconds, while a latency is rounded to whole nanoseconds and is off by up to half a nanosecond.
+    // All requests that do not wait have the same rounding error.
     let staged = |sample: &lanemark_schema::result::Sample| {
         let hops = sample.path.as_ref().unwrap().hops.iter();
         let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();
         (stages - sample.latency().mean_ns()).abs() <= 0.5
     };
     assert!(staged(&sample));
-    // With two slots the others wait in the host, and the latencies include that wait.
+    // With two slots, all other requests wait in the host, and the latencies include that wait.
     let narrow = test.with(|asked| asked.queue_depth = 2);
     let narrow = simulate(&system, &narrow, key).unwrap();
     let kept = narrow.punctuality.as_ref().unwrap();
@@ -175,7 +175,7 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     assert!(staged(&narrow));
 }
 
-/// Flushes and trims of a test are counted separately, and its figures cover reads and writes.
+/// Flushes and trims of a test are counted separately, and its figures cover only reads and writes.
 #[test]
 fn flushes_and_trims_of_a_test_are_counted_apart() {
     use lanemark_schema::workload::Mix;

@@ -1,7 +1,7 @@
-//! Timing rules of protocols and guarantees of drives, each in isolation: an event happens exactly at its time, and not
-//! a picosecond earlier.
+//! Tests the timing rules of protocols and the guarantees of drives, each in isolation: an event happens exactly at its
+//! time, and not a picosecond earlier.
 //!
-//! Dies are in `drive/solid_state/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
+//! Other tests of this kind: dies in `drive/solid_state/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
 //! `drive/solid_state/translation/collection_tests.rs`.
 
 use crate::spec::*;
@@ -19,7 +19,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A read at `at`; each `place` belongs to a different unit.
+/// Returns a read at `at`; each `place` belongs to a different unit.
 fn read(at: Duration, thread: u32, place: u64) -> Ask {
     let offset = small_drive().flash().unit() * place;
     (at, thread, Access { operation: Operation::Read, offset, length: BLOCK })
@@ -30,7 +30,7 @@ fn flush(at: Duration) -> Ask {
     (at, 0, Access { operation: Operation::Flush, offset, length })
 }
 
-/// The simulator after all of `asks` have been submitted.
+/// Returns a simulator to which all of `asks` have been submitted.
 fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
@@ -42,7 +42,7 @@ fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     simulator
 }
 
-/// Returns the time at which the last of `asks` is complete, since the start.
+/// Returns the time from the start until the last of `asks` is complete.
 fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
     let mut simulator = run_requests(system, asks);
     let tag = asks.len() as u64 - 1;
@@ -50,7 +50,7 @@ fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
     found.unwrap().completed.since(Instant::ZERO)
 }
 
-/// Checks that the last of `asks` is complete at `at`, and not a picosecond earlier.
+/// Checks that the last of `asks` is complete exactly at `at`, and not a picosecond earlier.
 #[track_caller]
 fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
     assert_eq!(last(system, asks), at, "the last of {asks:?}");
@@ -63,7 +63,7 @@ fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
     assert!(!by(at - Duration::from_picoseconds(1)) && by(at), "the last of {asks:?}");
 }
 
-/// A drive whose commands take a millisecond, many in parallel.
+/// Returns a drive that processes many commands in parallel, in a millisecond each.
 fn slow() -> DriveSpec {
     let mut drive = small_drive();
     drive.front_end.read_latency = us(1_000);
@@ -77,7 +77,7 @@ fn a_command_waits_for_a_slot_and_no_longer() {
         let asks: Vec<Ask> = (0..5).map(|place| read(us(100 * place), 0, place)).collect();
         system.attachments[0].protocol.queue_depth = 5;
         complete_at(&system, &asks, us(400) + alone);
-        // With four slots, it is sent when the first command has completed.
+        // With four slots, the fifth command is sent when the first command has completed.
         system.attachments[0].protocol.queue_depth = 4;
         complete_at(&system, &asks, alone + alone);
     }
@@ -100,7 +100,7 @@ fn ahci_lets_its_queue_run_empty_for_a_flush() {
     let asks = [read(start, 0, 0), flush(us(2)), read(us(4), 0, 1)];
     complete_at(&system, &asks[..2], read_alone + flush_alone);
     complete_at(&system, &asks, read_alone + flush_alone + read_alone);
-    // NVMe queues it with the other commands.
+    // NVMe queues the command with the other commands.
     let system = nvme(small_drive());
     complete_at(&system, &asks[..2], us(2) + last(&system, &[flush(start)]));
 }
@@ -110,8 +110,8 @@ fn the_arbiter_serves_queues_in_turn() {
     let mut system = nvme(unlimited());
     system.attachments[0].drive.front_end.read_time = us(10);
     let alone = last(&system, &[read(us(0), 0, 0)]);
-    // Four commands of one queue, and a command of another queue that arrives 5 µs later and waits for one of them or
-    // for all of them.
+    // Four commands are in one queue. A command in another queue arrives 5 µs later and waits for one of them or for
+    // all of them.
     let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
     asks.push(read(us(5), 1, 9));
     complete_at(&system, &asks, alone + us(10));
@@ -149,7 +149,7 @@ fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
         system.cpu.idle_after = idle_after;
         let wake = if wakes { system.cpu.wake } else { us(0) };
         complete_at(&system, &[read(us(0), 0, 0)], alone + wake);
-        // Submitting a request does not wake a core, regardless of the duration of its sleep.
+        // The submission of a request does not wake a core, regardless of how long the core has slept.
         complete_at(&system, &[read(us(0), 0, 0), read(us(500), 0, 1)], us(500) + alone + wake);
     }
     // Work on the same core for another command counts; work on another core does not.
@@ -159,7 +159,7 @@ fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
     complete_at(&system, &[read(us(10), 0, 1), read(us(0), 0, 0)], alone + system.cpu.wake);
 }
 
-/// A request pays for the application's part once before its first command and once after its last.
+/// A request includes the application's time once before its first command and once after its last.
 #[test]
 fn a_request_pays_the_applications_part_once() {
     let mut system = nvme(slow());
@@ -182,7 +182,7 @@ fn a_request_pays_the_applications_part_once() {
     }
 }
 
-/// Without a free slot only the application's part proceeds; the driver's part waits for the slot.
+/// Without a free slot, only the application's work proceeds; the driver's work waits for the slot.
 #[test]
 fn the_application_does_its_part_while_a_command_waits_for_a_slot() {
     let mut system = nvme(slow());
@@ -214,7 +214,7 @@ fn a_request_may_not_cross_the_end_of_its_drive() {
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
     let target = Target { drive: 0, namespace: 1 };
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
-    // A namespace ends at the first byte of the next one.
+    // A namespace ends at the first byte of the next namespace.
     system.attachments[0].namespaces = vec![Bytes::mebi(16), Bytes::mebi(8)];
     for (namespace, mebibytes) in [(0, 16), (1, 8)] {
         let (target, capacity) = (Target { drive: 0, namespace }, Bytes::mebi(mebibytes));
@@ -242,7 +242,7 @@ fn a_write_of_more_than_two_pages_waits_for_its_list() {
     }
 }
 
-/// A write that waits for its list arrives after a read that was sent later and needs no list.
+/// A write that waits for its list arrives after a read that was sent later and does not need a list.
 #[test]
 fn commands_are_served_in_the_order_in_which_the_controller_has_them() {
     let mut system = nvme(small_drive());
@@ -272,8 +272,8 @@ fn a_completion_at_the_end_of_simulated_time_counts() {
     assert_eq!(done.check_end(), Err(SimError::NeverEnds));
 }
 
-/// Reads run one after the other. The test counts the reads that complete from the end of the ramp to the end of the
-/// test, both instants included.
+/// Reads run one at a time. The test counts the reads that complete from the end of the ramp to the end of the test,
+/// both instants included.
 #[test]
 fn a_test_counts_completions_between_its_ramp_and_its_end() {
     let system = nvme(small_drive());
@@ -296,7 +296,8 @@ fn a_test_counts_completions_between_its_ramp_and_its_end() {
     }
 }
 
-/// A power cut loses a completion that waits for its interrupt, and the next completion begins a new aggregation time.
+/// A completion that waits for its interrupt is lost in a power cut, and the next completion begins a new aggregation
+/// time.
 #[test]
 fn a_power_cut_ends_an_aggregation_time() {
     let mut system = nvme(small_drive());
@@ -306,7 +307,7 @@ fn a_power_cut_ends_an_aggregation_time() {
     complete_at(&cut, &[read(us(0), 0, 0), read(us(700), 0, 1)], us(700) + alone + us(1_000));
 }
 
-/// A drive that has been written at random, with four erased superblocks of 2 MiB and a larger buffer.
+/// Returns a drive that has been written randomly and has four erased superblocks of 2 MiB and a larger buffer.
 fn nearly_full() -> SystemSpec {
     let mut drive = small_drive();
     drive.buffer = Bytes::mebi(32);
@@ -377,7 +378,7 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
     let early = begins - Duration::from_nanoseconds(100);
     assert!(us(5_000) - begins < us(2), "{begins} after {done:?}");
     assert_eq!(moved_by(early).0, Bytes::ZERO);
-    // A command in between delays it.
+    // A command before that time delays collection.
     let mut simulator = run_requests(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));

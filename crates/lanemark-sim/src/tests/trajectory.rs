@@ -1,7 +1,8 @@
-//! The whole trajectory of a fixed run as one number: it covers every completion with its tag, time and budget.
+//! Represents the whole trajectory of a fixed run as one number, which covers every completion with its tag, time and
+//! budget.
 //!
-//! Means and counts of events can stay equal if two changes cancel each other; this number cannot. The number shows
-//! only that some behaviour changed; the tests of each part show which.
+//! Means and event counts can stay equal if two changes cancel each other; this number cannot. It shows only that some
+//! behaviour has changed; the tests of each part show which behaviour.
 
 use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
@@ -18,7 +19,8 @@ fn mix(hash: u64, number: u64) -> u64 {
     (hash ^ number).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
 }
 
-/// The first twelve thousand completions of `test` in a closed loop on the first target of `system`.
+/// Returns the hash of the first twelve thousand completions of `test` in a closed loop on the first target of
+/// `system`.
 pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
     let mut storage = storage_at_rest(system, PriorContent::of(test));

@@ -1,5 +1,5 @@
-//! A database's users compared with closed forms: processors and users by the machine-repair model, the log by group
-//! commit, one user by addition, and all of them by Little's law and the buffer model.
+//! Compares the users of a database with closed forms: users and processors with the machine-repair model, the log with
+//! group commit, one user with the sum of its parts, and all users with Little's law and the buffer model.
 
 use crate::spec::*;
 use crate::tests::runs::{nvme, simulate, small_drive, unlimited};
@@ -19,7 +19,7 @@ fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
     PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }
 }
 
-/// Transactions of 100 µs at the processor and 400 µs elsewhere, without storage accesses.
+/// Returns transactions with 100 µs at the processor and 400 µs elsewhere, without storage accesses.
 pub(crate) fn plain() -> Transactions {
     Transactions {
         elsewhere: us(400),
@@ -61,7 +61,7 @@ fn run(system: &SystemSpec, test: &Test) -> Sample {
     simulate(system, test, StreamKey::from_seed(9)).unwrap()
 }
 
-/// A system whose processor costs of a request are zero.
+/// Returns a system in which requests take no processor time.
 fn free(drive: DriveSpec, cores: u32) -> SystemSpec {
     let mut system = nvme(drive);
     system.cpu = CpuSpec {
@@ -78,8 +78,8 @@ fn rate(sample: &Sample) -> f64 {
     sample.transactions.as_ref().unwrap().per_minute / 60.0
 }
 
-/// N users, m processors, exponential times: the stationary distribution of the machine-repair model (Kleinrock,
-/// Queueing Systems 1, 3.8).
+/// For N users, m processors and exponential times, the result is the stationary distribution of the machine-repair
+/// model (Kleinrock, Queueing Systems 1, 3.8).
 #[test]
 fn users_and_processors_are_the_machine_repair_model() {
     for (count, cores) in [(4u32, 1u32), (8, 2), (40, 8)] {
@@ -105,8 +105,8 @@ fn users_and_processors_are_the_machine_repair_model() {
     }
 }
 
-/// A user that is never elsewhere and hardly computes is always in one of two groups: the group being written, or the
-/// group that waits. With several outstanding writes, no write commits before earlier writes.
+/// A user that is never elsewhere and hardly computes is always in one of two groups: the group that is being written
+/// or the group that waits. With several outstanding writes, no write commits before earlier writes.
 #[test]
 fn commits_go_in_groups() {
     let mut own = plain();
@@ -145,7 +145,7 @@ fn commits_go_in_groups() {
     assert!(rate(&flushed) < rate(&several));
 }
 
-/// The time of one user is the sum of its parts.
+/// The response time of one user is the sum of its parts.
 #[test]
 fn one_user_waits_for_the_sum_of_its_parts() {
     let mut own = plain();
@@ -171,7 +171,7 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
 }
 
-/// Counted requests are made at the counted rate, regardless of the buffer.
+/// A workload with counted requests submits them at the counted rate, regardless of the buffer.
 #[test]
 fn counted_requests_are_made_as_counted() {
     let mut own = plain();
@@ -183,8 +183,7 @@ fn counted_requests_are_made_as_counted() {
     assert_eq!(seen.buffer_hit_ratio, None);
 }
 
-/// A user that waits for locks takes longer by that factor, and waits for its own writes in the same manner as for its
-/// reads.
+/// A user that waits for locks takes longer by the lock factor, and waits for its own writes like for its reads.
 #[test]
 fn locks_and_awaited_writes_take_their_time() {
     let (mut own, system) = (plain(), free(unlimited(), 1));
@@ -207,8 +206,8 @@ fn locks_and_awaited_writes_take_their_time() {
     assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
 }
 
-/// The number of working users follows from the times for which each user is away and at work. Changed pages are
-/// written as often as the buffer model predicts, regardless of the number of writers.
+/// The number of working users is determined by the times for which each user is elsewhere and at work. Changed pages
+/// are written as often as the buffer model predicts, regardless of the number of writers.
 #[test]
 fn population_and_page_writes_obey_their_laws() {
     let mut own = plain();

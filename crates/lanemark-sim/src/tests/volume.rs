@@ -1,4 +1,4 @@
-//! Volumes during a run: the gain from striping and mirroring, and its limit through a shared uplink.
+//! Tests volumes during a run: the gain from striping and mirroring, and the limit that a shared uplink sets.
 
 use crate::engine::budget::Hop;
 use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
@@ -18,14 +18,14 @@ use proptest::prelude::*;
 
 const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
 
-/// A volume over `count` drives, each on a separate path.
+/// Returns a volume over `count` drives, each on a separate path.
 pub(crate) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
     let mut system = nvme(drive.clone());
     system.cpu.cores = 16;
     SystemSpec { volume: Some(volume), ..times(system, count) }
 }
 
-/// Drives behind an uplink of this many PCIe 2.0 lanes.
+/// Returns a volume over drives downstream of an uplink with this many PCIe 2.0 lanes.
 fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> SystemSpec {
     let mut system = apart(drive, count, volume);
     let model = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
@@ -68,7 +68,7 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
     }
 }
 
-/// Returns the bottleneck according to formulas only, with its ceiling in MB/s.
+/// Returns the bottleneck according to the formulas, and its ceiling in MB/s.
 fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
     let known = ceilings(system, test).into_iter().filter_map(|hop| Some((hop.name, hop.rate?)));
     let least = known.min_by_key(|(_, rate)| *rate).unwrap();
@@ -103,7 +103,7 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
     assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
     let block = Bytes::kibi(4);
-    // With a deep queue, each of the two drives has a queue as deep as the single drive's.
+    // With a deep queue, each of the two drives has a queue as deep as the queue of the single drive.
     let test = Test { block, ..test }.with(|asked| {
         asked.read_share = Ratio::ONE;
         asked.alignment = block;
@@ -137,7 +137,7 @@ fn a_mirror_reads_less_from_a_slower_drive() {
     assert!(ratio > 1.5, "{ratio}");
 }
 
-/// The parts of a request run in parallel, and all requested data completes with its waiting time.
+/// The parts of a request run in parallel, and the last part determines the latency and the waiting times.
 #[test]
 fn a_request_takes_as_long_as_its_last_part() {
     let system = apart(&small_drive(), 2, STRIPE);
@@ -213,8 +213,8 @@ fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Requested bytes equal reported bytes, budgets equal latencies, no value is above its ceiling, and the same seed
-    /// gives the same run.
+    /// Requested bytes equal reported bytes, budgets equal latencies, no rate is above its ceiling, and the same seed
+    /// results in the same run.
     #[test]
     fn any_volume_keeps_the_invariants(
         (count, volume) in any_volume(), lanes in proptest::option::of(1u32..3),
@@ -239,8 +239,8 @@ proptest! {
         let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
         let mean = sample.latency().mean_ns();
         prop_assert!((spent / mean - 1.0).abs() < 0.02, "{} of {}", spent, mean);
-        // A mix has too few requests of each direction for this check, and both directions of a link transfer in
-        // parallel.
+        // A mix has too few requests in each direction for this check, and the two directions of a link transfer data
+        // in parallel.
         let pure = read == 0.0 || read == 1.0;
         for ceiling in ceilings(&system, &test).into_iter().filter(|_| pure) {
             // The buffers contain the data that the dies have not programmed yet.

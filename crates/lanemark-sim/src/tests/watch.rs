@@ -1,4 +1,5 @@
-//! Watched tests report their progress in order, end within a bounded number of events, and are otherwise unchanged.
+//! Watched tests must report their progress in order, end within a bounded number of events, and otherwise have the
+//! same results.
 
 use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, small_drive};
@@ -10,7 +11,8 @@ use lanemark_schema::workload::{CheckedTest, Rounds, Test};
 
 const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
 
-/// Tests that end after a time, a volume, both, when they are steady, and with a database's users.
+/// Returns tests that end after a time, after a volume, after either, or in a steady state, and a test with the users
+/// of a database.
 fn tests() -> Vec<CheckedTest> {
     let read = Test { span: Bytes::mebi(32), ..random_read() }.with(|calls| calls.queue_depth = 8);
     let timed = Test {
@@ -74,7 +76,7 @@ fn between_two_looks_lie_a_bounded_number_of_requests() {
     let long = Test { span, volume: None, duration, ..random_read() };
     let (mut requests, mut calls) = (0, 0);
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
-        // A request causes at least one event.
+        // A request causes one event or more.
         assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);
         requests = progress.requests;
         calls += 1;
@@ -94,8 +96,8 @@ fn a_database_reports_its_progress_after_each_1024_events() {
         true
     });
     assert!(outcome.is_ok() && ended.len() > 5, "{} reports", ended.len());
-    // Up to eight users have returned whose work has not ended, so the transactions are up to four fewer than half of
-    // the events.
+    // The work of up to eight users that have returned may not have ended, so there are up to four fewer transactions
+    // than half the events.
     for (ended, all) in ended.into_iter().zip((0u64..).step_by(512)) {
         assert!((all.saturating_sub(4)..=all).contains(&ended), "{ended} of {all}");
     }

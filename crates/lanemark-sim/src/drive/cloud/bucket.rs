@@ -1,10 +1,11 @@
 //! The state of a limit: a peak rate, and a token bucket of credits.
 //!
 //! The rate and the bucket are both stored as instants (the virtual scheduling form of the generic cell rate algorithm,
-//! ITU-T I.371). The peak rate `p` permits the next amount once the last one has taken its time at that rate, without
-//! any tolerance. The bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the instant `f` at
-//! which it would be full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An
-//! amount larger than `C` waits until the bucket is full, and then reduces the credits to `C - n`, below zero.
+//! ITU-T I.371). The peak rate `p` permits the next amount when the last amount has taken its time at that rate,
+//! without any tolerance. The bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the instant
+//! `f` at which it would be full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until
+//! `f + n/r - C/r`. An amount larger than `C` waits until the bucket is full, and then reduces the credits to `C - n`,
+//! below zero.
 
 use crate::spec::cloud::time_of;
 use crate::spec::{BurstSpec, LimitSpec};
@@ -54,7 +55,7 @@ impl Bucket {
         Self { limit, next: Instant::ZERO, credits, used: UsedAmount::default() }
     }
 
-    /// Returns the first instant from `now` on at which `amount` may pass.
+    /// Returns the first instant from `now` onward at which `amount` may pass.
     pub(super) fn permits(&self, now: Instant, amount: u64) -> Instant {
         let peak = now.max(self.next);
         self.credits.map_or(peak, |credits| peak.max(credits.permits(amount, self.limit.rate)))
@@ -177,7 +178,7 @@ mod tests {
         let all = passed(&mut bucket, 3_001, 1, 0.0, 0.0);
         assert!((seconds(all[3_000]) - 1.0).abs() < 1e-8);
         assert_eq!((bucket.left(), bucket.credit_use(Reserve::OperationCredits)), (None, None));
-        // Unused time is not saved up.
+        // Unused time does not accumulate.
         let all = passed(&mut bucket, 2, 3_000, 0.0, 10.0);
         assert_eq!((all[0], all[1]), (at(10.0), at(11.0)));
     }

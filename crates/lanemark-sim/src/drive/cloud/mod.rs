@@ -4,7 +4,7 @@
 //!  request ─► account (operations, bytes) ─► both limits, in the order of arrival ─► latency ─► data, or completion
 //! ```
 //!
-//! A request waits until both limits permit it (`bucket`), is never rejected, and delays the requests after it. A
+//! A request waits until both limits permit it (`bucket`), and delays the requests after it; it is never rejected. A
 //! permitted request then takes its own random latency, during which later requests may overtake it. The latency is
 //! lognormal: `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. This latency
 //! covers everything beyond the links of the host: the network, the provider's servers and their media.

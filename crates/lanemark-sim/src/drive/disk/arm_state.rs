@@ -11,7 +11,7 @@ use crate::engine::slab::OperationHandle;
 pub(super) enum ArmWork {
     /// The arm rests on a track.
     Resting(Track),
-    /// The arm carries out an operation; `end` is the head's position and time at its end.
+    /// The arm executes an operation; `end` is the position of the head, and the instant, at the end of the operation.
     Working { operation: OperationHandle, end: Sweep },
     /// The arm reads ahead.
     Streaming(Stream),

@@ -1,4 +1,5 @@
-//! The arm: reads that no longer need it, predicted times of joined reads, and the times during which the arm worked.
+//! Tests of the arm: reads that no longer need it, predicted times of reads that join a stream, and the arm's busy
+//! times.
 
 use super::arm_state::ArmWork;
 use super::bench::{Bench, DiskEvent, after_a_read, at};
@@ -42,7 +43,7 @@ fn a_write_waits_for_the_reads_that_were_promised_their_sectors() {
     assert!(written.unwrap() > with[0].0);
 }
 
-/// The head must return to the next sector after the disk has read ahead to its limit.
+/// After the disk has read ahead to its limit, the head must wait for the next sector to return.
 #[test]
 fn a_read_after_the_read_ahead_limit_takes_the_rest_of_the_turn() {
     for wait in [500_000, 503_000, 507_777] {
@@ -61,8 +62,8 @@ fn a_read_after_the_read_ahead_limit_takes_the_rest_of_the_turn() {
     }
 }
 
-/// The arm seeks until it is on its track and transfers from the first sector on. The time in between counts as
-/// neither.
+/// The arm seeks until it is on its track, and transfers from the first sector onward. The time between the two counts
+/// as neither.
 #[test]
 fn the_arm_has_sought_and_transferred_as_far_as_it_is() {
     let spec = small_disk();

@@ -1,4 +1,4 @@
-//! A disk's medium, which tests operate in the same manner as a system does.
+//! A disk's medium, which tests drive like a system.
 
 use super::arm_state::ArmWork;
 use super::tests::small_disk;
@@ -10,7 +10,7 @@ use crate::engine::schedule::{Burst, Schedule};
 use crate::engine::slab::Handle;
 use lanemark_schema::units::Instant;
 
-/// An event that a disk reports to its host.
+/// An event of the disk that a test observes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DiskEvent {
     Data(u32, Bytes),
@@ -19,7 +19,7 @@ pub(super) enum DiskEvent {
     Room(Bytes),
 }
 
-/// A disk's medium, driven in the same manner as by a system.
+/// A disk's medium, which tests drive like a system.
 #[derive(Clone)]
 pub(super) struct Bench {
     pub(super) disk: Disk,
@@ -124,7 +124,7 @@ impl Bench {
         self.seen.iter().find(|(_, seen)| *seen == disk_event).map(|(at, _)| *at)
     }
 
-    /// Returns the sector that reading ahead has reached, and the sector at which it stops.
+    /// Returns the sector that the read-ahead has reached, and the sector at which it stops.
     pub(super) fn ahead(&mut self) -> Option<(u64, u64)> {
         self.disk.catch_up(self.now);
         match self.disk.arm {

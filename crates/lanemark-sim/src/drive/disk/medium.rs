@@ -226,7 +226,7 @@ impl Disk {
         count.div_ceil(BURST) as u32
     }
 
-    /// Returns a flush that no longer waits for an operation.
+    /// Removes and returns a flush that no longer waits for any operation.
     fn next_flushed(&mut self) -> Option<CommandHandle> {
         let &(command, before) = self.flushes.first()?;
         let waits_for = |operation: &DiskOperation| operation.writes && operation.sequence < before;

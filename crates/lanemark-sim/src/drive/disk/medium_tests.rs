@@ -1,5 +1,5 @@
-//! Compares a disk's medium with plain models: the order in which buffered writes reach the platters, reads from the
-//! cache and from the media, the extent of read-ahead, and the data that a power cut takes.
+//! Compares a disk's medium with simple models: the order in which buffered writes reach the platters, reads from the
+//! cache and from the media, the extent of read-ahead, and the data that a power cut destroys.
 
 use super::arm_state::ArmWork;
 use super::bench::{Bench, DiskEvent, after_a_read, at};
@@ -10,7 +10,7 @@ use crate::drive::medium::{Medium, PowerLoss};
 use lanemark_schema::units::Instant;
 use proptest::prelude::*;
 
-/// A buffered write in the plain model.
+/// A buffered write in the simple model.
 #[derive(Clone, Copy, Debug)]
 struct Dirty {
     first: u64,
@@ -18,11 +18,12 @@ struct Dirty {
     before_flush: bool,
 }
 
-/// Returns the instants at which buffered writes that arrive together are on the platters, and the end sector of each.
+/// Returns the instant at which each buffered write is on the platters, and its end sector, for writes that arrive
+/// together.
 ///
 /// Among the oldest `destage_window` writes, the firmware chooses the write that begins at the end of the last write
-/// or, if there is no such write, the write whose first sector it expects to reach first. Writes before a flush take
-/// precedence.
+/// or, if there is no such write, the write whose first sector it expects to reach first. Writes that arrived before a
+/// flush take precedence.
 fn destaged(spec: &DiskSpec, mut waiting: Vec<Dirty>) -> Vec<(Instant, u64)> {
     let mechanics = Mechanics::new(spec);
     let (mut now, mut track, mut ended) = (Instant::ZERO, mechanics.outermost(), 0);
@@ -55,7 +56,7 @@ fn destaged(spec: &DiskSpec, mut waiting: Vec<Dirty>) -> Vec<(Instant, u64)> {
 }
 
 proptest! {
-    /// The arm empties the write cache as the plain model does, flush or not.
+    /// The arm empties the write cache in the order of the simple model, with or without a flush.
     #[test]
     fn the_arm_empties_the_write_cache_by_shortest_positioning_time(
         places in proptest::collection::vec((0u64..16_000, 1u64..5, any::<bool>()), 1..24),
@@ -107,7 +108,7 @@ proptest! {
         prop_assert_eq!(bench.disk.operations.live(), 0);
     }
 
-    /// A power cut takes the buffered writes that are not on the platters, and no other data.
+    /// A power cut destroys the buffered writes that are not on the platters, and no other data.
     #[test]
     fn a_power_cut_takes_only_unwritten_data(
         places in proptest::collection::vec((0u64..16_000, 1u64..5), 1..24), cut_us in 0u64..200_000,
@@ -235,7 +236,7 @@ fn a_disk_reads_on_when_half_of_its_read_ahead_is_taken() {
         bench.until(at(1_000_000));
         assert_eq!(bench.ahead(), Some((limit, limit)));
     }
-    // A disk that is reading ahead extends its limit immediately.
+    // A disk that is reading ahead extends the limit immediately.
     let mut bench = after_a_read(Bytes::kibi(512));
     let (sector, limit) = bench.ahead().unwrap();
     assert!(sector > 80 && sector < limit && limit == 64 + 1024, "{sector} of {limit}");
@@ -269,7 +270,7 @@ fn a_read_joins_only_at_the_next_sector() {
     assert_eq!(bench.disk.operations.live(), 1);
 }
 
-/// Overwritten sectors are not in the cache, and read-ahead that passes them does not cache them again.
+/// Overwritten sectors are not in the cache, and a read-ahead that passes them does not cache them again.
 #[test]
 fn a_write_takes_its_sectors_out_of_the_cache() {
     let held = |first: u64, end: u64, sector: u64| {
@@ -287,20 +288,21 @@ fn a_write_takes_its_sectors_out_of_the_cache() {
     assert!(held(100_000, 100_008, 0) && held(100_000, 100_008, 100));
 }
 
-/// Read-ahead that commands wait for continues, and ends before the first sector that a write replaces.
+/// A read-ahead for which commands wait continues, and ends before the first sector that a write replaces.
 #[test]
 fn a_write_ends_the_read_ahead_at_its_first_sector() {
-    // Offsets of the write from the sector up to which a command waits, and of the new end of the read-ahead.
+    // The offsets of the write, and of the new end of the read-ahead, are relative to the sector up to which a command
+    // waits.
     for (first, end, limit) in [
         (1023, 1031, 1023),
         (1024, 1032, 1024),
         (1100, 1108, 1024),
         (10, 18, 10),
         (0, 8, 0),
-        // The command gets all of its sectors.
+        // The command receives all its sectors.
         (-10, -2, 0),
         (-300, -299, 0),
-        // The head has passed these sectors.
+        // The head has already passed these sectors.
         (-308, -300, 1024),
         (-320, -310, 1024),
     ] {
@@ -315,8 +317,8 @@ fn a_write_ends_the_read_ahead_at_its_first_sector() {
     }
 }
 
-/// Returns whether a buffered write is served before a read if the write begins at the arm's position. `slots` slots
-/// wait in a buffer of eight; with `flush`, a flush waits too.
+/// Returns whether a buffered write is served before a read if the write begins at the arm's position. `slots` of the
+/// eight slots of the buffer contain waiting data; with `flush`, a flush also waits.
 fn write_goes_first(slots: u64, flush: bool) -> bool {
     let mut bench = Bench::new(&small_disk(), Bytes::kibi(4) * 8);
     bench.write(0, 50_000, 50_008);
@@ -348,7 +350,7 @@ fn a_read_that_waited_for_the_bound_is_first() {
         let mut bench = Bench::new(&spec, Bytes::mebi(8));
         bench.read_sectors(0, 50_000, 50_064);
         bench.until(at(500));
-        // One read far away, and one read at the arm's position.
+        // One read is far away, and one is at the arm's position.
         bench.read_sectors(1, 100_000, 100_008);
         bench.until(at(600));
         bench.read_sectors(2, 50_064, 50_072);
@@ -358,7 +360,7 @@ fn a_read_that_waited_for_the_bound_is_first() {
     };
     let (free, far_first) = first_of(Duration::from_seconds(5));
     assert!(!far_first, "the nearer goes first");
-    // The read waits for the arm after the firmware has finished its part.
+    // The read waits for the arm after the command overhead of the firmware.
     let waited = free.since(at(500) + small_disk().command_overhead);
     assert!(first_of(waited).1);
     assert!(!first_of(waited + Duration::from_picoseconds(1)).1);

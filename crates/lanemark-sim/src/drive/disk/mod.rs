@@ -7,7 +7,7 @@
 //!                  └► arm ─► complete                         without
 //! ```
 //!
-//! Model: positioning and cylinders after Ruemmler and Wilkes (see [`seek`]) and J. S. Bucy et al., *The DiskSim
+//! Model: positioning and cylinders follow Ruemmler and Wilkes (see [`seek`]) and J. S. Bucy et al., *The DiskSim
 //! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101): seek and head switch at the same time, then
 //! the rest of the revolution, then the sectors, with a skew at each change of track. The simulated clock determines
 //! the angle of the platters, so an access waits for the actual remainder of the revolution and not for the mean.
@@ -17,13 +17,13 @@
 //! the order to the drive). The next operation is the one whose first sector the arm reaches soonest, by seek and
 //! rotation together. If the arm would arrive with less than a margin to spare, the firmware assumes the next
 //! revolution. An operation that has waited longer than a bound is served first. Reads and writes that a host waits for
-//! precede buffered writes, until the buffered writes take up half of the buffer or a flush waits for them. An
-//! operation that continues the last operation is next even at the end of a track, although other sectors may pass
-//! slightly earlier, because an interrupted run costs a revolution later.
+//! precede buffered writes, until the buffered writes occupy half of the buffer or a flush waits for them. An operation
+//! that continues the last operation is next even at the end of a track, although other sectors may pass slightly
+//! earlier, because an interrupted run costs a revolution later.
 //!
-//! An otherwise idle disk reads ahead after a read. A read that continues there takes its data as the sectors pass, so
-//! a sequence of small reads runs at the rate of the media. Any other work stops the read-ahead immediately. A disk
-//! that has read ahead up to its limit continues when commands have taken half of that data.
+//! An otherwise idle disk reads ahead after a read. A read that continues at the end of that read takes its data as the
+//! sectors pass, so a sequence of small reads runs at the rate of the media. Any other work stops the read-ahead
+//! immediately. A disk that has read ahead up to its limit continues when commands have taken half of that data.
 //!
 //! Not modelled: errors, retries and remapped sectors, servo wedges, thermal recalibration, reading a track from the
 //! sector at which the head arrives, waiting before an idle arm writes buffered data, merging buffered writes of the
@@ -83,9 +83,9 @@ pub(crate) struct Disk {
     ended: u64,
     /// Number of buffered writes that are not on the media.
     dirty: u32,
-    /// Room that these writes occupy.
+    /// Room that the `dirty` writes occupy.
     dirty_room: Bytes,
-    /// Room from which these writes are urgent.
+    /// Value of `dirty_room` from which the writes are urgent.
     pressing: Bytes,
     /// Waiting flushes, each with the number of operations that arrived before it.
     flushes: Vec<(CommandHandle, u64)>,
@@ -93,7 +93,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Creates the idle disk of drive `drive`, with the visible capacity `capacity` and a write buffer of `buffer`
+    /// Creates the idle disk of drive `drive`, which has the visible capacity `capacity` and a write buffer of `buffer`
     /// bytes.
     pub(crate) fn new(drive: DriveNumber, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
         let mechanics = Mechanics::new(spec);
@@ -119,7 +119,7 @@ impl Disk {
         }
     }
 
-    /// Returns the arm's busy time so far.
+    /// Returns the arm's busy time until now.
     fn arm_busy(&self, now: Instant) -> Duration {
         match self.arm {
             ArmWork::Working { operation, .. } => {

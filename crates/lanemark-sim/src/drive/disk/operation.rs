@@ -36,7 +36,7 @@ pub(crate) struct DiskOperation {
 }
 
 impl DiskOperation {
-    /// Returns the last burst of a read: the remainder after the full bursts.
+    /// Returns the length of the last burst of a read: the remainder after the full bursts.
     pub(crate) fn last_burst(&self) -> Bytes {
         let mut last = 0;
         bursts(self.first, self.end, self.bytes, |_, bytes| last = bytes);

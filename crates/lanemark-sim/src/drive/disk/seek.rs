@@ -1,18 +1,18 @@
 //! The seek curve: the time that the arm takes to move over a distance.
 //!
 //! Model (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): an arm that
-//! accelerates and brakes takes a + b sqrt(d) over d cylinders, and an arm that coasts in between takes c + e d.
-//! Neither the distance at which the two parts meet nor the constants are published for any disk. Data sheets state the
-//! time to the next cylinder, the time over all cylinders, and the average. These three times determine the curve if
-//! its two parts meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
+//! accelerates and then brakes takes a + b sqrt(d) over d cylinders, and an arm that coasts between the two takes c + e
+//! d. Neither the distance at which the two parts meet nor the constants are published for any disk. Data sheets state
+//! the time to the next cylinder, the time over all cylinders, and the average. These three times determine the curve
+//! if its two parts meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
 //!
-//! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², a seek takes b sqrt(x) longer
-//! than the shortest seek up to that point, and b (u + (x - u²) / 2u) longer beyond it. The full stroke determines b,
-//! and the mean over pairs of cylinders, whose distances have the density 2 (1 - x), determines u. The average is 1/3
-//! of the way from the shortest to the longest seek if the arm only coasts, and 8/15 of the way if it never coasts. An
-//! average outside these bounds does not fit this model. (E. K. Lee, R. H. Katz, "An analytic performance model of disk
-//! arrays", SIGMETRICS 1993, fit the sum of a square root and a line to the same three numbers; the bounds are the
-//! same.)
+//! Let x be the distance, from 0 for one cylinder to 1 for the full stroke, and u² the distance at which the parts
+//! meet. A seek takes b sqrt(x) longer than the shortest seek for distances up to u², and b (u + (x - u²) / 2u) longer
+//! for larger distances. The full stroke determines b, and the mean over pairs of cylinders, whose distances have the
+//! density 2 (1 - x), determines u. The average is 1/3 of the way from the shortest to the longest seek if the arm only
+//! coasts, and 8/15 of the way if it never coasts. An average outside these bounds does not fit this model. (E. K. Lee,
+//! R. H. Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993, fit the sum of a square root and a line
+//! to the same three numbers; the bounds are the same.)
 //!
 //! The times for all distances are computed once, in whole picoseconds.
 

@@ -3,7 +3,7 @@
 use crate::spec::{DiskSpec, SeekSpec, Zone};
 use lanemark_schema::units::{Bytes, Duration};
 
-/// A disk of 7,200 rpm with two zones and a total of 78 MiB.
+/// Returns a 7,200 rpm disk with two zones and a capacity of 78 MiB.
 pub(crate) fn small_disk() -> DiskSpec {
     let us = Duration::from_microseconds;
     DiskSpec {

@@ -1,6 +1,7 @@
 //! Compares the busy time of a die's array, read at any instant, with the sum of the spans in which the array works.
 //!
-//! Times are as in `flash_tests.rs`: commands take 1 µs, tR 50 µs, a program 600 µs, an erase 3,000 µs, data 10 µs.
+//! The times are the same as in `flash_tests.rs`: a command takes 1 µs, tR 50 µs, a program 600 µs, an erase 3,000 µs,
+//! and data 10 µs.
 
 use super::flash::Flash;
 use super::operation::{DieSite, FlashTask};
@@ -18,8 +19,8 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// Returns the times in µs at which the array of a die has read, programmed and erased until `at`, with the channel's
-/// time. Each task begins at the given microsecond, and a read is repeated `retries` times.
+/// Returns the times in µs for which the array of a die has read, programmed and erased until `at`, and the busy time
+/// of the channel. Each task begins at the given microsecond, and reads are repeated `retries` times.
 fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u64; 4] {
     let small = small_drive();
     let spec = FlashSpec {

@@ -103,7 +103,8 @@ impl SolidState {
         }
     }
 
-    /// Assigns the outstanding moves of collection to dies, if its cost is a constant and its moves are not simulated.
+    /// Assigns the outstanding moves of collection to dies, if the cost of collection is a constant and its moves are
+    /// not simulated.
     pub(super) fn move_beside(&mut self, now: Instant, events: &mut Schedule) {
         let (slots, dies) = (self.translation.slots_per_unit(), self.flash.dies());
         let mut next =

@@ -1,8 +1,8 @@
-//! Durability compared with a plain model of the contents: the last write of each slot, the data whose durability was
-//! promised to the host, and the write that each location of the flash contains.
+//! Durability compared with a simple model of the contents: the last write of each slot, the data whose durability was
+//! guaranteed to the host, and the write that each location of the flash contains.
 //!
 //! Drives with all combinations of write cache, streams, pseudo-SLC cache, map cache and read-ahead execute random
-//! commands, and lose power at random. The drive reports to the model only the location of each slot.
+//! commands and lose power at random times. The drive reports to the model only the location of each slot.
 
 mod bench;
 
@@ -20,7 +20,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 enum Step {
     Write(u64, u64, u64),
     Read(u64, u64),
-    /// Sequential reads, one at a time.
+    /// Sequential reads at queue depth 1.
     Stream(u64, u64),
     Trim(u64, u64),
     TrimAll,
@@ -112,7 +112,7 @@ prop_compose! {
     }
 }
 
-/// A drive, the steps of its host, the share of the drive that is initially written, and whether it was written
+/// A drive, the steps of its host, the share of the drive that is initially written, and whether this data was written
 /// recently.
 type Case = (DriveSpec, Vec<Step>, f64, bool);
 
@@ -121,8 +121,9 @@ fn any_case() -> impl Strategy<Value = Case> {
     (any_drive(), steps, 0.0f64..1.0, any::<bool>())
 }
 
-/// Runs a case. Data that a flush, a protected buffer or a drive without write cache has acknowledged must not be lost,
-/// and reads must not be stale. Every command must complete, and a cut must report exactly the data that it takes.
+/// Runs a case. Data that a flush, a protected buffer or a drive without a write cache has acknowledged must not be
+/// lost, and reads must not return stale data. Every command must complete, and a cut must report exactly the data that
+/// is lost.
 fn run(case: Case) {
     let (drive, steps, written, is_just_written) = case;
     let written = SLOT * ((drive.capacity.get() / SLOT.get()) as f64 * written) as u64;
@@ -184,8 +185,8 @@ proptest! {
     }
 }
 
-/// Seeds of drives that once stalled: the host waited for collection during reads, an idle drive moved the same data
-/// repeatedly, and a victim without valid data waited for erased flash.
+/// Seeds of cases that stalled in the past: the host waited for collection during reads, an idle drive moved the same
+/// data repeatedly, and a victim without valid data waited for erased flash.
 #[test]
 fn drives_that_once_stalled_go_through() {
     for seed in [22, 138, 1013] {
@@ -204,7 +205,7 @@ fn drives_that_once_stalled_go_through() {
 }
 
 /// If each superblock has one valid slot, several superblocks are emptied before a unit of moved data is full. A host
-/// that waits for a superblock is eventually served.
+/// that waits for a superblock must still be served.
 #[test]
 fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     let mut drive = small_drive();

@@ -1,10 +1,10 @@
 //! Flash channels and dies.
 //!
 //! Model (ONFI and Toggle NAND data sheets). A read puts its command and address cycles on the channel, occupies the
-//! array for tR of its page, then puts the data on the channel. A program puts command and data on the channel, then
-//! occupies the array for tPROG of its page. An erase occupies it for tBERS. A channel moves data in the order in which
-//! its dies request it. Command cycles are short, and a controller inserts them between transfers, so they take channel
-//! time but do not wait for a transfer to end.
+//! array for tR of its page, then puts the data on the channel. A program puts its command and data on the channel,
+//! then occupies the array for tPROG of its page. An erase occupies the array for tBERS. A channel moves data in the
+//! order in which its dies request it. Command cycles are short, and a controller inserts them between transfers, so
+//! they take channel time but do not wait for a transfer to end.
 //!
 //! A die performs one operation at a time on all planes together, unless it has more capabilities ([`DieSpec`]):
 //! *independent planes* read separate pages; with *cache read* the array senses the next page while the previous page
@@ -327,7 +327,7 @@ impl Flash {
     /// array.
     fn load_next(&mut self, now: Instant, index: usize) {
         let head = self.dies[index].others.head();
-        // A die with a suspended operation has no program in its array and does not reach this point.
+        // While an operation is suspended, the array does not execute a program, so this point is not reached.
         if !self.can.cache_program || head == Handle::NONE {
             return;
         }

@@ -1,8 +1,8 @@
-//! Each timing rule of a die in isolation: an operation is not complete a picosecond before its time, and is complete
-//! at its time.
+//! Tests each timing rule of a die in isolation: an operation is complete exactly at its time, and not a picosecond
+//! earlier.
 //!
-//! Commands take 1 µs, a page 50 µs in the array (tR), a program 600 µs, an erase 3,000 µs, and the data of one
-//! operation 10 µs on the channel. The expected times can therefore be added up by hand.
+//! A command takes 1 µs, a page 50 µs in the array (tR), a program 600 µs, an erase 3,000 µs, and the data of one
+//! operation 10 µs on the channel. The expected times are sums of these numbers.
 
 use super::flash::Flash;
 use super::operation::{DieSite, FlashTask};
@@ -20,7 +20,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 enum Ask {
     /// A host read on a plane, with this many failed attempts.
     Read(u32, u32),
-    /// A read of moved data.
+    /// A read of data to be moved.
     Move,
     Program,
     Erase,
@@ -114,7 +114,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         }
         let time = flash.array_time(Instant::from_picoseconds(u64::MAX / 2));
         assert_eq!((time.read, time.program, time.erase), (read, program, erase), "{asks:?}");
-        // A die is busy from its first operation to its last, if there is no gap between them.
+        // A die is busy from its first operation to its last, because there is no gap between them.
         let end = Instant::from_picoseconds(done.iter().flatten().copied().max().unwrap());
         let first = Instant::from_picoseconds(ps(asks[0].0));
         assert_eq!(flash.busy(end).1, [end.since(first)], "{asks:?}");
@@ -122,7 +122,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     done
 }
 
-/// Checks that each of `asks` is complete at its microsecond, and not a picosecond earlier.
+/// Checks that each of `asks` is complete exactly at its expected time in µs, and not a picosecond earlier.
 #[track_caller]
 fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
     let whole: Vec<f64> =
@@ -134,7 +134,7 @@ fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
     }
 }
 
-/// A die without optional abilities: one operation at a time, with reads before the rest.
+/// Returns a die without optional capabilities, which executes one operation at a time and serves reads first.
 fn plain() -> DieSpec {
     DieSpec { reads_first: 8, suspend: None, ..DieSpec::default() }
 }
@@ -188,16 +188,16 @@ fn reads_go_first_so_many_in_a_row_and_no_more() {
 
 #[test]
 fn a_program_or_erase_is_suspended_and_resumed() {
-    // The program is in the array from 11 µs on; 500 µs remain at 111 µs.
+    // The program is in the array from 11 µs onward; 500 µs remain at 111 µs.
     done_at(suspending(), &[(0.0, Program), (111.0, READ)], &[191.0 + 10.0 + 500.0, 191.0]);
     done_at(suspending(), &[(0.0, Erase), (1_001.0, READ)], &[1_081.0 + 10.0 + 2_000.0, 1_081.0]);
-    // Two reads in one suspension: the die is already suspended, so the second read does not wait for a suspension.
+    // Two reads use one suspension: the die is already suspended, so the second read does not wait for a suspension.
     let asks = [(0.0, Program), (111.0, READ), (111.0, READ)];
     done_at(suspending(), &asks, &[191.0 + 61.0 + 510.0, 191.0, 252.0]);
-    // An operation that is suspended twice pays for suspending and resuming twice.
+    // An operation that is suspended twice incurs the times of suspension and resumption twice.
     let asks = [(0.0, Program), (111.0, READ), (301.0, READ)];
     done_at(suspending(), &asks, &[381.0 + 10.0 + 400.0, 191.0, 381.0]);
-    // A die with a suspended operation begins no other operation.
+    // A die with a suspended operation does not begin another program or erase.
     let asks = [(0.0, Program), (5.0, Erase), (111.0, READ)];
     done_at(suspending(), &asks, &[701.0, 3_702.0, 191.0]);
 }
@@ -236,7 +236,7 @@ fn a_cache_register_senses_the_next_page_while_one_goes_out() {
     done_at(cached, &[(0.0, READ), (0.0, READ), (0.0, READ)], &[61.0, 112.0, 163.0]);
     // A program needs both registers.
     done_at(cached, &[(0.0, READ), (0.0, Program)], &[61.0, 672.0]);
-    // The command of the third read precedes the data of the second on the channel. The second read is sensed together
+    // On the channel, the command of the third read precedes the data of the second. The second read is sensed together
     // with the first.
     let both = DieSpec { independent_planes: true, ..cached };
     let asks = [(0.0, READ), (0.0, Read(1, 0)), (0.0, READ), (0.0, Read(1, 0))];
@@ -260,7 +260,8 @@ fn a_cache_register_takes_the_data_of_the_next_program() {
 #[test]
 fn the_next_program_is_not_loaded_while_one_is_suspended() {
     let die = DieSpec { cache_program: true, ..suspending() };
-    // The read's data is transferred from 181 µs on, and would wait for the data of the program that arrived at 175 µs.
+    // The read's data is transferred from 181 µs onward, and would wait for the data of the program that arrived at 175
+    // µs.
     let asks = [(0.0, Program), (111.0, READ), (175.0, Program)];
     done_at(die, &asks, &[701.0, 191.0, 1_301.0]);
     // The data is loaded when the suspended program continues, and not again after its second suspension.
@@ -273,7 +274,7 @@ fn the_next_program_is_not_loaded_while_one_is_suspended() {
 fn a_suspended_operation_continues_after_enough_reads() {
     let die = DieSpec { reads_first: 2, ..suspending() };
     let asks = [(0.0, Program), (111.0, READ), (111.0, READ), (111.0, READ)];
-    // The third waits until the program has ended.
+    // The third read waits until the program has ended.
     done_at(die, &asks, &[762.0, 191.0, 252.0, 823.0]);
     let one = DieSpec { reads_first: 1, ..suspending() };
     done_at(one, &asks[..3], &[701.0, 191.0, 762.0]);

@@ -1,5 +1,5 @@
-//! Rules of flash as a medium: the start of work on an idle drive, the range of a trim, pages of the map, and the loss
-//! of data that is written in place when power is cut.
+//! Tests of flash as a medium: background work on an idle drive, the range of a trim, pages of the map, and the loss of
+//! in-place writes in a power cut.
 
 use super::*;
 use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
@@ -29,7 +29,8 @@ fn drain(medium: &mut SolidState, events: &mut Schedule) {
     }
 }
 
-/// A drive in steady state that, after 100 µs without commands, collects until `erased_idle` superblocks are erased.
+/// Returns a drive in its steady state that, after 100 µs without commands, collects until `erased_idle` superblocks
+/// are erased.
 fn collecting(erased_idle: u32) -> SolidState {
     medium(|drive| {
         let flash = drive.flash_mut();
@@ -69,7 +70,7 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
     medium.takes(1);
     let at = Instant::ZERO + us(20);
     assert_eq!(medium.gives(at), Some(at + us(100)), "a cut ends all commands");
-    // A drive without work to do schedules no idle event.
+    // A drive without background work does not schedule an idle event.
     let gives = |mut medium: SolidState| {
         medium.takes(1);
         medium.gives(Instant::ZERO).is_some()
@@ -187,7 +188,7 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
                 let burst = WriteBurst { command, offset, length: SLOT, last: true };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
-            // Another write to the same slot does not add a slot; the last write has not been stored.
+            // Another write to the same slot does not add a lost slot; the last write has not been stored.
             let burst =
                 WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
             medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);

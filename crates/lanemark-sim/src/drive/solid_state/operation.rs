@@ -36,7 +36,7 @@ pub(crate) enum FlashTask {
     Program {
         /// The unit.
         unit: u32,
-        /// The slots whose room in the write buffer is released.
+        /// Number of slots whose room in the write buffer is released.
         held: u32,
         /// Number of flushes that arrived before the unit.
         epoch: u32,

@@ -1,4 +1,4 @@
-//! Read-ahead: the drive reads data into its memory that it expects a sequential reader to request next.
+//! Read-ahead: the drive reads data into its memory before a sequential reader is expected to request it.
 //!
 //! A read that begins at the end of an earlier read belongs to the same *stream*. From the second read of a stream
 //! onward, the drive keeps the next `window` bytes of the stream in transit or in memory, in *stretches*, one for each

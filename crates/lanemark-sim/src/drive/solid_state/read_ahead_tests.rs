@@ -1,4 +1,4 @@
-//! Read-ahead: the stream of a read, the lifetime of data read ahead for a stream, and eviction of streams.
+//! Tests of read-ahead: the stream of a read, the lifetime of data that was read ahead, and the eviction of streams.
 
 use super::*;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn the_second_read_in_a_row_is_read_ahead_and_a_write_ends_it() {
     assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
 }
 
-/// Reads that overtake each other are one stream: data that was read ahead for them is not read again.
+/// Reads that overtake each other belong to one stream: data that was read ahead for them is not read again.
 #[test]
 fn reads_that_overtake_each_other_stay_in_their_stream() {
     let mut ahead = ReadAhead::new(64);
@@ -72,8 +72,8 @@ fn read_ahead_stops_at_the_end_of_the_drive() {
     assert_eq!(ahead.wanted(stream, 40), 16..40);
 }
 
-/// A stream that has been read up to slot 16. Slots 16 to 80 are read ahead in stretches of 8, with a window of 64
-/// slots.
+/// Returns a stream that has been read up to slot 16. Slots 16 to 80 are read ahead in stretches of 8, with a window of
+/// 64 slots.
 fn followed() -> (ReadAhead, usize) {
     let mut ahead = ReadAhead::new(64);
     ahead.stream(0, 8);
@@ -84,7 +84,7 @@ fn followed() -> (ReadAhead, usize) {
     (ahead, stream)
 }
 
-/// Delivers all requested slots in one stretch.
+/// Reads all wanted slots ahead in one stretch, which arrives immediately.
 fn read_on(ahead: &mut ReadAhead, stream: usize) {
     let wanted = ahead.wanted(stream, 1 << 40);
     if !wanted.is_empty() {
@@ -135,7 +135,7 @@ fn a_stream_that_was_ended_is_not_overtaken_any_more() {
     assert_eq!(ahead.stream(32, 40), None);
 }
 
-/// A stream that replaces an earlier one does not inherit its gaps.
+/// A stream that replaces an earlier stream does not inherit its gaps.
 #[test]
 fn a_stream_begins_without_the_gaps_of_the_one_before() {
     for ended in [true, false] {
@@ -177,7 +177,7 @@ fn a_stretch_is_kept_until_all_of_it_was_requested() {
     }
 }
 
-/// A dropped stretch is forgotten when its data arrives, or immediately if the data has already arrived.
+/// A dropped stretch is removed when its data arrives, or immediately if the data has already arrived.
 #[test]
 fn dropped_stretches_are_forgotten() {
     let (mut ahead, stream) = followed();
@@ -235,28 +235,29 @@ fn a_gap_is_kept_until_the_stream_is_a_window_further() {
         assert_eq!(ahead.stream(24, 32), Some(stream));
         assert_eq!(ahead.stream(32, end), Some(stream));
         ahead.wanted(stream, 1000);
-        // The gap is 16 to 24, the window 64.
+        // The gap is from 16 to 24, and the window is 64 slots.
         assert_eq!(ahead.holds(16), kept, "read up to {end}");
     }
 }
 
 proptest! {
-    /// Eight streams are followed, and the least recently read stream is evicted. Exactly the streams that continue
-    /// have their data read ahead.
+    /// The drive tracks eight streams and evicts the least recently used stream. It reads ahead exactly for the streams
+    /// that continue.
     #[test]
     fn the_stream_that_was_idle_longest_makes_way(
         steps in proptest::collection::vec((0u64..12, 0u32..8), 1..200),
     ) {
         const APART: u64 = 1 << 20;
         let mut ahead = ReadAhead::new(64);
-        // Streams with their next slot and whether they have data ahead, in the order of their last read.
+        // The streams in the order of their last read, each with its region, its next slot, and whether data was read
+        // ahead for it.
         let mut model: Vec<Option<(u64, u64, bool)>> = vec![None; 8];
         let mut next = [0u64; 12];
         for (region, kind) in steps {
             let first = region * APART + next[region as usize];
             let known = model.iter().position(|one| one.is_some_and(|(of, ..)| of == region));
             if kind == 0 {
-                // A write into data that was read ahead, if there is any, and no other operation.
+                // A write changes data that was read ahead, if there is any.
                 ahead.changed(first + 1, first + 2);
                 if let Some(at) = known && model[at].is_some_and(|(.., held)| held) {
                     model[at] = None;

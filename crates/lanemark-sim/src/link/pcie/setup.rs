@@ -4,7 +4,8 @@
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 
 /// Time that a request waits at the host, in addition to its travel time. Derived: a 64 B read of host memory takes
-/// about 500 ns (Neugebauer et al., SIGCOMM 2018), of which a link with a latency of 150 ns accounts for 300 ns.
+/// about 500 ns (Neugebauer et al., SIGCOMM 2018), and a link with a latency of 150 ns accounts for 300 ns of this
+/// time.
 const TURN_AROUND: Duration = Duration::from_nanoseconds(200);
 
 /// Settings of a PCI Express link.

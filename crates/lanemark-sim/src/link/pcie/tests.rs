@@ -1,4 +1,4 @@
-//! The PCI Express model compared with printed tables, published figures and closed forms.
+//! Compares the PCI Express model with printed tables, published figures and closed forms.
 
 use super::*;
 
@@ -9,14 +9,14 @@ fn link(generation: u64, lanes: u32, payload_max: u64) -> Pcie {
     Pcie::new(generation, lanes, Bytes(payload_max), Bytes(512))
 }
 
-/// Generation 3 x4 with MPS 128 and MRRS 512, changed by `change`.
+/// Returns a PCIe 3.0 x4 link with MPS 128 and MRRS 512, modified by `change`.
 fn set_up(change: impl FnOnce(&mut PcieSetup)) -> Pcie {
     let mut setup = PcieSetup::new(Bytes(128), Bytes(512));
     change(&mut setup);
     Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup)
 }
 
-/// A link with bounded data in flight and a round trip of `round_trip`.
+/// Returns a link with limited data in flight and a round trip of `round_trip`.
 fn bounded(tags: Option<u32>, posted_credits: Option<Bytes>, round_trip: Duration) -> Pcie {
     set_up(|setup| {
         setup.tags = tags;
@@ -29,8 +29,8 @@ fn rate(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
-/// Acknowledgement limits in symbol times, as printed for 2.5 GT/s (Base Specification 5.0, table 3-7), with a row for
-/// each width. Tables 3-8 for 5 GT/s and 3-9 for 8 GT/s and above print 51 and 96 more.
+/// Acknowledgement limits in symbol times, as printed for 2.5 GT/s (Base Specification 5.0, table 3-7), by maximum
+/// payload and width. The values in tables 3-8 (5 GT/s) and 3-9 (8 GT/s and above) are higher by 51 and 96.
 const LIMITS: [(u64, [u64; 5]); 6] = [
     (128, [237, 128, 73, 67, 48]),
     (256, [416, 217, 118, 107, 72]),
@@ -60,8 +60,9 @@ fn acknowledgement_intervals_are_the_printed_limits() {
     }
 }
 
-/// One-way data over generation 4 x4, computed by hand: 16 GT/s, four lanes, 128b/130b and 1,534 of 1,538 symbols are
-/// 7,856.4 MB/s. With packets of 256 B, 256/280 of this rate remains for writes and 256/276 for completions.
+/// Computes by hand the rate of data in one direction over PCIe 4.0 x4: 16 GT/s on four lanes with 128b/130b and 1,534
+/// of 1,538 symbols is 7,856.4 MB/s. With 256 B packets, 256/280 of this rate remains for writes and 256/276 for
+/// completions.
 #[test]
 fn generation_4_x4_meets_the_closed_form() {
     let pcie = link(4, 4, 256);
@@ -70,9 +71,9 @@ fn generation_4_x4_meets_the_closed_form() {
     assert!((rate(block, pcie.completion_time(block)) - 7_287.1).abs() < 1.0);
 }
 
-/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets and 4 of 1,538 symbols to SKP sets. Of 250 MB/s,
-/// 210 remain, and four times as much over twice the lanes at twice the rate. Measured rates, which include the host,
-/// are 192 to 210 MB/s.
+/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets, and 4 of 1,538 symbols to SKP sets. Of 250
+/// MB/s, 210 MB/s remain, and four times this over twice the lanes at twice the rate. Measured rates, which include the
+/// host, are 192 to 210 MB/s.
 #[test]
 fn narrow_old_links_lose_about_a_sixth_to_packets() {
     let block = Bytes::mebi(1);
@@ -82,7 +83,7 @@ fn narrow_old_links_lose_about_a_sixth_to_packets() {
     }
 }
 
-/// Bytes a second of a lane after the line code, by generation.
+/// Bytes per second of a lane after the line code, by generation.
 const LANE_RATES: [f64; 5] = [
     2.5e9 / 10.0,
     5e9 / 10.0,
@@ -91,10 +92,11 @@ const LANE_RATES: [f64; 5] = [
     32e9 / 8.0 * 128.0 / 130.0,
 ];
 
-/// Every generation, width and MPS, with both headers, with and without ECRC. In one direction the rate follows the
-/// formula without acknowledgements, which travel against the data. If data fills both directions, the rate follows the
-/// formula of pcie-bench with the printed acknowledgement limits. Intervals that acknowledgements shorten are not
-/// modelled; the error is the square of their share, 0.5% on the slowest link.
+/// Tests every generation, width and MPS, with both headers, with and without ECRC. If data fills one direction, the
+/// rate equals the formula without acknowledgements, which travel in the opposite direction. If data fills both
+/// directions, the rate equals the formula of pcie-bench with the printed acknowledgement limits, except that the time
+/// of the acknowledgements themselves does not count toward their intervals; the error is the square of their share,
+/// 0.5% on the slowest link.
 #[test]
 fn saturated_throughput_is_the_formula_within_a_thousandth() {
     let block = Bytes::mebi(4);
@@ -136,14 +138,15 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
     assert_eq!(checked, 5 * 5 * 3 * 4);
 }
 
-/// Data to the host occupies its own direction, and 16 bytes an interval of the other. Data to the drive also occupies
-/// the direction to the host, with its read requests and acknowledgements.
+/// Data to the host occupies its own direction, and 16 bytes per interval of the other direction. Data to the drive
+/// also occupies the direction to the host, with its read requests and acknowledgements.
 #[test]
 fn answers_go_against_the_data_alone() {
     use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
     let pcie = set_up(|_| ());
     let (block, whole) = (Bytes::mebi(1), BurstPosition { first: true, last: true });
-    // An interval of generation 3 x4 with 128 B is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, 678.4 B.
+    // An interval of PCIe 3.0 x4 with 128 B packets is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, or 678.4
+    // B.
     let near = |seen: Duration, bytes: u64| {
         let expected = pcie.wire_time(bytes).as_seconds() * 16.0 / 678.4;
         (seen.as_seconds() / expected - 1.0).abs() < 1e-4
@@ -160,7 +163,7 @@ fn answers_go_against_the_data_alone() {
     );
 }
 
-/// A 4 KiB NVMe read as in the documents: 140 B down, 4,956 / 4,572 / 4,380 B up.
+/// Tests the bytes of a 4 KiB NVMe read in the documents: 140 B down, and 4,956 / 4,572 / 4,380 B up.
 #[test]
 fn a_4k_nvme_read_costs_what_is_published() {
     for (payload, up) in [(128, 4956), (256, 4572), (512, 4380)] {
@@ -192,7 +195,7 @@ fn a_digest_is_on_every_packet_and_a_short_address_on_all_but_completions() {
             pcie.read_request_bytes(payload),
         ]
     };
-    // There are 8 packets of 128 B each way, and 2 requests of 512 B.
+    // There are 8 packets of 128 B in each direction, and 2 requests of 512 B.
     assert_eq!(bytes(set_up(|_| ())), [1024 + 8 * 24, 1024 + 8 * 20, 2 * 24]);
     assert_eq!(bytes(set_up(|setup| setup.ecrc = true)), [1024 + 8 * 28, 1024 + 8 * 24, 2 * 28]);
     assert_eq!(
@@ -216,7 +219,8 @@ fn completions_are_cut_as_the_completer_does_and_answer_one_request_each() {
     assert_eq!(cut(512, 128, 512, 4096), 32, "a request of 128 B does not have an answer of 512 B");
 }
 
-/// A burst of exactly the maximum data in flight takes the longer of its wire time and one round trip.
+/// A burst whose length is exactly the limit on data in flight takes its wire time or one round trip, whichever is
+/// longer.
 #[test]
 fn a_window_binds_from_the_round_trip_that_is_longer_than_the_wire() {
     let in_flight = Bytes(32 * 512);
@@ -235,7 +239,7 @@ fn a_window_that_binds_carries_what_is_under_way_in_each_round_trip() {
     let round_trip = Duration::from_microseconds(10);
     let block = Bytes::mebi(1);
     let tagged = bounded(Some(32), None, round_trip);
-    // 16 KiB in 10 µs.
+    // The limit is 16 KiB per 10 µs.
     assert!((rate(block, tagged.fetch_time(block)) - 1_638.4).abs() < 0.001);
     assert_eq!(tagged.post_time(block), tagged.write_time(block));
     let credited = bounded(None, Some(Bytes::kibi(8)), round_trip);
@@ -246,7 +250,7 @@ fn a_window_that_binds_carries_what_is_under_way_in_each_round_trip() {
     assert_eq!(tagged.to_string(), "PCIe 3.0 x4, packets of 128 B, 16 KiB fetched in 10 us");
 }
 
-/// Little's law: a link is saturated when the number of tags reaches its requests per round trip.
+/// By Little's law, a link is saturated when the number of tags reaches the number of requests per round trip.
 #[test]
 fn a_link_is_full_from_as_many_tags_on_as_it_has_requests_in_a_round_trip() {
     let block = Bytes::mebi(1);
@@ -266,15 +270,15 @@ fn a_round_trip_that_is_not_told_is_twice_the_latency_and_the_turn_around() {
         let setup = PcieSetup { tags: Some(tags), ..PcieSetup::new(Bytes(128), Bytes(512)) };
         Pcie::with_setup(PcieGeneration::Three, 4, Duration::from_nanoseconds(latency), &setup)
     };
-    // The measured time of a 64 B read.
+    // This is the measured time of a 64 B read.
     assert_eq!(tagged(1, 150).fetch_time(Bytes(512)), Duration::from_nanoseconds(500));
     assert_eq!(tagged(1, 1_000).fetch_time(Bytes(512)), Duration::from_nanoseconds(2_200));
-    // With the tags that every device has, the wire remains the limit of the link.
+    // With the number of tags that every device has, the wire remains the bottleneck.
     let usual = tagged(32, 150);
     assert_eq!(usual.fetch_time(Bytes::mebi(1)), usual.completion_time(Bytes::mebi(1)));
 }
 
-/// If a tunnel carries less than the lanes, it limits long transfers in both directions and at each payload. If it
+/// If a tunnel carries less than the lanes, it limits long transfers in both directions and at each payload size. If it
 /// carries more, it does not have an effect.
 #[test]
 fn a_tunnel_bounds_data_in_full_packets() {

@@ -277,8 +277,8 @@ impl Sata {
         self.data_time(bytes, first, &self.read)
     }
 
-    /// Returns the time of the Data frames for `bytes` of a write, each of which the drive requests. With queued
-    /// commands, a setup frame precedes the first burst.
+    /// Returns the time of the Data frames for `bytes` of a write, including the drive's request for each frame. With
+    /// queued commands, a setup frame precedes the first burst.
     pub(crate) fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
         self.data_time(bytes, first, &self.write)
     }

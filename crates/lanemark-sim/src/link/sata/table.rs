@@ -34,8 +34,8 @@ impl LinkFormulas for Sata {
         BytesPerSecond(self.rate().line_rate().0 / LINE_BITS)
     }
 
-    /// Counts the commands of a request: those of maximum length, and the remainder. Data that leaves the media in
-    /// small parts travels in more and shorter frames, each of which a small FIFO delays for a shorter time.
+    /// Counts the commands of a request: the commands of maximum length, and the remainder. Data that leaves the media
+    /// in small parts travels in more and shorter frames; a small FIFO delays each of these for a shorter time.
     fn ceiling(&self, LinkLoad { test, transfer_max, least, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let (count, rest) =
             (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());

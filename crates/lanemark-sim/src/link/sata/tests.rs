@@ -1,4 +1,4 @@
-//! The Serial ATA model compared with published figures and closed forms.
+//! Compares the Serial ATA model with published figures and closed forms.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn megabytes(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
-/// Published: 286.6 MB/s for 32 MiB reads of an FPGA host at 3 Gb/s.
+/// The published rate is 286.6 MB/s for 32 MiB reads by an FPGA host at 3 Gb/s.
 #[test]
 fn long_reads_at_3_gigabits_meet_the_published_rate() {
     let block = Bytes::mebi(32);
@@ -69,14 +69,14 @@ fn everything_takes_twice_as_long_at_half_the_rate() {
 
 const RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
-/// Returns the microseconds of a frame of `dwords` by the formula: 40 bit times per dword, 256 dwords sent for every
-/// 254, and a turn-around of 3,000 bit times.
+/// Returns the time in µs of a frame of `dwords` according to the formula: 40 bit times per dword, 256 dwords sent for
+/// every 254, and a turn-around of 3,000 bit times.
 fn frame_us(rate: SataRate, dwords: f64) -> f64 {
     ((dwords + 3.0) * 40.0 * 256.0 / 254.0 + 3_000.0) / (rate.line_rate().0 as f64 / 1e6)
 }
 
-/// With one sector per block, and with 16 sectors: the command's Register frame, a PIO Setup and a Data frame for each
-/// block, and for a write the Register Device-to-Host frame.
+/// Tests blocks of one sector and of 16 sectors. The frames are the command's Register frame, a PIO Setup and a Data
+/// frame for each block, and for a write the Register Device-to-Host frame.
 #[test]
 fn pio_meets_its_closed_form_at_every_rate() {
     for rate in RATES {
@@ -98,7 +98,8 @@ fn pio_meets_its_closed_form_at_every_rate() {
     }
 }
 
-/// With one sector per block, a 6 Gb/s link carries 260 MB/s, and with full frames as much as for unqueued DMA writes.
+/// With one sector per block, a 6 Gb/s link carries 260 MB/s; with full frames, it carries the same rate as with
+/// unqueued DMA writes.
 #[test]
 fn pio_by_the_sector_takes_more_than_half_of_a_link() {
     let carried = |block| {
@@ -124,7 +125,8 @@ fn a_pio_read_ends_with_its_data_and_what_is_left_of_a_block_is_a_block() {
 
 const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSecond(100_000_000)];
 
-/// Both kinds of commands, each with a FIFO that pauses the frames of both directions.
+/// Returns links with both kinds of commands, each with the number of dwords that request a Data frame. A FIFO pauses
+/// the frames of both directions.
 fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
     let model =
         |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
@@ -132,7 +134,7 @@ fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
     [(1.0, model(SataCommands::Queued)), (5.0, model(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
 }
 
-/// Dwords of a frame without its data, (L - F) / r, and 20 dwords.
+/// A delayed frame takes the dwords of a frame without its data, (L - F) / r, and 20 dwords.
 #[test]
 fn a_held_frame_meets_its_closed_form_at_every_rate() {
     for rate in RATES {
@@ -168,7 +170,7 @@ fn held_bursts_cost_the_same_as_their_frames_one_by_one() {
     }
 }
 
-/// At high rates, the data of a frame occupies the wire for less time than the drive takes, and the frame is paused.
+/// At high rates, the data of a frame takes less time on the wire than the drive needs, and the frame is paused.
 #[test]
 fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     let plain = queued(SataRate::Gen3);
@@ -183,7 +185,7 @@ fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     // Data that fits in the FIFO is never paused, and with a whole frame in the FIFO there are no pauses.
     assert_eq!(frame(&with(4096, 1_000_000), 4096), frame(&plain, 4096));
     assert_eq!(frame(&with(8192, 1_000_000), 8192), frame(&plain, 8192));
-    // The other direction is without a limit here.
+    // The other direction is not limited here.
     let block = Bytes(8192);
     assert_eq!(
         with(128, 1_000_000).write_data_time(block, true),
@@ -191,8 +193,8 @@ fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     );
 }
 
-/// Microseconds of `bytes` in Data frames of up to `frame_max` bytes. A frame of `announcement` dwords precedes all
-/// others, and a frame of `setup` dwords precedes each Data frame; both are optional.
+/// Returns the time in µs of `bytes` in Data frames of up to `frame_max` bytes. A frame of `announcement` dwords
+/// precedes all other frames, and a frame of `setup` dwords precedes each Data frame; both are optional.
 fn data_us(
     rate: SataRate,
     bytes: u64,

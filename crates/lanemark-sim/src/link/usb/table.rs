@@ -56,8 +56,8 @@ impl LinkFormulas for Usb {
         self.symbol_rate()
     }
 
-    /// Counts the commands of a request: those of maximum length, and the remainder. The direction that fills first is
-    /// the bottleneck.
+    /// Counts the commands of a request: the commands of maximum length, and the remainder. The direction that fills
+    /// first is the bottleneck.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let block = test.block.get();
         let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());

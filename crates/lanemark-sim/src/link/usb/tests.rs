@@ -1,4 +1,4 @@
-//! The USB formula, computed independently: symbols counted by hand, and rates from the formula.
+//! Computes the USB formula independently: symbols are counted by hand, and rates are computed from the formula.
 
 use super::*;
 use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
@@ -16,7 +16,7 @@ fn megabytes(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
-/// Returns the number of symbols in a time at 5 Gb/s: 2 ns each, and 354 for every 352.
+/// Returns the number of symbols in a time at 5 Gb/s: each takes 2 ns, and 354 are sent for every 352.
 fn symbols(time: Duration) -> f64 {
     time.as_seconds() * 500e6 * 352.0 / 354.0
 }
@@ -46,7 +46,7 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
     }
 }
 
-/// Thirteen transactions of 512 B in a microframe of 125 µs are 53.248 MB/s (USB 2.0, table 5-10), in either direction
+/// Thirteen transactions of 512 B per microframe of 125 µs carry 53.248 MB/s (USB 2.0, table 5-10), in either direction
 /// or in both together.
 #[test]
 fn usb_2_carries_thirteen_transactions_in_a_microframe() {
@@ -62,7 +62,8 @@ fn usb_2_carries_thirteen_transactions_in_a_microframe() {
         (to_drive, link.cost(Phase::ToDrive(block, MIDDLE)).to_drive),
         (Duration::ZERO, to_host)
     );
-    // Command, eight transactions and status, counted by hand: 86 + 8 * 567 + 68 B at 60 MB/s, and 7,500 B for 7,371.
+    // Counted by hand, the command, eight transactions and the status are 86 + 8 * 567 + 68 B at 60 MB/s, with 7,500 B
+    // sent for every 7,371.
     let by_hand = Duration::from_nanoseconds((4690.0 / 0.06 * 7500.0 / 7371.0) as u64);
     let cost = link.cost(Phase::Command(Operation::Read))
         + link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
@@ -101,7 +102,7 @@ fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
         let PhaseTime { to_host, to_drive } = link.cost(Phase::Command(Operation::Read));
         assert!((symbols(to_drive) - (command + 32.0 + 16.0)).abs() < 0.01);
         assert!((symbols(to_host) - 36.0).abs() < 0.01);
-        // ERDY with its link commands before the data and before the status, each a separate packet.
+        // ERDY and its link commands precede the data and the status; each is a separate packet.
         let PhaseTime { to_host, to_drive } = link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
         let up = 36.0 + 4.0 * 1072.0 + 36.0 + (status + 48.0);
         assert!((symbols(to_host) - up).abs() < 0.01);
@@ -131,7 +132,7 @@ fn two_lanes_take_half_the_time_of_one() {
     assert!((time(UsbRate::Gen2) / time(UsbRate::Gen2x2) - 2.0).abs() < 1e-6);
 }
 
-/// A bridge carries commands and data in the time that each takes, and the smaller of the two rates is its ceiling.
+/// A bridge takes its own time for each command and for data, and the smaller of the two rates is its ceiling.
 #[test]
 fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are_long() {
     use crate::link::LinkModel;

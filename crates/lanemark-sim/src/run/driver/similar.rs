@@ -138,7 +138,7 @@ impl SimilarTest {
     pub(super) fn enlarged(&self, sample: Sample, test: &Test) -> Sample {
         let factor = u64::from(self.shortening.factor);
         let more = |count: u64| count.saturating_mul(factor);
-        // A test that was simulated to its end has no more requests than were simulated.
+        // A test that was simulated to its end consists of only the simulated requests.
         let ended = sample.converged.filter(|converged| converged.requests > converged.simulated);
         let converged = ended.map(|converged| Converged {
             requests: more(converged.requests),
@@ -383,8 +383,8 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
     Some((rounds * spans / block) as u64)
 }
 
-/// Returns the number of times that the size of the span is written until the least frequently written part has been
-/// written once, if the frequencies have a minimum.
+/// Returns the number of times that the size of the span is written until the most rarely written part has been written
+/// once, if the frequencies have a minimum.
 fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),

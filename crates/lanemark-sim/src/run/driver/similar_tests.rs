@@ -1,4 +1,4 @@
-//! Shortened tests next to whole tests of the same drive.
+//! Compares shortened tests with whole tests of the same drive.
 
 use super::*;
 use crate::run::driver::{RunLength, run_length_watched, run_requests};
@@ -7,7 +7,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::TrackedFigure;
 
-/// A purged drive of 4,320 MiB in 160 superblocks, with a fifth of its flash to spare.
+/// Returns a purged drive of 4,320 MiB with 160 superblocks; a fifth of its flash is spare.
 fn drive() -> SystemSpec {
     let mut spec = SystemSpec::example();
     let drive = &mut spec.first_mut().drive;
@@ -19,7 +19,7 @@ fn drive() -> SystemSpec {
     spec
 }
 
-/// Writes for long enough to overwrite the drive several times.
+/// Returns a test of random writes for `seconds`, which overwrites the drive several times.
 fn writes(pattern: Pattern, seconds: u64) -> Test {
     let mut test = Test {
         span: Bytes::mebi(4_320),
@@ -47,7 +47,7 @@ fn on(scale: Scale) -> Shortening {
 const A_QUARTER_OF_THE_PAGES: Scale = Scale { pages: 4, superblocks: 1 };
 const A_QUARTER_OF_THE_SUPERBLOCKS: Scale = Scale { pages: 1, superblocks: 4 };
 
-/// Returns both samples of a test: of the whole test, and of the test on a drive of `scale`.
+/// Returns two samples of a test: of the whole test, and of the shortened test on a drive of `scale`.
 fn both(spec: SystemSpec, test: Test, scale: Scale) -> (Sample, Sample) {
     let (spec, test) = (spec.checked().unwrap(), test.checked().unwrap());
     let similar = SimilarTest::by(on(scale), &spec, &test).unwrap();
@@ -64,7 +64,7 @@ fn ended(spec: &CheckedSystem, test: &CheckedTest, end: RunEnd) -> Sample {
     similar.enlarged(ran.unwrap(), test)
 }
 
-/// Returns the sample of such a test, simulated until its state is steady.
+/// Returns the sample of a test on a drive with a quarter of the pages, simulated until its state is steady.
 fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
     let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
     ended(spec, test, similar.end())
@@ -90,7 +90,7 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         hot_span: Ratio::new(0.2).unwrap(),
         hot_share: Ratio::new(0.8).unwrap(),
     };
-    // The same drive in four times as many superblocks.
+    // The same drive has four times as many superblocks.
     let fine = |mut spec: SystemSpec| {
         let flash = spec.first_mut().drive.flash_mut();
         flash.pages_per_block /= 4;
@@ -113,7 +113,7 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         let (long, brief) = (whole.series.clone().unwrap(), short.series.clone().unwrap());
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
         // Each interval has the same rate and write amplification, from the first fill to the steady state. The first
-        // interval contains the buffer, which does not shrink in proportion.
+        // interval includes the filling of the buffer, which does not shrink in proportion.
         let usual = 0.965..=1.035;
         for index in 1..long.points.len() {
             let ratio = brief.iops(index) / long.iops(index);
@@ -157,7 +157,7 @@ fn reads_shorten_the_time_and_not_the_drive() {
 #[test]
 fn only_long_tests_with_states_that_scale_are_shortened() {
     let spec = drive();
-    // A drive of 4 GiB at 200 MB/s is overwritten thousands of times in a day.
+    // A 4 GiB drive at 200 MB/s is overwritten thousands of times in a day.
     let day = writes(Pattern::Uniform, 86_400);
     assert!(is_shortened(&spec, &day));
     let short = writes(Pattern::Uniform, 60);
@@ -192,7 +192,7 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     // The factor divides the pages, leaves enough of them, and keeps the buffer a small part of the span.
     let Shortening { factor, drive } = shortening(&spec, &day).unwrap();
     assert_eq!((factor, drive), (4, A_QUARTER_OF_THE_PAGES), "superblocks cannot become fewer");
-    // Blocks with few pages become fewer. The number of blocks leaves the same share of spare flash.
+    // If blocks have few pages, the number of blocks is reduced instead. The share of spare flash remains the same.
     let mut fine = spec.clone();
     let flash = fine.first_mut().drive.flash_mut();
     (flash.pages_per_block, flash.blocks_per_plane) = (PAGES_MIN, 1280);
@@ -270,7 +270,7 @@ fn the_whole_span_must_be_written_again() {
             "{pattern:?}: {seen:?}"
         );
     }
-    // A test of 4,320 MiB in blocks of 4 KiB.
+    // The test covers 4,320 MiB in 4 KiB blocks.
     let test = writes(Pattern::Uniform, 60);
     assert_eq!(turnover(&drive(), &test), Some(4_320 * 256));
     let mut levelled = drive();

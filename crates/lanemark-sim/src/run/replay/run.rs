@@ -1,7 +1,8 @@
 //! A running replay: it submits requests, counts completions, and returns the results.
 //!
-//! A request's tag is the picosecond of its arrival, from which its latency counts. The time that requests spend in the
-//! system is summed as it passes, separately from their latencies, so that Little's law can be tested with both.
+//! A request's tag is its arrival time in picoseconds, from which its latency counts. The time that requests spend in
+//! the system is accumulated as it passes, separately from their latencies, so that Little's law can be tested with
+//! both values.
 
 use super::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
@@ -24,7 +25,7 @@ use lanemark_schema::workload::{Access, Arrival, LoadKind, Operation, SECTOR, Te
 
 /// Alignment that wrapped requests keep, in bytes.
 const WRAP_ALIGNMENT: u64 = 4096;
-/// An instant after all events.
+/// An instant later than all events.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// A running replay.
@@ -35,12 +36,13 @@ pub(super) struct Run {
     targets: Vec<(Target, Bytes)>,
     outstanding_limit: u64,
     bytes_limit: u64,
-    /// Number of submitted requests, and the number of these that are not complete.
+    /// Number of submitted requests.
     requests: u64,
+    /// Number of submitted requests that have not completed.
     outstanding: u64,
     outstanding_bytes: u64,
     outstanding_max: u64,
-    /// Number of arrived and incomplete requests, times picoseconds, up to `counted_to`.
+    /// Time that requests have spent in the system up to `counted_to`, summed over requests, in picoseconds.
     request_time: u128,
     counted_to: Instant,
     /// The time of the last request.
@@ -94,7 +96,7 @@ impl Run {
         }
     }
 
-    /// Submits a request at its time or when there is room, after all earlier completions.
+    /// Submits a request at its time, or later when there is room, after all earlier completions.
     pub(super) fn submit<E>(&mut self, arrival: &Arrival) -> Result<(), ReplayError<E>> {
         let fail = |fault| ReplayError::Request { line: arrival.line, fault };
         let scheduled = match self.plan.pace {
@@ -145,7 +147,7 @@ impl Run {
             || (self.outstanding > 0 && bytes > self.bytes_limit)
     }
 
-    /// Returns the target and the access of a request, or `None` if the access is empty.
+    /// Returns the target and the access of a request, or `None` if the request is empty.
     fn placed(&mut self, arrival: &Arrival) -> Result<Option<(Target, Access)>, RequestFault> {
         let Arrival { device, access, .. } = *arrival;
         let drives = self.targets.len();
@@ -199,7 +201,7 @@ impl Run {
             Operation::Flush => return self.flushes.record(access.length, latency),
             Operation::Trim => return self.trims.record(access.length, latency),
         }
-        // The budget explains the latency of reads and writes, which every view shows.
+        // The budget explains the latency of reads and writes, which all views show.
         self.held_time += u128::from(submitted.since(scheduled).picoseconds());
         self.budget.add(budget, completed.since(*submitted));
     }
@@ -214,7 +216,7 @@ impl Run {
         Progress { requests: self.requests, now: self.storage.now(), share: None }
     }
 
-    /// Adds the time that outstanding requests have spent up to `now`.
+    /// Adds the time that outstanding requests have spent in the system up to `now`.
     fn count_to(&mut self, now: Instant) {
         let passed = now.since(self.counted_to).picoseconds();
         self.request_time += u128::from(passed) * u128::from(self.outstanding);
@@ -295,7 +297,7 @@ impl Run {
         ReplayRun { sample, test }
     }
 
-    /// Returns the trace as a test: its mean request, and its furthest offset.
+    /// Returns a summary of the trace as a test with the mean request size and the highest end offset.
     fn summary(&self, operations: u64, bytes: Bytes) -> Test {
         let reads = self.reads.latency.count();
         let read_share = Ratio::new(reads as f64 / operations.max(1) as f64).unwrap_or_default();
@@ -310,13 +312,13 @@ impl Run {
     }
 }
 
-/// Returns the waiting of requests that had arrived before there was room to submit them.
+/// Returns a hop for the wait of requests that arrived before there was room to submit them.
 fn not_yet_submitted(wait_ns: f64) -> HopUse {
     let (id, name) = (HopId::Unsubmitted, "not yet submitted".to_owned());
     HopUse { id, name, utilisation: 0.0, ceiling: None, wait_ns, service_ns: 0.0 }
 }
 
-/// Returns `offset` wrapped into a drive of `capacity` so that `length` fits, with its alignment up to 4 KiB.
+/// Returns `offset` wrapped into a drive of `capacity` so that `length` fits. Alignment up to 4 KiB is preserved.
 fn wrapped(offset: Bytes, length: Bytes, capacity: Bytes) -> Bytes {
     let whole = capacity.get() / WRAP_ALIGNMENT * WRAP_ALIGNMENT;
     let inside = match whole {

@@ -1,4 +1,4 @@
-//! A flash medium, driven in the same manner as by a system, next to a plain model of the contents.
+//! A flash medium, which tests drive like a system, and a simple model of its contents.
 
 use super::super::translation::Placement;
 use super::super::*;
@@ -15,13 +15,14 @@ struct Version {
     data: bool,
 }
 
-/// The plain model of a logical slot.
+/// The simple model of a logical slot.
 #[derive(Clone, Debug)]
 struct Slot {
-    /// Versions since the last power cut, the oldest first; never empty.
+    /// Versions since the last power cut, the oldest first; this list is never empty.
     history: Vec<Version>,
-    /// The last version that was acknowledged, and the last version that must survive a power cut.
+    /// The last version that was acknowledged.
     acknowledged: u64,
+    /// The last version that must survive a power cut.
     durable: u64,
     /// Numbers of the writes that are in the drive's buffer and not yet mapped.
     unmapped: VecDeque<u64>,
@@ -41,14 +42,14 @@ impl Slot {
         *self.history.last().unwrap()
     }
 
-    /// The write whose data a read returns; `None` if the slot holds no data.
+    /// Returns the write whose data a read returns; `None` if the slot does not contain data.
     fn content(&self) -> Option<u64> {
         let Version { number, data } = self.latest();
         data.then_some(number)
     }
 }
 
-/// The data at a flash address, or on its way to that address.
+/// The data at a flash address, or in transit to that address.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     slot: u64,
@@ -59,7 +60,7 @@ struct Cell {
 /// A command of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HostCommand {
-    /// The first slot, the end slot, and the slot at which the data is split into two bursts.
+    /// The first slot, the slot after the last, and the slot at which the data is split into two bursts.
     Write(u64, u64, u64),
     Read(u64, u64),
     Trim(u64, u64),
@@ -68,16 +69,16 @@ pub(super) enum HostCommand {
 
 /// A command that the drive has not completed.
 enum Open {
-    /// Waits for pages of the map.
+    /// A command that waits for pages of the map.
     Parked(u32, HostCommand),
     Write(Vec<(u64, u64)>),
-    /// Bursts and bytes to come.
+    /// The numbers of bursts and bytes that have not arrived.
     Read(u32, u64),
     /// The acknowledged version of each slot when the flush was submitted.
     Flush(Vec<u64>),
 }
 
-/// A medium, driven in the same manner as by a system, next to the model.
+/// A medium, which tests drive like a system, and the model.
 pub(super) struct Bench {
     pub(super) medium: SolidState,
     events: Schedule,
@@ -86,17 +87,17 @@ pub(super) struct Bench {
     pub(super) protected: bool,
     slots: Vec<Slot>,
     cells: BTreeMap<u32, Cell>,
-    /// The write whose data was read ahead of each slot.
+    /// For each slot that was read ahead, the write whose data was read.
     ahead: BTreeMap<u64, Option<u64>>,
     number: u64,
     open: BTreeMap<u32, Open>,
     commands: u32,
-    /// Slots of the write buffer that are in use; `buffer` is the total.
+    /// Number of slots of the write buffer that are in use; `buffer` is the total.
     pub(super) room: u64,
     buffer: u64,
     superblock: u32,
     dies: u32,
-    /// Superblocks that are being erased, with the dies that have not yet erased their part.
+    /// For each superblock that is being erased, the number of dies that have not erased their part.
     erasing: BTreeMap<u32, u32>,
 }
 
@@ -145,7 +146,7 @@ impl Bench {
         self.number
     }
 
-    /// The data of `slot` at `place`.
+    /// Returns the data of `slot` at `place`.
     fn cell(&self, place: u32, slot: u64) -> Cell {
         let cell = self.cells.get(&place);
         let cell =
@@ -154,7 +155,7 @@ impl Bench {
         *cell
     }
 
-    /// The write whose data the drive would return for `slot`.
+    /// Returns the write whose data the drive would return for `slot`.
     fn view(&self, slot: u64) -> Option<u64> {
         if !self.slots[slot as usize].unmapped.is_empty() {
             assert_eq!(self.medium.locate(slot, slot + 1), (Location::Memory, 1), "slot {slot}");
@@ -268,7 +269,7 @@ impl Bench {
         }
     }
 
-    /// Records the data that has been read ahead since.
+    /// Records the data that has been read ahead since the last call.
     fn look_ahead(&mut self) {
         let Some(ahead) = &self.medium.ahead else { return };
         let held: Vec<bool> = (0..self.count()).map(|slot| ahead.holds(slot)).collect();
@@ -281,7 +282,7 @@ impl Bench {
         }
     }
 
-    /// Changed slots are not kept in their previous state.
+    /// Checks that the read-ahead does not keep the previous state of changed slots.
     fn is_not_ahead(&mut self, first: u64, end: u64) {
         let Some(ahead) = &self.medium.ahead else { return };
         for slot in first..end {

@@ -11,7 +11,7 @@ use super::victim::{UPCOMING, Victim, VictimCursor};
 use super::{FullUnit, Stream, Translation};
 use crate::engine::number::SuperblockNumber;
 
-/// Moved data: a number of slots in a unit.
+/// Data that is moved: a number of slots in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MovedSlots {
     /// The unit that is read.
@@ -32,7 +32,7 @@ pub(crate) enum CollectionStep {
 }
 
 impl Translation {
-    /// Returns whether collection lags its required pace, after the host has filled `filled` more slots.
+    /// Returns whether collection is slower than its required pace, after the host has filled `filled` more slots.
     pub(crate) fn owes(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
         let least = self.spec.erased_min;

@@ -1,4 +1,4 @@
-//! The choice of the superblock to collect and the rate of collection, computed by hand.
+//! Tests the choice of the superblock to collect, and the rate of collection, against values computed by hand.
 
 use super::superblock::{State, SuperblockPurpose, Superblocks};
 use super::*;
@@ -7,7 +7,7 @@ use crate::spec::{Condition, Policy, TranslationSpec};
 use crate::tests::runs::small_drive;
 use proptest::prelude::*;
 
-/// Superblocks of 10 slots with the given numbers of valid slots, filled in this order.
+/// Returns superblocks of 10 slots with the given numbers of valid slots, filled in this order.
 fn filled(valid: &[u32]) -> Superblocks {
     Superblocks::new(valid.iter().copied(), valid.len(), 0)
 }
@@ -38,7 +38,7 @@ fn each_policy_has_its_own_victim() {
     );
     assert_eq!(filled(&valid).victim(&by(Policy::Windowed(2)), 10), Some(N(1)));
     assert_eq!(filled(&valid).victim(&by(Policy::Windowed(3)), 10), Some(N(2)));
-    // (1 - u) / 2u times the age: 4 / 8, 3 * 3 / 14, 2 * 7 / 6 and 8 / 4.
+    // The values of (1 - u) / 2u times the age are 4 / 8, 3 * 3 / 14, 2 * 7 / 6 and 8 / 4.
     assert_eq!(filled(&valid).victim(&by(Policy::CostBenefit), 10), Some(N(2)));
 }
 
@@ -55,7 +55,7 @@ fn what_is_full_or_open_is_no_victim() {
     let mut all = filled(&[1, 9]);
     all.get_mut(N(0)).pseudo_slc = true;
     assert_eq!(all.victim(&greedy, 10), Some(N(1)));
-    // Data on its way to the flash is not moved again.
+    // Data in transit to the flash is not moved again.
     let mut all = filled(&[1, 9]);
     all.get_mut(N(0)).unstored = 1;
     assert_eq!(all.victim(&greedy, 10), Some(N(1)));
@@ -65,7 +65,7 @@ fn what_is_full_or_open_is_no_victim() {
 fn every_fourth_victim_may_be_chosen_for_its_wear() {
     let spec = TranslationSpec { wear_gap: Some(5), ..by(Policy::Greedy) };
     let mut all = filled(&[9, 4, 10]);
-    // The most worn superblock has 6 cycles more than the newest, which exceeds 5.
+    // The most worn superblock has 6 cycles more than the newest, which is above the limit of 5.
     all.get_mut(N(0)).cycles = 5;
     all.get_mut(N(1)).cycles = 5;
     all.coming = 1;
@@ -124,7 +124,7 @@ fn superblocks_are_filled_in_the_order_in_which_they_were_erased() {
 }
 
 proptest! {
-    /// Compares each policy with a search over all superblocks, in whole numbers.
+    /// Compares each policy with a search over all superblocks in integer arithmetic.
     #[test]
     fn the_victim_is_the_best_of_all_by_the_policys_own_measure(
         all in proptest::collection::vec((0u32..=20, 0u32..1_000, 0usize..8, any::<bool>()), 1..40),
@@ -133,7 +133,7 @@ proptest! {
         const SIZE: u32 = 20;
         let states = [State::Erased, State::Open, State::Emptied, State::Erasing];
         let mut superblocks = filled(&all.iter().map(|(valid, ..)| *valid).collect::<Vec<_>>());
-        // Ages may occur in any order: the superblocks were opened in the order of their keys.
+        // The ages are in any order: the superblocks were opened in the order of random keys.
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_key(|&index| (all[index].1, index));
         for (sequence, &index) in order.iter().enumerate() {
@@ -164,7 +164,7 @@ proptest! {
         oldest.sort_by_key(|(.., sequence)| *sequence);
         oldest.truncate(window as usize);
         prop_assert_eq!(victim(Policy::Windowed(window)), least(&oldest));
-        // (1 - u) / 2u * age is age * (size - valid) / 2 valid: fractions are compared crosswise.
+        // (1 - u) / 2u * age equals age * (size - valid) / 2 valid; the fractions are compared by cross-multiplication.
         let mut best: Option<(u32, u64, u64)> = None;
         let mut is_tied = false;
         for (index, valid, sequence) in candidates {
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// A drive in steady state whose collection keeps `least` superblocks erased.
+/// Returns a drive in its steady state whose collection keeps `least` superblocks erased.
 fn steady(least: u32) -> Translation {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
@@ -217,7 +217,7 @@ fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() 
         let victim = translation.superblocks.victim(&translation.spec, size).unwrap();
         let valid = f64::from(translation.superblocks.get(victim).valid);
         let pace = valid / (f64::from(size) - valid) * behind;
-        // A single host unit is too coarse to distinguish the paces.
+        // One host unit is too coarse to distinguish the paces.
         let slots = (f64::from(unit) / pace).ceil() as u32;
         assert!(slots > 2, "{slots}");
         for slot in 1..slots {
@@ -258,7 +258,8 @@ fn the_last_erased_superblock_is_for_what_is_moved_hot_or_not() {
     }
 }
 
-/// A drive that keeps two superblocks for its pseudo-SLC cache. The cache holds data in `used` superblocks.
+/// Returns a drive that reserves two superblocks for its pseudo-SLC cache. The cache contains data in `used`
+/// superblocks.
 fn cached(used: usize) -> Translation {
     let mut translation = steady(4);
     for index in 0..used as u32 {
@@ -367,7 +368,8 @@ fn a_cache_grows_only_into_superblocks_that_nothing_else_needs() {
     assert_eq!([1, 2, 7, 8].map(|used| has(&mut translation, used)), [true, true, true, false]);
     translation.superblocks.open(purpose, 0, 0);
     assert_eq!([1, 2, 7, 8].map(|used| has(&mut translation, used)), [true, false, false, false]);
-    // With a small reserve, collection and the streams determine the number: four, plus one for each of five streams.
+    // With a small reserve, collection and the streams determine the number: four superblocks, plus one for each of
+    // five streams.
     translation.reserve = 5;
     while translation.superblocks.erased() > 10 {
         assert!(has(&mut translation, 2));
@@ -391,7 +393,7 @@ fn a_full_unit_keeps_its_superblock_from_collection_until_it_is_stored() {
     assert_eq!((filled.len(), unstored(&translation)), (2, 2));
     translation.stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
-    // Storing a unit a second time changes nothing.
+    // Storing a unit a second time does not change the state.
     translation.stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
     translation.power_cut(true);

@@ -1,8 +1,8 @@
 //! The layout of data before a run, computed by a formula instead of stored in a table.
 //!
-//! *In order*: logical slot = flash slot. *Scattered*: the steady state of uniform random writes. In the steady state
-//! superblocks are collected in the order in which they were filled, and the valid share of a superblock falls with its
-//! age a (0 just filled, 1 about to be collected) as
+//! *In order*: each logical slot is at the flash slot with the same number. *Scattered*: the steady state of uniform
+//! random writes. In the steady state superblocks are collected in the order in which they were filled, and the valid
+//! share of a superblock falls with its age a (0 just filled, 1 about to be collected) as
 //!
 //! ```text
 //! x(a) = exp(-a c),  with  c = (T / L) (1 - exp(-c))

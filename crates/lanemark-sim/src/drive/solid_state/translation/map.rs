@@ -2,9 +2,9 @@
 //!
 //! The table uses open addressing in lines of eight entries. A line is one cache line of the processor. The hash
 //! chooses a line by `slot / 8`, so a sequential run touches one line for every eight slots. If a line is full, its
-//! entries continue in the next line. A scattered slot finds room in its home line nine times out of ten, and costs
-//! twelve to twenty-five bytes. The memory use depends on the number of touched slots and not on the drive's capacity.
-//! Entries are never removed.
+//! entries continue in the next line. With scattered slots, nine entries out of ten fit into their home line, and each
+//! entry costs twelve to twenty-five bytes. The memory use depends on the number of touched slots and not on the
+//! drive's capacity. Entries are never removed.
 
 use std::hint::black_box;
 
@@ -22,7 +22,7 @@ fn entry_of(slot: u32, place: u32) -> Entry {
     u64::from(place) << 32 | u64::from(!slot)
 }
 
-/// Returns whether `entry` belongs to `slot`; a vacant entry belongs to no slot.
+/// Returns whether `entry` belongs to `slot`; a vacant entry does not belong to any slot.
 #[inline]
 fn is_of(entry: Entry, slot: u32) -> bool {
     entry as u32 == !slot

@@ -141,7 +141,7 @@ pub(crate) struct Translation {
     pseudo_slc_each: u32,
     /// Minimum number of superblocks of the pseudo-SLC cache.
     pseudo_slc_kept: usize,
-    /// Maximum number.
+    /// Maximum number of superblocks of the pseudo-SLC cache.
     pseudo_slc_max: usize,
     /// Number of superblocks beyond the data of a full drive; these are not lent to the cache.
     reserve: usize,
@@ -377,8 +377,8 @@ impl Translation {
     }
 
     /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon. A slot is
-    /// hot if the host has written less than half of the drive since the slot's last write; under uniform writes, the
-    /// host writes the whole drive between two writes of a slot on average. Data that was moved is not hot.
+    /// hot if the host has written less than half of the drive since the slot's superblock was opened; under uniform
+    /// writes, the host writes the whole drive between two writes of a slot on average. Moved data is not hot.
     fn is_hot(&self, slot: u32) -> bool {
         let place = self.place_of(slot);
         place != EMPTY && {

@@ -1,10 +1,10 @@
-//! The state after a power cut, computed by hand: the data that counts as lost, and the superblocks that streams
-//! continue to fill.
+//! Tests the state after a power cut against values computed by hand: the data that counts as lost, and the superblocks
+//! that streams continue to fill.
 
 use super::tests::{Machine, drive};
 use super::*;
 
-/// A drive with a hot stream and a victim of hot data. One slot of the victim has been moved.
+/// Returns a drive with a hot stream and a victim of hot data. One slot of the victim has been moved.
 fn hot_data_moved() -> (Machine, u32, u32) {
     let drive = drive(40, 12, |flash| flash.translation.hot_stream = true);
     let mut machine = Machine::new(&drive, drive.capacity);
@@ -63,7 +63,7 @@ fn a_superblock_of_moved_hot_data_continues_its_stream() {
     machine.places();
 }
 
-/// Data of the host that was not stored is lost even if collection has moved it.
+/// Host data that was not stored is lost even if collection has moved it.
 #[test]
 fn data_that_was_moved_before_it_was_stored_is_lost() {
     let drive = drive(40, 12, |_| {});

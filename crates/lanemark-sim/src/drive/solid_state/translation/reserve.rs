@@ -1,4 +1,4 @@
-//! The flash that the host can write before the drive behaves differently.
+//! The amounts of flash that the host can write before the behaviour of the drive changes.
 
 use lanemark_schema::result::Reserve;
 

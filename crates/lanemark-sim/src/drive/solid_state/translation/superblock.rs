@@ -1,8 +1,8 @@
 //! Superblocks, the unit of erasing: one block from every plane of every die.
 //!
 //! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: a filled
-//! superblock whose data is never overwritten does not wear. When its cycles are fewer than those of the most worn
-//! superblock by a given number, its data is moved to a worn superblock, so that its own blocks are used.
+//! superblock whose data is never overwritten does not wear. When the most worn superblock has a given number of cycles
+//! more than this superblock, the data is moved to a worn superblock, so that the blocks of this superblock are used.
 
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{Policy, TranslationSpec};
@@ -83,7 +83,7 @@ pub(crate) struct Superblocks {
     chosen: u32,
 }
 
-/// Number of victims per victim that may be chosen because of wear.
+/// Every time this number of victims has been chosen, one may be chosen because of wear.
 const WEAR_TURN: u32 = 4;
 
 impl Superblocks {

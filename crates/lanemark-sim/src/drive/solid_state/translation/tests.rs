@@ -1,4 +1,4 @@
-//! The translation compared with a plain model of the data that a drive must keep, and with theory.
+//! Tests the translation against a simple model of the data that a drive must keep, and against theory.
 
 use super::*;
 use crate::spec::{FlashSpec, Policy, PseudoSlcSpec, Technology};
@@ -7,7 +7,7 @@ use lanemark_schema::units::{Duration, Ratio};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A drive with this many superblocks of 64 units of 8 slots, with `spare` superblocks in addition to its capacity.
+/// Returns a drive with this many superblocks of 64 units of 8 slots. `spare` superblocks exceed its capacity.
 pub(super) fn drive(
     superblocks: u32,
     spare: u32,
@@ -41,10 +41,10 @@ fn media_that_are_written_in_place_have_no_map_in_any_condition() {
     }
 }
 
-/// A translation whose dies work immediately, or on request.
+/// A translation whose dies complete programs immediately or on request.
 pub(super) struct Machine {
     pub(super) translation: Translation,
-    /// Programs that have not ended.
+    /// Units whose programs have not ended.
     under_way: VecDeque<u32>,
     pub(super) at_once: bool,
 }
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// Returns the location of every slot, after a check that locations and counts agree.
+    /// Checks that locations and counts agree, and returns the location of every slot.
     pub(super) fn places(&self) -> BTreeMap<u32, u32> {
         let translation = &self.translation;
         let mut slot_at = BTreeMap::new();
@@ -222,7 +222,7 @@ proptest! {
         let slots = u64::from(machine.translation.slots);
         let mut written: BTreeMap<u64, bool> =
             machine.places().into_keys().map(|slot| (slot.into(), true)).collect();
-        // Slots with a stored version, regardless of later versions.
+        // Slots that have a stored version, regardless of later versions.
         let mut trimmed_since_flush = false;
         for step in steps {
             match step {
@@ -294,11 +294,11 @@ fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
     run(&mut machine, slots * 2)
 }
 
-/// Returns the theoretical write amplification for the superblocks that contain data, without the superblocks that
+/// Returns the theoretical write amplification for the superblocks that contain data, excluding the superblocks that
 /// collection keeps erased.
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
-    // Two streams fill one superblock each, half full on average, and one or two superblocks are erased.
+    // Two streams fill one superblock each, which is half full on average, and one or two superblocks are erased.
     let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
     let filled = filled * flash.superblock().get() as f64;
     write_amplification(filled / drive.capacity.get() as f64)
@@ -426,8 +426,8 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
     );
 }
 
-/// The cache grows only into the host's free space: an empty drive has the whole cache, a full drive has the fixed
-/// part.
+/// The cache grows only into the host's free space: an empty drive has the whole cache, and a full drive has only the
+/// fixed part.
 #[test]
 fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
     let (each, data) = (2.0 / 3.0, 100u32);
@@ -473,12 +473,12 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
         cached(&change, Bytes::ZERO)
     };
     assert_eq!(filled(half), all, "half of the drive is more than the cache takes");
-    // A tenth of the drive is lent completely: ten superblocks, each with a third of its data.
+    // A tenth of the drive is lent as a whole: ten superblocks, each with a third of its normal amount of data.
     let seen = filled(Ratio::new(0.9).unwrap()) - fixed;
     assert!((9..=10).contains(&seen), "{seen}");
 }
 
-/// A drive that was idle has moved all data out of the growing part of the cache before a run begins.
+/// An idle drive has moved all data out of the growing part of the cache before a run begins.
 #[test]
 fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
     let each = 2.0 / 3.0;

@@ -16,7 +16,7 @@ pub(crate) struct Victim {
 
 /// The next flash slots of the victim, and the logical slots that were written there. Their map entries are prefetched
 /// when the flash slots are found, long before their validity is tested: the search fills one half of the list while
-/// the other half has not been tested yet.
+/// the other half still waits for the test.
 #[derive(Clone, Debug)]
 pub(crate) struct VictimCursor {
     pub(super) found: [(u32, u32); UPCOMING],

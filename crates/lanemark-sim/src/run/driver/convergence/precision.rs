@@ -97,7 +97,7 @@ mod tests {
         times
     }
 
-    /// Returns the times of batches of which every `period`-th is shorter.
+    /// Returns the times of batches; every `period`-th batch is shorter.
     fn periodic(period: usize) -> [f64; GROUPS] {
         times(|index| if index % period == period - 1 { 0.8 } else { 1.0 })
     }
