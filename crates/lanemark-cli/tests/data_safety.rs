@@ -472,7 +472,7 @@ fn an_oltp_run_describes_itself() {
     }
     folder.result();
     let (_, message) = folder.ends(&["oltp", "compare", "o.json", "result.json"], 2);
-    assert!(message.contains("result.json: is not a result of an OLTP run"), "{message}");
+    assert!(message.contains("result.json is not a result of an OLTP run"), "{message}");
     // Another result may replace it.
     folder.ends(&["sim", NVME, TEST, "--out", "o.json"], 0);
 }

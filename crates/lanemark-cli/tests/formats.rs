@@ -120,7 +120,7 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     let far_file = folder.path().join("far.json").display().to_string();
     fs::write(&far_file, far).unwrap();
     let err = fails(&["import", &grid, &far_file, "--out", &again], 2);
-    assert!(err.contains("one file for several results") && err.contains("hint: give"), "{err}");
+    assert!(err.contains("one file for several results") && err.contains("hint: use"), "{err}");
     let results = folder.path().join("results").display().to_string();
     let (_, err) = succeeds(&["import", &grid, &far_file, "--out", &results, "--span", "1TiB"]);
     assert!(

@@ -185,10 +185,10 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     assert!(message.contains("hint: use the whole output of `sudo lspci -vvv`"), "{message}");
     // The other commands that read a named file.
     for (arguments, says) in [
-        (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),
+        (["compare", "-", "/dev/stdin"].as_slice(), "- is not a Lanemark result"),
         (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),
         (&["import", "-"], "-"),
-        (&["whatif", "-", "--queue-depth", "2"], "-: is not a Lanemark result"),
+        (&["whatif", "-", "--queue-depth", "2"], "- is not a Lanemark result"),
     ] {
         let output = given(arguments, "{}");
         assert_ne!(output.status.code(), Some(0), "{arguments:?}");

@@ -192,7 +192,7 @@ fn a_bare_name_is_found_in_the_folder_of_results() {
     // The current folder is searched first, and a path is taken literally.
     fs::write(user.current.path().join("one.json"), "{}").unwrap();
     let output = user.lanemark(&["compare", "one.json", "here.json"]);
-    assert!(text(&output.stderr).contains("one.json: is not a Lanemark result"));
+    assert!(text(&output.stderr).contains("one.json is not a Lanemark result"));
     for (wrong, says) in
         [("two.json", "is neither in the current folder nor in "), ("./two.json", "can't be read")]
     {

@@ -121,7 +121,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     assert!(page.contains("<h2>Provenance</h2>") && page.contains(drive.as_str().unwrap()));
     // A file of the user is not overwritten.
     fs::write(provenance(&out), "mine").unwrap();
-    fails(&out, &axis, 3, "is not the provenance of a sweep", "give another --out");
+    fails(&out, &axis, 3, "is not the provenance of a sweep", "use a different --out");
     assert_eq!(fs::read(provenance(&out)).unwrap(), b"mine");
 }
 
@@ -175,7 +175,7 @@ fn parts_of_a_sweep_are_merged_to_the_bytes_of_one_run() {
     let refused = merge(&["a.csv"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        stderr(&refused).contains("no part has the points 2..4 of 0..4"),
+        stderr(&refused).contains("no part contains the points 2..4 of 0..4"),
         "{}",
         stderr(&refused)
     );
@@ -186,7 +186,7 @@ fn parts_of_a_sweep_are_merged_to_the_bytes_of_one_run() {
     assert_eq!(fs::read(path("m.csv")).unwrap(), fs::read(path("whole.csv")).unwrap());
     assert!(fs::read_to_string(path("m.html")).unwrap().contains("<h2>Provenance</h2>"));
     let beyond = [&axis[..], &["--points", "3..5"]].concat();
-    fails(&path("c.csv"), &beyond, 2, "the sweep has the points 0 to 4", "--points 0..4");
+    fails(&path("c.csv"), &beyond, 2, "the points of the sweep are 0 to 4", "--points 0..4");
     for points in ["5..3", "x", "1", "-1..2"] {
         let output = sweep(&path("c.csv"), &[&axis[..], &["--points", points]].concat());
         assert_eq!({ output }.output().unwrap().status.code(), Some(2), "{points}");
@@ -360,7 +360,7 @@ fn a_file_of_anything_else_is_left_alone() {
     for other in [["--seed", "2"], ["--set", "drive.flash.read=50us"], ["--size", "512MiB"]] {
         fails(&out, &[&depths as &[&str], &other].concat(), 3, "another sweep", "--out");
     }
-    fails(&out, &["--duration", "2ms", "--axis", "threads=1,2"], 3, "other axes", "--out");
+    fails(&out, &["--duration", "2ms", "--axis", "threads=1,2"], 3, "different axes", "--out");
     assert_eq!(fs::read(&out).unwrap(), before);
     fs::write(&out, "important\n").unwrap();
     fails(&out, &depths, 3, "not a Lanemark sweep", "--out");

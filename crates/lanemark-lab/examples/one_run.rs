@@ -1,8 +1,8 @@
 //! A run from a Rust program. `one_run SYSTEM WORKLOAD DURATION SEED` prints the tests of its result as JSON. With a
-//! number of runs after these arguments, it prints the seconds of each run.
+//! number of runs as an additional argument, it prints the seconds that each run takes.
 //!
-//! The tests of the Python package compare it with the command and the package; the package's benchmark compares their
-//! times.
+//! The tests of the Python package compare its output with the outputs of the command and of the package. The package's
+//! benchmark compares their run times.
 
 use lanemark_lab::scale::{WorkloadScale, scaled};
 use lanemark_lab::{Lab, assemble, open_library, opened};
@@ -10,7 +10,7 @@ use lanemark_lab::{Lab, assemble, open_library, opened};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [system, workload, duration, seed, times @ ..] = words.as_slice() else {
-        return Err("give SYSTEM WORKLOAD DURATION SEED [TIMES]".into());
+        return Err("usage: one_run SYSTEM WORKLOAD DURATION SEED [TIMES]".into());
     };
     let library = open_library(None)?;
     let system = assemble(&library, system, &[])?;

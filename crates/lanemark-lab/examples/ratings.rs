@@ -1,7 +1,7 @@
 //! Compares the library's drives with their ratings, and prints `docs/library.md`.
 //!
-//! `cargo run --release -p lanemark-lab --example ratings -- library reference/drive-ratings.toml [DRIVE]`,
-//! with the name of a drive to select only that drive.
+//! Usage: `cargo run --release -p lanemark-lab --example ratings -- library reference/drive-ratings.toml [DRIVE]`. The
+//! name of a drive selects only that drive.
 
 use std::error::Error;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     alone(&library, only.map(String::as_str))
 }
 
-/// Prints the ratings that the model of each rated drive reaches.
+/// Prints the ratings of each rated drive that the drive's model reaches.
 fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
     let (mut reached, mut all, mut lines) = (0, 0, Vec::new());
@@ -149,7 +149,7 @@ fn name(role: Role) -> &'static str {
     }
 }
 
-/// Returns the rating's test, and how it is run.
+/// Returns the rating's test, and the way in which the test is run.
 fn what(rating: &Rating) -> String {
     let mut what = rating.test.clone();
     if rating.steady {

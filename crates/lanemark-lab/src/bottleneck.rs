@@ -1,4 +1,4 @@
-//! Sensitivity of each test's throughput: every test runs again with one hop at twice its speed.
+//! Sensitivity of each test's throughput: every test runs again, each time with one hop at twice its speed.
 
 use lanemark_schema::result::{RunResult, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::Lab;
 
-/// A run to make, with the number of its test.
+/// A variant to run, with the number of its test.
 struct Job {
     test: usize,
     variant: ChangedSystem,
@@ -17,8 +17,8 @@ struct Job {
 
 impl Lab {
     /// Computes the sensitivity of every test of `result`, which ran on `spec`. The variants use the random streams of
-    /// the test's first repeat. The sensitivity of a test is absent if the run is cancelled, or if another test ran at
-    /// the same time.
+    /// the test's first repeat. The sensitivity of a test is absent if the run is cancelled, or if another test ran in
+    /// parallel with it.
     ///
     /// # Errors
     /// Returns an error if a variant does not run to its end.

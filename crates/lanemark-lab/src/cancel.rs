@@ -1,4 +1,4 @@
-//! A cancellation flag, which running work polls.
+//! A cancellation flag that running work polls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

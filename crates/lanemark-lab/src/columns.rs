@@ -1,4 +1,4 @@
-//! Results as columns for tabular formats: a Parquet file, Arrow arrays, a data frame.
+//! Results as columns for tabular formats, such as a Parquet file, Arrow arrays or a data frame.
 //!
 //! The name of a column ends in its unit, as in result and sweep files. An unknown value is absent. A figure without a
 //! direction covers reads and writes together; the names of figures for one direction begin with `read_` or `write_`.
@@ -17,14 +17,14 @@ use lanemark_schema::workload::Average;
 pub struct Column {
     /// The name of the column.
     pub name: String,
-    /// The values, one for each row.
+    /// The values, one per row.
     pub values: ColumnValues,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValues {
-    /// Whole numbers, all known.
+    /// Whole numbers; all of them are known.
     Whole(Vec<i64>),
     /// Numbers.
     Numbers(Vec<Option<f64>>),
@@ -35,15 +35,15 @@ pub enum ColumnValues {
 /// The tables of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunTable {
-    /// A row for each test: its parameters, and its figures over the repeats.
+    /// One row per test: its parameters, and its figures over the repeats.
     Tests,
-    /// A row for each repeat of each test.
+    /// One row per repeat of each test.
     Samples,
-    /// A row for each hop of each repeat: its utilisation and the time that requests spend there.
+    /// One row per hop of each repeat: its utilisation, and the time that requests spend in it.
     Hops,
-    /// A row for each interval of each repeat that was recorded over time.
+    /// One row per interval of each repeat that was recorded over time.
     Series,
-    /// A row for each filled bin of each test's latencies.
+    /// One row per non-empty bin of each test's latencies.
     Latencies,
 }
 
@@ -106,7 +106,7 @@ impl<R> Rows<R> {
 /// The value of one figure of a direction.
 type DirectionFigure = fn(&DirectionFigures) -> Option<f64>;
 
-/// The figures of a direction by the names of their columns.
+/// The figures of a direction, with the names of their columns.
 const DIRECTION_FIGURES: [(&str, DirectionFigure); 7] = [
     ("iops", |one| Some(one.iops)),
     ("bytes_per_second", |one| Some(one.bytes_per_second)),
@@ -260,7 +260,7 @@ fn latency_rows(tests: &[TestResult]) -> Vec<Column> {
         .1
 }
 
-/// Returns the columns of a study's figures: the published values and the simulated values.
+/// Returns the columns of a study's figures: the published and the simulated values.
 pub fn figures(study: &StudyOutcome) -> Vec<Column> {
     Rows(study.figures.iter().collect(), Vec::new())
         .text("figure", |check| check.figure.id.clone())
@@ -275,7 +275,7 @@ pub fn figures(study: &StudyOutcome) -> Vec<Column> {
         .1
 }
 
-/// Returns the text of a value in result files.
+/// Returns the text that represents a value in result files.
 fn word<T: serde::Serialize>(value: &T) -> String {
     let word = serde_json::to_value(value).ok();
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
@@ -319,7 +319,7 @@ impl AxisUnit {
         (Self::Watts, "watts"),
     ];
 
-    /// Returns the number of a quantity in this unit, or `None` if the text is of another kind.
+    /// Returns a quantity as a number in this unit, or `None` if the text is a different kind of quantity.
     fn number(self, text: &str) -> Option<f64> {
         match self {
             Self::Bytes => text.parse::<Bytes>().ok().map(|one| one.get() as f64),
@@ -350,13 +350,13 @@ impl AxisKind {
     }
 }
 
-/// Returns the kind of each axis of a sweep from all of its values. A part of a sweep passes the axes of the whole
-/// sweep.
+/// Returns the kind of each axis of a sweep, determined from all of its values. For a part of a sweep, pass the axes of
+/// the whole sweep.
 pub fn axis_kinds<'v>(axes: impl Iterator<Item = &'v [String]>) -> Vec<AxisKind> {
     axes.map(AxisKind::of).collect()
 }
 
-/// Returns the columns of a sweep's points, with one axis column for each of `kinds`.
+/// Returns the columns of a sweep's points, including one axis column for each of `kinds`.
 pub fn sweep(
     sweep: &Sweep,
     kinds: &[AxisKind],

@@ -1,7 +1,8 @@
-//! The folder of results for which the user requests no path.
+//! The folder of results, used if the user does not request a path.
 //!
-//! The default folder is the folder that `LANEMARK_RESULTS` names, otherwise `lanemark` in the user's state folder:
-//! `XDG_STATE_HOME`, by default `~/.local/state`. No result is saved in the current folder unless the user requests it.
+//! The default folder is the folder named by `LANEMARK_RESULTS`, or otherwise `lanemark` in the user's state folder
+//! (`XDG_STATE_HOME`, by default `~/.local/state`). Results are saved in the current folder only if the user requests
+//! it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub fn of_results() -> Result<PathBuf, LabError> {
     chosen(|name| std::env::var_os(name), std::env::home_dir)
 }
 
-/// Returns the default folder for these values of the variables and this home folder.
+/// Returns the default folder for these values of the variables and the home folder `home`.
 fn chosen(
     value: impl Fn(&str) -> Option<OsString>,
     home: impl FnOnce() -> Option<PathBuf>,
@@ -32,7 +33,7 @@ fn chosen(
     let state = set("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
     let usual = || home().filter(|home| home.is_absolute()).map(|home| home.join(".local/state"));
     let state = state.or_else(usual).ok_or_else(|| {
-        LabError::run("there is no folder for results: no home folder is known")
+        LabError::run("there is no folder for results, because the home folder is unknown")
             .hint(format!("set {VARIABLE}"))
     })?;
     Ok(state.join("lanemark"))

@@ -5,7 +5,7 @@ use lanemark_inspect::InspectError;
 use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
 
-/// The cause of an error, which determines who can fix it.
+/// The cause of an error, which indicates who can fix it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause {
     /// An invalid input.

@@ -1,12 +1,13 @@
-//! Events of runs, as values for an observer.
+//! Events of runs, as values that an observer receives.
 
 use lanemark_schema::result::{RunResult, Sample, SweepPoint};
 use lanemark_sim::Progress;
 
-/// The test and repeat of an event.
+/// The test and the repeat to which an event belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TestPosition {
-    /// The number of the run among simultaneous runs: a system of a study, a side of a what-if; 0 for a single run.
+    /// The number of the run among simultaneous runs, such as the systems of a study or the sides of a what-if; 0 for a
+    /// single run.
     pub run: usize,
     /// The number of the test in its workload.
     pub test: usize,
@@ -14,8 +15,8 @@ pub struct TestPosition {
     pub repeat: u32,
 }
 
-/// An event of a run. The events of one repeat arrive in order: begun, advanced, sampled. Events of other repeats
-/// arrive in between, because repeats run in parallel.
+/// An event of a run. The events of one repeat arrive in order: begun, advanced, sampled. Repeats run in parallel, so
+/// the events of different repeats are interleaved.
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A repeat begins.
@@ -26,24 +27,24 @@ pub enum Event<'e> {
     Sampled(TestPosition, &'e Sample),
     /// The last repeat of a test has ended.
     TestEnded {
-        /// The test, with the repeat that ended last.
+        /// The test, and the repeat that ended last.
         at: TestPosition,
-        /// Returns the partial result of the test's run, with the tests that have ended.
+        /// Returns the partial result of the test's run, with the tests that have ended by now.
         so_far: &'e dyn Fn() -> RunResult,
     },
-    /// A run with one change, made for the sensitivity of a test, has ended.
+    /// A run with one change, which the sensitivity of a test requires, has ended.
     SensitivityRun {
-        /// The number of such runs that have ended.
+        /// The number of these runs that have ended.
         ended: usize,
-        /// The number of all such runs.
+        /// The total number of these runs.
         total: usize,
     },
-    /// A short test with drawn values, which an interval of a prediction needs, has ended. The event is
-    /// also sent once before the first of them.
+    /// A short test with drawn values, which the interval of a prediction requires, has ended. The event is also sent
+    /// once before the first of these tests.
     Drawn {
-        /// The number of such tests that have ended.
+        /// The number of these tests that have ended.
         ended: usize,
-        /// The number of all such tests.
+        /// The total number of these tests.
         total: usize,
     },
     /// A point of a sweep has ended, and its row is in the file.

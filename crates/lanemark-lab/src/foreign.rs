@@ -1,4 +1,4 @@
-//! Results of other programs, in place of results that Lanemark saved.
+//! Results from other programs, which are accepted instead of results that Lanemark saved.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,15 +9,15 @@ use lanemark_schema::result::{Provenance, RunResult, Warning};
 use crate::error::LabError;
 use crate::opened::hash;
 
-/// Returns the result in `text` if another program wrote the text, or `None` if it may be a Lanemark result. `name` is
-/// the name of the text in errors. The notes about it become warnings of the result.
+/// Returns the result in `text` if another program wrote the text, or `None` if it may be a Lanemark result. Errors
+/// call the text `name`. The notes about the text become warnings of the result.
 ///
 /// # Errors
-/// Returns an error if the format is not read, or if the text has several results.
+/// Returns an error if the format is not supported, or if the text contains several results.
 pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
     let text = text.trim_start_matches('\u{feff}');
     let may_be_ours = match recognise(text) {
-        // JSON that does not state a version of fio.
+        // JSON that does not state a fio version.
         RecognisedFormat::Result(lanemark_formats::ResultFormat::FioJson) => {
             !text.contains("\"fio version\"")
         }
@@ -29,8 +29,10 @@ pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
     }
     let mut all = foreign::results(foreign::read(text, name)?, &SuppliedSettings::default())?;
     if all.len() > 1 {
-        let error = FormatError::file(name, format!("has results of {} targets", all.len()));
-        return Err(error.hint("`lanemark import` makes a file for each").into());
+        let error = FormatError::file(name, format!("contains results for {} targets", all.len()));
+        return Err(error
+            .hint("use `lanemark import`, which writes a separate file for each target")
+            .into());
     }
     let Some(one) = all.pop() else { return Ok(None) };
     let started_at = began(&one).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Files that are read whole, up to a length: regular files and piped input.
+//! Files that are read completely, up to a maximum length: regular files and piped input.
 //!
 //! A named pipe in a folder could block the command forever, and a device is endless, so neither is opened. Input that
 //! the user piped in is read to its end: standard input, as `-` or `/dev/stdin`, and the pipes that a shell passes as
-//! `/dev/fd/N` (`<(…)` of bash). Such an input can be read only once. Traces are read line by line and are opened
-//! elsewhere, by the same rule.
+//! `/dev/fd/N` (`<(…)` in bash). Such input can be read only once. Traces are read line by line and are opened
+//! elsewhere, according to the same rule.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -15,13 +15,13 @@ use rustix::fs::OFlags;
 
 use crate::error::LabError;
 
-/// The maximum length of a result, of this program or another, and of a sweep file.
+/// The maximum length of a result, from this program or another, and of a sweep file.
 pub const RESULT_MAX: u64 = 1 << 30;
 /// The maximum length of a job file or a settings file.
 pub const JOB_MAX: u64 = 16 << 20;
 
-/// Returns whether `path` names an open input of this process: `-`, `/dev/stdin`, `/dev/fd/3`. Such input can be read
-/// only once.
+/// Returns whether `path` names an open input of this process, such as `-`, `/dev/stdin` or `/dev/fd/3`. Such input can
+/// be read only once.
 pub fn is_piped(path: &Path) -> bool {
     let Some(name) = path.to_str() else { return false };
     let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|at| name.strip_prefix(at));
@@ -37,11 +37,10 @@ fn is_standard(path: &Path) -> bool {
 /// # Errors
 /// Returns the kernel's error, or an error if the path is neither.
 pub fn open(path: &Path) -> io::Result<File> {
-    let refused = || {
-        io::Error::other("is neither a regular file nor piped input, such as `-` or `/dev/stdin`")
-    };
+    let refused =
+        || io::Error::other("neither a regular file nor piped input, such as `-` or `/dev/stdin`");
     if is_standard(path) {
-        // A duplicate descriptor, because a socket cannot be opened by its path.
+        // The descriptor is duplicated, because a socket cannot be opened by its path.
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
     let is_piped = is_piped(path);
@@ -50,7 +49,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     if !fits(std::fs::metadata(path)?.file_type()) {
         return Err(refused());
     }
-    // A pipe without a writer, or one that got this name in the meantime, would block the open.
+    // Without this flag, a pipe without a writer, or a pipe that has taken this name in the meantime, would block the
+    // open.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !fits(file.metadata()?.file_type()) {
@@ -72,7 +72,7 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Reads the rest of an open file of up to `most` bytes.
 pub fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
     let too_long = |length: u64| {
-        io::Error::other(format!("has {length} bytes or more; at most {most} are read"))
+        io::Error::other(format!("the length is {length} bytes or more; the maximum is {most}"))
     };
     let length = file.metadata()?.len();
     if length > most {
@@ -95,7 +95,7 @@ pub fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the text of a regular file of up to `most` bytes. The file must be UTF-8, or UTF-16 with a byte order mark,
-/// as PowerShell writes the output of a program.
+/// which PowerShell uses when it writes the output of a program.
 pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     let name = path.display();
     let bytes = bytes(path, most)
@@ -103,7 +103,7 @@ pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     decoded(bytes).map_err(|message| {
         let error = LabError::input(format!("{name}: {message}"));
         match message.starts_with("is a picture") {
-            true => error.hint("give the text: CrystalDiskMark copies it with Ctrl+Shift+C"),
+            true => error.hint("use the text, which CrystalDiskMark copies with Ctrl+Shift+C"),
             false => error,
         }
     })
@@ -153,7 +153,7 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
         for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
             let error = bytes(path, 100).unwrap_err().to_string();
-            assert!(error.starts_with("is neither a regular file"), "{}: {error}", path.display());
+            assert!(error.starts_with("neither a regular file"), "{}: {error}", path.display());
         }
     }
 
@@ -166,12 +166,14 @@ mod tests {
             let path = format!("/dev/fd/{}", reader.as_raw_fd());
             let slow = std::thread::spawn(move || {
                 std::thread::sleep(std::time::Duration::from_millis(50));
-                // This is more than the capacity of a pipe, so that the reader must drain it.
+                // The text is longer than the capacity of a pipe, so the reader must drain the pipe.
                 let _ = writer.write_all(&vec![b'x'; length]);
             });
             match bytes(Path::new(&path), most) {
                 Ok(read) => assert!(most >= length as u64 && read.len() == length),
-                Err(error) => assert!(error.to_string().contains("at most 69999"), "{error}"),
+                Err(error) => {
+                    assert!(error.to_string().contains("the maximum is 69999"), "{error}")
+                }
             }
             drop(reader);
             slow.join().unwrap();
@@ -191,7 +193,7 @@ mod tests {
         let big = [0xfe, 0xff, 0x00, b'a', 0x20, 0xac];
         assert_eq!(decoded(big.to_vec()).unwrap(), "a€");
         assert!(decoded(vec![0xfe, 0xff, 0x00]).unwrap_err().contains("UTF-16"));
-        // Half a surrogate pair.
+        // The text ends with half of a surrogate pair.
         assert!(decoded(vec![0xff, 0xfe, 0x00, 0xd8]).unwrap_err().contains("UTF-16"));
         assert_eq!(decoded(b"\x89PNG\r\n\x1a\n".to_vec()).unwrap_err(), "is a picture");
         assert_eq!(decoded(b"BM is text".to_vec()).unwrap(), "BM is text");
@@ -203,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
         std::fs::write(&path, [b'x'; 101]).unwrap();
-        assert!(bytes(&path, 100).unwrap_err().to_string().contains("at most 100"));
+        assert!(bytes(&path, 100).unwrap_err().to_string().contains("the maximum is 100"));
         assert_eq!(bytes(&path, 101).unwrap().len(), 101);
         assert_eq!(head(&path, 7).unwrap(), b"xxxxxxx");
         // Files of /proc report a length of 0.

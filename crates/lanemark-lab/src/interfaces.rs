@@ -7,7 +7,8 @@ use lanemark_sim::link::{
 };
 use lanemark_sim::over_link;
 
-/// Returns the name of each interface and its throughput of sequential reads of 1 MiB, by the simulator's formulas.
+/// Returns the name of each interface and its throughput for sequential reads of 1 MiB, according to the simulator's
+/// formulas.
 pub fn interfaces() -> Vec<(String, BytesPerSecond)> {
     let test = sequential();
     let mut all = Vec::new();
@@ -70,8 +71,8 @@ mod tests {
         ] {
             assert_eq!(rate(name) >= 895.8e6, carries, "{name}");
         }
-        // SKP sets leave 1,534 of 1,538 symbols. The overhead of a 128 KiB command is 12,356 B for 512 packets and its
-        // end.
+        // SKP sets leave 1,534 of 1,538 symbols. The overhead of a 128 KiB command is 12,356 B for its 512 packets and
+        // its end.
         let left = 1534.0 / 1538.0 * 131_072.0 / (131_072.0 + 12_356.0);
         for (name, line) in [("PCIe 2.0 x2", 1e9), ("PCIe 3.0 x1", 8e9 / 8.0 * 128.0 / 130.0)] {
             let over = rate(name) / (line * left) - 1.0;

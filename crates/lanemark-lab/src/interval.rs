@@ -1,10 +1,10 @@
 //! The interval of a prediction, computed from the ranges of uncertain values.
 //!
-//! Every uncertain value of a system is drawn from its range many times. Draws are independent, except that the times
-//! of a processor are drawn together, since a slow processor is slow in all its work. A short version of each test is
-//! simulated with each draw, and once with the values of the files. The ratio of the two is the spread of the
-//! prediction. A factor for unmodelled effects widens the interval. The factor was measured on drives that the library
-//! does not contain (`docs/model/intervals.md`).
+//! Every uncertain value of a system is drawn from its range many times. The draws are independent, except that the
+//! times of a processor are drawn together, because a slow processor is slow in all its work. A short version of each
+//! test is simulated with each draw, and once with the values in the files. The ratios of these two rates form the
+//! spread of the prediction. A factor for unmodelled effects widens the interval. The factor was measured on drives
+//! that the library does not contain (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{
     Calibration, PercentileInterval, PredictionInterval, RunResult, TestResult,
@@ -32,22 +32,22 @@ use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::{Lab, assemble, setting};
 
-/// The minimum number of usable draws for an interval. Some draws do not give a valid system: half of the draws of a
-/// hard disk have too few sectors in a track to reach the disk's capacity. If fewer draws than this are usable, the
+/// The minimum number of usable draws for an interval. Some draws do not result in a valid system: in half of the draws
+/// of a hard disk, a track has too few sectors to reach the disk's capacity. If fewer draws than this are usable, the
 /// ranges contradict the rest of the system.
 const DRAWS_TOLD: usize = DRAWS / 4;
-/// Runs of a test. The values of the files and the probes have two.
+/// Number of short runs of a test, including the probes and the runs with the values in the files.
 const RUNS: usize = (1 + PROBES) + 1 + DRAWS;
-/// Returns whether a short version of a test of `workload` shows how its rate depends on the values of the system. A
-/// test that runs alongside another test does not show this.
+/// Returns whether a short version of a test of `workload` shows how the test's rate depends on the values of the
+/// system. This is not the case for a test that runs in parallel with another test.
 pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
     workload.runs_alone(&test.test)
         && matches!(test.test.asks, LoadKind::Requests(_) | LoadKind::Transactions(_))
         && test.iops.value > 0.0
 }
 
-/// Returns the number of short tests that the intervals of a result need: each draw, the values of the files, and the
-/// same again for the probes.
+/// Returns the number of short tests that the intervals of a result need: the draws, the run with the values in the
+/// files, and the probes.
 pub(crate) fn draws_of(result: &RunResult) -> usize {
     if !result.workload.faults.is_empty() || !result.complete {
         return 0;
@@ -57,9 +57,9 @@ pub(crate) fn draws_of(result: &RunResult) -> usize {
 }
 
 impl Lab {
-    /// Adds to each test of a simulated `result` the interval of its figures. Tests with faults, with a database's
-    /// users or with a trace do not have an interval, and neither does a cancelled result. `watch` receives an event
-    /// for each short test.
+    /// Adds the interval of its figures to each test of a simulated `result`. Tests with faults, with a database's
+    /// users or with a trace do not have an interval, and neither do the tests of a cancelled result. `watch` receives
+    /// an event for each short test.
     ///
     /// # Errors
     /// Returns an error if the system cannot be assembled.
@@ -101,8 +101,8 @@ impl Lab {
         Ok((0..predicted.len()).map(|test| draws.interval(0, test)).collect())
     }
 
-    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges. A value that
-    /// several sides share is the same on all of them in one draw.
+    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges. In each draw, a
+    /// value that several sides share is the same on all of them.
     ///
     /// # Errors
     /// Returns an error if a system cannot be assembled.
@@ -137,8 +137,8 @@ impl Lab {
                 first.filter(|_| column.is_of_processor()).unwrap_or(place)
             })
             .collect();
-        // One row of deviations for each draw, one column for each value. The next draw negates the deviations of a
-        // draw, so that the centre of the draws is the prediction.
+        // One row of deviations per draw, and one column per value. Every second draw negates the deviations of the
+        // previous draw, so that the centre of the draws is the prediction.
         let deviations: Vec<Vec<f64>> = (0..DRAWS as u32)
             .map(|draw| {
                 let mut rng = Rng::new(key(draw / 2));
@@ -188,7 +188,7 @@ impl Lab {
         Ok(Draws { columns, deviations, outcomes, whole })
     }
 
-    /// Simulates each of `pieces`, and counts them as ended out of `total`.
+    /// Simulates each of `pieces`, and reports the number of ended pieces out of `total`.
     fn each_run(
         &self,
         work: &DrawnWork<'_>,
@@ -215,7 +215,7 @@ impl Lab {
     }
 }
 
-/// A system whose values are drawn: its name, its settings, and the values that a fit knows within ranges.
+/// A system whose values are drawn: its name, its settings, and the values for which a fit supplies ranges.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnSystem<'s> {
     /// The library of the system's parts.
@@ -224,12 +224,12 @@ pub struct DrawnSystem<'s> {
     pub name: &'s str,
     /// Values that replace library values.
     pub settings: &'s [(Calibration, Location)],
-    /// Values with separate ranges, which replace the ranges of the files.
+    /// Values with their own ranges, which replace the ranges in the files.
     pub ranges: &'s [UncertainValue],
 }
 
 impl DrawnSystem<'_> {
-    /// Returns the system with the values of its files. A range of a value that the system does not have is an error.
+    /// Returns the system with the values in its files. A range for a value that the system lacks is an error.
     fn system(&self) -> Result<System, LabError> {
         if !self.ranges.is_empty() {
             let mut all = self.settings.to_vec();
@@ -260,7 +260,7 @@ impl DrawnSystem<'_> {
         if parameter.starts_with("drive.") { drive } else { platform }.to_owned()
     }
 
-    /// Returns the system with each uncertain value at its deviation, or `None` if such a system is not valid.
+    /// Returns the system with each uncertain value at its deviation, or `None` if the resulting system is not valid.
     fn draw_system(
         &self,
         columns: &[Column],
@@ -286,7 +286,7 @@ struct Column {
 }
 
 impl Column {
-    /// Returns whether the value is a time that the host's processor works for a request.
+    /// Returns whether the value is a time for which the host's processor works on a request.
     fn is_of_processor(&self) -> bool {
         let times = ["request_submit", "write_submit", "request_complete", "driver_time"];
         let key = self.value.parameter.rsplit('.').next();
@@ -294,12 +294,12 @@ impl Column {
     }
 }
 
-/// The evidence for a figure that is carried over to another system.
+/// The evidence for a figure that is applied to another system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CarriedEvidence {
-    /// The standard deviation of the logarithm of a figure due to chance.
+    /// The standard deviation of a figure's logarithm due to chance.
     pub(crate) chance: f64,
-    /// Whether a drive or link limits the other system that also limited a measured test.
+    /// Whether the other system is limited by a drive or link that also limited a measured test.
     pub(crate) is_full: bool,
 }
 
@@ -307,11 +307,11 @@ pub(crate) struct CarriedEvidence {
 #[derive(Clone, Debug)]
 pub(crate) struct Draws {
     columns: Vec<Column>,
-    /// A row of deviations for each draw.
+    /// The deviations, one row per draw.
     deviations: Vec<Vec<f64>>,
-    /// The outcomes by side and test.
+    /// The outcomes, by side and test.
     outcomes: Vec<Vec<DrawnOutcomes>>,
-    /// Whether the draws are complete, that is, not cancelled.
+    /// Whether all draws were simulated, that is, the run was not cancelled.
     whole: bool,
 }
 
@@ -329,7 +329,7 @@ impl Draws {
         };
         let mut interval = self.summary(drawn(|figures, _| Some(figures.rate), 0), left_out)?;
         interval.high_ratio = interval.high_ratio.min(headroom).max(1.0);
-        // A slower draw completes fewer requests in its time. Without the slow draws the interval would be too short.
+        // A slower draw completes fewer requests in its time. Without the slow draws, the interval would be too narrow.
         let is_in_all = |tail: &usize| {
             let mut drawn = outcomes.drawn.iter().flatten();
             outcomes.has_tails[*tail] && drawn.all(|figures| figures.tails[*tail].is_some())
@@ -347,7 +347,7 @@ impl Draws {
     }
 
     /// Returns the interval of the throughput of test `test` on side 1, given the measurement on side 0. With `ratio`,
-    /// the interval describes side 1 divided by side 0, in which the shared values of both sides vary together.
+    /// the interval describes side 1 divided by side 0, and the values that both sides share vary together.
     pub(crate) fn carried_interval(
         &self,
         test: usize,
@@ -367,14 +367,14 @@ impl Draws {
         self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
     }
 
-    /// Summarises draws relative to the middle, if enough of them give valid systems.
+    /// Summarises draws relative to the middle, if enough of them result in valid systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,
         left_out: UnmodelledFactors,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
-        // A draw without a completed request does not have a rate.
+        // A draw without a completed request has an unknown rate.
         let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
@@ -385,19 +385,19 @@ impl Draws {
     }
 }
 
-/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, minus six. The tails of
-/// this distribution end at six.
+/// Returns a number from an approximately standard normal distribution: the sum of twelve uniform numbers, minus six.
+/// The tails of this distribution end at six.
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs, which
-/// are drives of one model at their limit in two machines (`docs/model/what-if.md`).
+/// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs. Each
+/// pair is two measurements of one drive model, at its limit, in two machines (`docs/model/what-if.md`).
 const FULL_LEFT_OUT: f64 = 1.034;
-/// The deviations of a normal distribution that contain 80% on both sides.
+/// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
 pub(crate) const SIDES: f64 = 1.2816;
 
-/// Returns the factor by which a measured figure may exceed the formulas of the links of `system`, at 80%.
+/// Returns the factor by which a measured figure may exceed the link formulas of `system`, at 80%.
 pub(crate) fn above_formulas(system: &SystemSpec, known: CarriedEvidence) -> f64 {
     formula_margin(system) * (SIDES * known.chance).exp()
 }

@@ -1,4 +1,4 @@
-//! JSON for display: indented, and without control sequences that a terminal would execute.
+//! JSON for display: indented, and without control sequences that a terminal would interpret.
 
 use lanemark_schema::text::is_shown;
 

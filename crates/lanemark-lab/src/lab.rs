@@ -1,8 +1,8 @@
 //! Runs on modelled systems, in parallel on all cores.
 //!
-//! A repeat of a test, or of tests that run together, is independent of every other repeat, so each is a separate
-//! piece of work. Results are assembled by number and are the same to the byte for any number of threads. If several
-//! repeats fail, the reported error is the first in the order of runs, tests and repeats, as in a sequential run.
+//! A repeat of a test, or of tests that run together, is independent of every other repeat, so each is a separate piece
+//! of work. Results are assembled by number and are identical to the byte for any number of threads. If several repeats
+//! fail, the reported error is the first in the order of runs, tests and repeats, as in a sequential run.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,16 +45,17 @@ pub struct LabRun<'w> {
     pub workload: &'w Workload,
 }
 
-/// A message of a thread about its repeat.
+/// A message from a thread about its repeat.
 enum RepeatMessage {
     Begun,
     Advanced(Progress),
-    /// The samples of a test and of the tests that run alongside it.
+    /// The samples of a test and of the tests that run in parallel with it.
     Sampled(Vec<Sample>),
     Failed(StudyError),
 }
 
-/// Opens the library in `folder`, or in `./library` if no folder is given. Without either, it returns the built-in one.
+/// Opens the library in `folder`, or in `./library` if no folder is given. If neither exists, returns the built-in
+/// library.
 ///
 /// # Errors
 /// Returns an error if `folder` does not contain a library.
@@ -68,10 +69,10 @@ pub fn open_library(folder: Option<&Path>) -> Result<Library, LabError> {
     }
 }
 
-/// Assembles the system with the name `drive@platform:port`, with each of `settings` in place of a library value.
+/// Assembles the system named `drive@platform:port`, with library values replaced by `settings`.
 ///
 /// # Errors
-/// Returns an error if the library does not know a name, or if the parts do not fit together.
+/// Returns an error if the library does not contain a name, or if the parts do not fit together.
 pub fn assemble(
     library: &Library,
     name: &str,
@@ -82,8 +83,8 @@ pub fn assemble(
     Ok(System::assemble(library, &parts, &named_at, name, settings)?)
 }
 
-/// Returns the error for a system without a port, `drive@platform`, with the ports that the drive fits. Other errors
-/// are returned unchanged.
+/// Returns the error for a system without a port, `drive@platform`, extended by the ports that the drive fits. Other
+/// errors are returned unchanged.
 fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
     let Some((drive, platform)) = name.split_once('@') else { return error.into() };
     if platform.is_empty() || platform.contains([':', '+', '|']) || drive.contains(':') {
@@ -100,10 +101,10 @@ fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
     let fitting: Vec<String> = ports.into_iter().filter(fits).collect();
     let message = format!("`{name}` does not name a port");
     LabError::input(message).hint(match fitting.as_slice() {
-        [] => format!("no port of {platform} takes {drive}; give another platform"),
+        [] => format!("no port of {platform} fits {drive}; use a different platform"),
         ports => {
             let systems: Vec<String> = ports.iter().map(|port| format!("{name}:{port}")).collect();
-            format!("it fits: {}", systems.join(", "))
+            format!("the drive fits: {}", systems.join(", "))
         }
     })
 }
@@ -118,7 +119,7 @@ fn platform_ports(library: &Library, platform: &str) -> Result<Vec<String>, Stud
 /// Parses a setting, `parameter=value`.
 ///
 /// # Errors
-/// Returns an error if `text` has another form.
+/// Returns an error if `text` has a different form.
 pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
     let Some((parameter, value)) = text.split_once('=') else {
         return Err(LabError::input(format!("--set {text}: expected PARAMETER=VALUE"))
@@ -133,7 +134,7 @@ pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
     Ok((calibration, Location::file(format!("--set {text}"))))
 }
 
-/// Parses settings, each as [`setting`] does.
+/// Parses settings, each like [`setting`].
 ///
 /// # Errors
 /// Returns the error of the first text that is not a setting.
@@ -158,12 +159,12 @@ impl Lab {
         Ok(runs.swap_remove(0))
     }
 
-    /// Returns the number of samples that a workload on a system yields.
+    /// Returns the number of samples that a workload produces on a system.
     pub fn samples(&self, work: &LabRun<'_>) -> usize {
         (0..work.workload.tests.len()).map(|test| self.repeats(work, test) as usize).sum()
     }
 
-    /// Returns the number of repeats of a test that are run.
+    /// Returns the number of repeats of a test to run.
     fn repeats(&self, work: &LabRun<'_>, test: usize) -> u32 {
         let converges = self.length == RunLength::Converged;
         match converges && work.system.may_converge(work.workload, test) {
@@ -187,7 +188,7 @@ impl Lab {
             let message =
                 format!("test `{}`: block = {}: a multiple of 512 B", test.name, test.block);
             return Err(LabError::input(message).hint(
-                "only the page cache accepts such requests: simulate a fio job file, or \
+                "only the page cache accepts requests of this size: simulate a fio job file, or \
                        round the size",
             ));
         }
@@ -214,7 +215,7 @@ impl Lab {
             let whole = samples.iter().map(|test| test.iter().cloned().collect());
             works[run].system.result(works[run].workload, provenance.clone(), whole)
         };
-        // The first piece that failed. The pieces after the failed one need not finish.
+        // The first piece that failed. Pieces after it need not finish.
         let failed = AtomicUsize::new(usize::MAX);
         let mut failure = None;
         self.pool.each(

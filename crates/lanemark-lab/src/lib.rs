@@ -1,4 +1,4 @@
-//! The laboratory that every user interface uses: it assembles systems, runs tests, answers questions and keeps
+//! The laboratory, which all user interfaces use: it assembles systems, runs tests, answers questions and stores
 //! results.
 //!
 //! | file | contents |
@@ -8,19 +8,20 @@
 //! | [`bottleneck`], [`loss`], [`study`], [`whatif`], [`sweep`] | the questions that such runs answer |
 //! | [`interfaces`] | the throughput of each SATA, SAS and PCIe interface |
 //! | [`machine`] | a real machine as a platform |
-//! | [`measured`] | the result of a measurement, with the path and the explanation |
-//! | [`foreign`] | results of other programs |
+//! | [`measured`] | the result of a measurement, with the path to its target and an explanation |
+//! | [`foreign`] | results from other programs |
 //! | [`columns`] | results as columns for tabular formats |
 //! | [`interval`] | the uncertainty of a prediction: short runs with values drawn from their ranges |
 //! | [`ratings`] | rated drives compared with their ratings |
 //! | [`pool`] | the threads of all runs |
 //! | [`cancel`], [`event`] | cancellation of a run, and its events |
-//! | [`default_folder`] | the folder of results for which no path is requested |
-//! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written whole |
+//! | [`default_folder`] | the folder of results, used if no path is requested |
+//! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written completely |
 //! | [`error`] | the error type |
 //!
-//! No function of this crate prints, ends the program, reads its arguments or catches signals. A command, a server or a
-//! binding does that with the values that it receives. The result is the same to the byte for any number of threads.
+//! The functions of this crate do not print, end the program, read its arguments or catch signals. A command, a server
+//! or a binding does that, based on the values that it receives. The result is identical to the byte for any number of
+//! threads.
 
 //!
 //! A test on a named system, with the built-in library:

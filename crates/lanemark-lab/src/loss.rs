@@ -1,8 +1,8 @@
 //! Throughput that a test loses to the link that limits it: the test runs again with a faster link.
 //!
 //! If a drive's link trained down, its speed is doubled until it equals the speed of the drive's own connector, because
-//! no port can make it faster. Any other link is made sixteen times as fast, which is effectively no limit. Only links
-//! are examined, because the buyer of a drive cannot change the drive's parts.
+//! no port can make it faster. Any other link is made sixteen times as fast, which effectively removes the limit. Only
+//! links are examined, because the buyer of a drive cannot change the drive's parts.
 
 use lanemark_schema::result::{HopId, LinkLoss, PathPart, SystemChange, TestResult};
 use lanemark_schema::rng::StreamKey;
@@ -15,11 +15,11 @@ use crate::lab::Lab;
 
 /// The maximum number of doublings of a link's speed.
 const DOUBLINGS: u32 = 4;
-/// The utilisation at and above which a link is examined.
+/// The utilisation from which a link is examined.
 const BUSY: f64 = 0.8;
 
 impl Lab {
-    /// Returns the throughput that test number `place` of a run on `system`, with the outcome `result`, loses to its
+    /// Returns the throughput that test number `place` of a run on `system`, whose outcome is `result`, loses to its
     /// busiest link. The loss is `None` if no link limits the test, or if the run is cancelled.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! A real machine as a platform: its sysfs tree, or a capture of the tree, with a port for each drive.
+//! A real machine as a platform: its sysfs tree, or a capture of the tree, converted to a platform with a port for each
+//! drive.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use lanemark_study::inspected::{self, InspectedPlatform};
 use crate::error::LabError;
 use crate::input;
 
-/// The path of a running machine's own tree.
+/// The path of the running machine's own tree.
 pub const SYSFS: &str = "/sys";
 
 /// Opens the sysfs tree at `path`: a folder, or a capture whose name ends in `.tar`.
@@ -24,8 +25,8 @@ pub fn tree(path: &Path) -> Result<Sysfs, LabError> {
     Ok(Sysfs::of_capture(input::open(path).map_err(failed)?, path)?)
 }
 
-/// Returns the machine whose tree is at `path` as a platform file with the name `name`. The call needs no privileges.
-/// Values that only the superuser can read are assumed, and the file marks them.
+/// Returns the machine whose tree is at `path`, as a platform file named `name`. The call needs no privileges. Values
+/// that only the superuser can read are assumed, and the file marks them as assumed.
 ///
 /// # Errors
 /// Returns an error if the tree cannot be read, or if no device is downstream of a link that a port could represent.

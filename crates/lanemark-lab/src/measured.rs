@@ -1,4 +1,4 @@
-//! The result of a measurement, with the path to its target and an explanation of each test.
+//! The result of a measurement, including the path to its target and an explanation of each test.
 
 use std::path::Path;
 
@@ -21,8 +21,8 @@ pub fn result(measured: &Outcome, workload: &Workload, provenance: &Provenance) 
     }
 }
 
-/// Returns the result of a measurement that has ended, explained by the path to its target. If the path cannot be read,
-/// the result omits it and stays valid.
+/// Returns the result of a completed measurement, with an explanation based on the path to its target. If the path
+/// cannot be read, the result omits it and remains valid.
 pub fn explained(measured: &Outcome, workload: &Workload, provenance: &Provenance) -> RunResult {
     let mut result = result(measured, workload, provenance);
     let inspection =

@@ -1,4 +1,4 @@
-//! Workloads by their name or file, including other programs' files.
+//! Workloads by name or file, including files of other programs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom};
@@ -24,14 +24,14 @@ pub struct OpenedWorkload {
     pub workload: Workload,
     /// The engine settings of a job file.
     pub settings: Option<FioSettings>,
-    /// Notes on settings of a foreign file that are only approximated, or redundant.
+    /// Notes on settings of another program's file that are only approximated, or that have no effect.
     pub notes: Vec<Note>,
-    /// The file with its hash, if it is not a file of the library.
+    /// The file and its hash, if it is not a file of the library.
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: a fio or Iometer file if the name has such an extension, the jobs of a fio command line, or
-/// otherwise a workload of the library.
+/// Opens a workload: a fio or Iometer file if the name has its extension, the jobs of a fio command line, or otherwise
+/// a workload of the library.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
@@ -101,7 +101,7 @@ fn job_file(
     })
 }
 
-/// Reads a fio command line. In its errors a line is the number of a word.
+/// Parses a fio command line. In its errors, the line number is the number of a word.
 fn command_line(text: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload, LabError> {
     const NAME: &str = "fio";
     let command = fio::command(&fio::words(text, NAME)?, NAME)?;
@@ -111,7 +111,7 @@ fn command_line(text: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload
     Ok(opened)
 }
 
-/// Returns the text of a file that a job file includes. The file must be in the job file's folder or below.
+/// Returns the text of a file that a job file includes. The file must be in the job file's folder or a subfolder.
 fn included(folder: &Path, path: &str) -> Result<String, String> {
     let unread = |error: std::io::Error| format!("can't be read: {error}");
     let folder = match folder.as_os_str().is_empty() {
@@ -125,10 +125,10 @@ fn included(folder: &Path, path: &str) -> Result<String, String> {
         false => PathBuf::new(),
     };
     if !inside || !found.starts_with(folder.canonicalize().map_err(unread)?) {
-        return Err("is outside the job file's folder".to_owned());
+        return Err("the file is outside the job file's folder".to_owned());
     }
     let bytes = input::bytes(&found, input::JOB_MAX).map_err(unread)?;
-    String::from_utf8(bytes).map_err(|_| "is not text".to_owned())
+    String::from_utf8(bytes).map_err(|_| "the file is not text".to_owned())
 }
 
 /// Removes all tests of a workload except one.
@@ -149,8 +149,8 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
     let kind = metadata.file_type();
     let size = match kind.is_file() {
         true => metadata.len(),
-        // A block device reports no length, but it has an end. Opening a pipe would wait, and opening a tape rewinds
-        // it.
+        // A block device does not report a length, but seeking to its end does. Opening a pipe would wait, and opening
+        // a tape rewinds it.
         false if kind.is_block_device() => {
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -163,8 +163,8 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 
 impl OpenedWorkload {
     /// Adapts the workload to the simulator, which does not model a page cache. Tests that would wait for buffered
-    /// reads get a depth of 1, and requests that are not multiples of 512 B become whole pages. Returns a warning about
-    /// these assumptions, or `None` if no request would go through the page cache.
+    /// reads run at queue depth 1, and requests that are not multiples of 512 B become whole pages. Returns a warning
+    /// about these assumptions, or `None` if no request would go through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {
         let whole_pages = self.workload.take_pages();
         let settings = self.settings.as_ref();
@@ -206,7 +206,8 @@ impl OpenedWorkload {
         })
     }
 
-    /// Returns whether requests go through the page cache, by the job file or because only the page cache accepts them.
+    /// Returns whether requests go through the page cache, because the job file states it or because only the page
+    /// cache accepts them.
     pub fn is_buffered(&self) -> bool {
         self.settings.as_ref().is_some_and(|settings| settings.direct == Some(false))
             || self.needs_page_cache()
@@ -251,7 +252,7 @@ mod tests {
         let (done, opened) = mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                // The writer waits until something opens the pipe to read.
+                // The writer waits until the pipe is opened for reading.
                 let writer = OpenOptions::new().write(true).open(&pipe);
                 done.send(writer.is_ok())
             });

@@ -1,20 +1,20 @@
 //! Independent pieces of work on several threads.
 //!
-//! A thread takes the next piece when it has finished one. The calling thread receives the messages in the order of
-//! their arrival, on which the caller must not depend. The messages of one piece arrive in their order.
+//! A thread takes the next piece after finishing a piece. The calling thread receives messages in their order of
+//! arrival, on which the caller must not depend. The messages of one piece arrive in order.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// A number of threads that may work simultaneously.
+/// A number of threads that can work at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     threads: NonZeroUsize,
 }
 
 impl Default for Pool {
-    /// Creates a pool with as many threads as this process may use cores.
+    /// Creates a pool with one thread for each core that this process may use.
     fn default() -> Self {
         Self { threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN) }
     }
@@ -31,9 +31,9 @@ impl Pool {
         self.threads.get()
     }
 
-    /// Runs the pieces 0 to `count` - 1. Each thread begins with `start`. `work` sends any messages about its piece,
-    /// and each send returns whether the receiver still listens. `seen` receives each message with the number of its
-    /// piece. `seen` ends all work by returning false, and later messages are dropped.
+    /// Runs the pieces 0 to `count` - 1. Each thread begins with `start`. `work` sends messages about its piece; each
+    /// send returns whether the receiver is still listening. `seen` receives each message with the number of its piece.
+    /// If `seen` returns `false`, all work ends, and later messages are dropped.
     pub fn each<S, M: Send>(
         &self,
         count: usize,
@@ -45,7 +45,7 @@ impl Pool {
         let next = AtomicUsize::new(0);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // A small bound, so that threads that are ahead of the receiver do not fill the memory.
+            // The bound is small, so that threads that are ahead of the receiver do not fill the memory.
             let (sender, receiver) = mpsc::sync_channel(2 * threads.max(1));
             for _ in 0..threads {
                 let sender = sender.clone();
@@ -71,12 +71,12 @@ impl Pool {
                     break;
                 }
             }
-            // Without the receiver, a thread that sends ends too.
+            // After the receiver is dropped, a thread that sends ends too.
             drop(receiver);
         });
     }
 
-    /// Returns the results of `work` for the pieces 0 to `count` - 1, in their order.
+    /// Returns the results of `work` for the pieces 0 to `count` - 1, in order.
     pub fn map<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         let mut made: Vec<Option<R>> = (0..count).map(|_| None).collect();
         let one = |(): &mut (), piece: usize, tell: &dyn Fn(R) -> bool| {

@@ -14,17 +14,17 @@ use crate::lab::{Lab, assemble};
 
 /// The platform that ratings assume.
 const PLATFORM: &str = "data-sheet";
-/// Requests that count, and requests before them, in addition to the outstanding requests.
+/// Number of counted requests, and number of requests before them, in addition to the outstanding requests.
 const REQUESTS: f64 = 20_000.0;
-/// The share of a cache that the counted requests may write. The requests before them may write the same share.
+/// The maximum share of a cache that the counted requests may write. The requests before them may write the same share.
 const CACHE_SHARE: f64 = 0.4;
-/// A rating that the model misses by more than this is reported as out of reach.
+/// Relative error above which a rating is reported as not reached.
 pub const REACHED: f64 = 0.01;
 
 /// A rating and the model's figure for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingComparison {
-    /// The rated quantity, `random reads`.
+    /// The rated quantity, such as `random reads`.
     pub what: &'static str,
     /// The unit of both values.
     pub unit: &'static str,
@@ -42,11 +42,11 @@ impl RatingComparison {
 }
 
 impl Lab {
-    /// Simulates each rating of the drive `name`. Steady-state ratings are omitted, because they need a drive that was
-    /// written for hours.
+    /// Simulates each rating of the drive `name`. Steady-state ratings are omitted, because they require a drive that
+    /// was written for hours.
     ///
     /// # Errors
-    /// Returns an error if the drive fits no port of the platform.
+    /// Returns an error if the drive does not fit any port of the platform.
     pub fn ratings_met(
         &self,
         library: &Library,
@@ -56,7 +56,7 @@ impl Lab {
         let (port, threads) = match rated.protocol {
             ProtocolKind::Nvme => ("pcie", 16),
             ProtocolKind::SasHba => ("sas", 16),
-            // Some drives of 2011 to 2015 use AHCI over PCI Express.
+            // Some drives from 2011 to 2015 use AHCI over PCI Express.
             ProtocolKind::Ahci if rated.link > 600e6 => ("pcie", 1),
             _ => ("sata", 1),
         };

@@ -1,12 +1,14 @@
-//! An output file with a reserved name: the name is taken before the run starts, and the file is written whole or not
-//! at all.
+//! An output file with a reserved name. The name is taken before the run starts, and the file is written completely or
+//! not at all.
 //!
 //! A lock file next to the output, `.lanemark-NAME.lock`, reserves the name. It is created with `O_EXCL` and locked for
-//! the life of the run, so two runs never share a name. An existing output stays untouched until it is replaced. New
-//! content goes to `.lanemark-NAME-….tmp`, also locked, which is renamed to the output when it is complete.
+//! the duration of the run, so two runs never share a name. An existing output stays untouched until it is replaced.
+//! New content goes to `.lanemark-NAME-….tmp`, which is also locked, and which is renamed to the output when it is
+//! complete.
 //!
-//! The run removes these files at its end. A kill that cannot be caught leaves them without their locks. The next run
-//! that writes into the folder recognises them by the missing lock and removes them.
+//! The run removes these files when it ends. If it is killed by a signal that cannot be caught, the files remain,
+//! without their locks. The next run that writes into the folder recognises these files by the missing lock and removes
+//! them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -20,7 +22,7 @@ use rustix::io::Errno;
 
 use crate::error::LabError;
 
-/// Prefix of the names of files that are removed with a run.
+/// Prefix of the names of files that a run removes at its end.
 const OURS: &str = ".lanemark-";
 /// Number of attempts to take a name that other runs take and release.
 const TRIES: u32 = 1000;
@@ -33,18 +35,18 @@ static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub struct ReservedName {
     path: PathBuf,
     lock: LockFile,
-    /// Folders that were created for the file, the innermost first.
+    /// Folders that were created for the file, innermost first.
     made: Vec<PathBuf>,
     written: AtomicBool,
-    /// Whether the name was free, and must be free at the first write.
+    /// Whether the name was free, and must still be free at the first write.
     fresh: bool,
 }
 
 impl ReservedName {
-    /// Reserves the name `path`. A file may exist there, and will be replaced.
+    /// Reserves the name `path`. If a file exists there, it will be replaced.
     pub fn exactly(path: &Path) -> Result<Self, LabError> {
         if path.is_dir() {
-            return Err(LabError::input(format!("{}: is a folder", path.display())));
+            return Err(LabError::input(format!("{} is a folder", path.display())));
         }
         clean(folder_of(path));
         let lock = LockFile::take(path).map_err(|error| unwritable(path, &error))?;
@@ -54,7 +56,7 @@ impl ReservedName {
             LabError::input(format!(
                 "{path}: another run is writing it, according to its lock {lock}"
             ))
-            .hint("wait for it, or give another file")
+            .hint("wait for it, or use a different file")
         })?;
         let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
         Ok(Self { path, lock, made, written, fresh: false })
@@ -68,7 +70,7 @@ impl ReservedName {
         Ok(reserved)
     }
 
-    /// Reserves the first free name in `folder`, among the names that `name` returns from 1 on.
+    /// Reserves the first free name in `folder`, among the names that `name` returns for 1, 2 and so on.
     pub fn in_folder(folder: &Path, name: impl Fn(u32) -> String) -> Result<Self, LabError> {
         let mut made = make_folders(folder)?;
         clean(folder);
@@ -80,13 +82,13 @@ impl ReservedName {
                 continue;
             }
             match LockFile::take(&path) {
-                // The previous owner of the lock may have written the file since.
+                // The previous owner of the lock may have written the file in the meantime.
                 Ok(Some(lock)) if !is_there(&path) => {
                     let written = AtomicBool::new(false);
                     return Ok(Self { path, lock, made, written, fresh: true });
                 }
                 Ok(_) => number += 1,
-                // Another run created the folder, wrote no file, and has removed the folder again.
+                // Another run created the folder, did not write a file, and removed the folder again.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => {
                     made = make_folders(folder)?;
                 }
@@ -103,7 +105,7 @@ impl ReservedName {
         &self.path
     }
 
-    /// Writes `bytes`. A reader sees either the old file or the whole new one.
+    /// Writes `bytes`. A reader sees either the old file or the complete new file.
     pub fn write(&self, bytes: &[u8]) -> Result<(), LabError> {
         let first = self.fresh && !self.written.load(Ordering::Relaxed);
         replace(&self.path, bytes, first).map_err(|error| unwritable(&self.path, &error))?;
@@ -124,10 +126,11 @@ impl Drop for ReservedName {
     }
 }
 
-/// Removes the files of all runs, for a program that is about to end without dropping their owners.
+/// Removes the temporary files of all runs in this process, for a program that is about to end without dropping their
+/// owners.
 pub fn abandon() {
     let alive = std::mem::take(&mut *ALIVE.lock().unwrap_or_else(PoisonError::into_inner));
-    // A folder was created before its files, and it can be removed only when it is empty.
+    // A folder was created before its files, and can be removed only when it is empty.
     for path in alive.iter().rev() {
         if fs::remove_file(path).is_err() {
             let _ = fs::remove_dir(path);
@@ -135,7 +138,7 @@ pub fn abandon() {
     }
 }
 
-/// A locked file next to the output, which exists as long as this value does.
+/// A locked file next to the output, which exists as long as this value exists.
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
@@ -144,7 +147,7 @@ struct LockFile {
 }
 
 impl LockFile {
-    /// Takes the lock of `path`, or returns `None` if another run has it.
+    /// Takes the lock of `path`, or returns `None` if another run holds it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
         let name = beside(path, ".lock")?;
         for _ in 0..TRIES {
@@ -162,7 +165,8 @@ impl LockFile {
         Ok(None)
     }
 
-    /// Creates a file with this name, if the name is free. Returns `None` if another run removed it as abandoned.
+    /// Creates a file with this name if the name is free. Returns `None` if another run treated the file as abandoned
+    /// and removed it.
     fn make(name: &Path) -> io::Result<Option<Self>> {
         let flags = OFlags::NOFOLLOW.bits().cast_signed();
         let mut options = OpenOptions::new();
@@ -170,7 +174,7 @@ impl LockFile {
         let file = options.open(name)?;
         let made = Self { path: name.to_owned(), file, removed: false };
         ALIVE.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
-        // Waits for a run that checks whether this file is abandoned. On a file system without locks, no file is
+        // Waits for a run that is checking whether this file is abandoned. On a file system without locks, no files are
         // cleaned up.
         let _ = flock(&made.file, FlockOperation::LockExclusive);
         match is_still(&made.file, name) {
@@ -196,7 +200,7 @@ impl Drop for LockFile {
     }
 }
 
-/// Writes `bytes` to a file that replaces `path`. With `first`, `path` must be free.
+/// Writes `bytes` to a file that replaces `path`. If `first` is set, `path` must be free.
 pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
     for number in 0..TRIES {
         let name = beside(path, &format!("-{}-{number}.tmp", std::process::id()))?;
@@ -213,7 +217,7 @@ pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
             false => fs::rename(&name, path)?,
             true => rename_to_free(&name, path)?,
         }
-        // The temporary name is gone. A file that has the name now belongs to another run.
+        // The temporary name no longer exists. A file that has the name now belongs to another run.
         return Ok(());
     }
     Err(io::Error::other("no free name is available next to it"))
@@ -224,7 +228,7 @@ fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // The lock file reserves the name; for runs of this program that is sufficient.
+        // The lock file reserves the name, which is sufficient for runs of this program.
         Err(Errno::INVAL | Errno::NOSYS) if !is_there(to) => fs::rename(from, to),
         Err(error) => Err(error.into()),
     }
@@ -244,7 +248,7 @@ fn clean(folder: &Path) {
     }
 }
 
-/// Removes a file whose run is no longer alive. Returns false if the run is alive or its state is unknown.
+/// Removes a file whose run is no longer alive. Returns `false` if the run is alive or its state is unknown.
 fn remove_dead(name: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(name) {
@@ -254,13 +258,13 @@ fn remove_dead(name: &Path) -> bool {
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
-    // Our locks are empty and our files have one name. Any other file belongs to another program.
+    // Lanemark's locks are empty, and its files have one name. Any other file belongs to another program.
     let is_lock = name.as_os_str().as_encoded_bytes().ends_with(b".lock");
     let foreign = |there: fs::Metadata| is_lock && there.len() > 0 || there.nlink() > 1;
     if file.metadata().map_or(true, foreign) {
         return false;
     }
-    // A file that this run could lock is abandoned, as long as the name still belongs to the locked file.
+    // A file that this run could lock is abandoned, as long as the name still refers to the locked file.
     !is_still(&file, name) || fs::remove_file(name).is_ok()
 }
 
@@ -278,7 +282,8 @@ fn is_there(path: &Path) -> bool {
 
 /// Returns the name of the companion file of `path` with this ending.
 fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("does not end in a name"))?;
+    let name =
+        path.file_name().ok_or_else(|| io::Error::other("the path does not end in a file name"))?;
     let mut own = std::ffi::OsString::from(OURS);
     own.push(name);
     own.push(ending);
@@ -293,7 +298,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Creates a folder with its parents, and returns the folders that did not exist, the innermost first.
+/// Creates a folder and its parents, and returns the folders that did not exist, innermost first.
 fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let made: Vec<PathBuf> =

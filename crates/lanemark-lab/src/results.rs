@@ -1,4 +1,4 @@
-//! Results on disk: each is written whole or not at all, and never replaces a file that is not a result.
+//! Results on disk. Each is written completely or not at all, and never replaces a file that is not a result.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use crate::reserved::ReservedName;
 use crate::weight;
 use crate::{default_folder, foreign, input};
 
-/// A saved result of either kind.
+/// A saved result of a run or of a study.
 pub enum SavedResult {
     /// The result of a run.
     Run(Box<RunResult>),
@@ -23,13 +23,13 @@ pub enum SavedResult {
     Study(Box<StudyOutcome>),
 }
 
-/// The file of a result, which is saved repeatedly as the result grows.
+/// The file of a result, which is saved repeatedly while the result grows.
 #[derive(Debug)]
 pub struct ResultFile(ReservedName);
 
 impl ResultFile {
-    /// Reserves the file `out` if its name ends in `.json`, otherwise a new file in the folder `out` whose name
-    /// contains `what` and the time. No other run can take that name.
+    /// Reserves the file `out` if its name ends in `.json`; otherwise reserves a new file in the folder `out` whose
+    /// name contains `what` and the time. No other run can take that name.
     pub fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, LabError> {
         if out.extension().is_some_and(|extension| extension == "json") {
             refuse_other_file(out)?;
@@ -48,13 +48,13 @@ impl ResultFile {
         self.0.path()
     }
 
-    /// Saves a run, after a check that it can be read again.
+    /// Saves a run, after checking that it can be read again.
     pub fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
         run.check().map_err(|error| unreadable(&error))?;
         self.save(run)
     }
 
-    /// Saves `value` with the time.
+    /// Saves `value`, including the time.
     pub fn save<T: Serialize>(&self, value: &T) -> Result<(), LabError> {
         let mut text = serde_json::to_string(value)
             .map_err(|error| LabError::run(format!("the result can't be written: {error}")))?;
@@ -75,10 +75,10 @@ pub fn now() -> String {
 
 /// Returns the error for a result that no reader would accept.
 fn unreadable(error: &OutOfRange) -> LabError {
-    LabError::run(format!("the result can't be saved, because it could not be read back: {error}"))
+    LabError::run(format!("the result can't be saved, because it could not be read again: {error}"))
 }
 
-/// A saved result, described by the head of its file.
+/// A saved result, as described by the beginning of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ListedResult {
     /// Path of the file.
@@ -87,15 +87,16 @@ pub struct ListedResult {
     pub title: String,
     /// The time at which the run began, in RFC 3339.
     pub started_at: String,
-    /// Whether the result is of a study.
+    /// Whether the result is the outcome of a study.
     pub study: bool,
-    /// The command that made the result, without the program's name.
+    /// The command that created the result, without the program's name.
     pub command: Vec<String>,
-    /// Whether the run ended by itself.
+    /// Whether the run ended normally.
     pub complete: bool,
 }
 
-/// Returns the results in `folder`, the newest first. Other files and results of another schema version are omitted.
+/// Returns the results in `folder`, newest first. Other files, and results with a different schema version, are
+/// omitted.
 ///
 /// # Errors
 /// Returns an error if the folder cannot be read.
@@ -165,8 +166,8 @@ pub fn load(path: &Path) -> Result<SavedResult, LabError> {
     read_text(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
-/// Reads a saved result, or the result of another program in a format that is read. A bare name that the current folder
-/// does not contain is looked up in the default folder of results.
+/// Reads a saved result, or another program's result in a supported format. A bare file name that does not exist in the
+/// current folder is looked up in the default folder of results.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or the error of [`read_any`].
@@ -175,14 +176,14 @@ pub fn load_any(path: &Path) -> Result<SavedResult, LabError> {
     read_any(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
-/// Returns the path of a file that a command names: `path`, unless it is a bare name that the current folder does not
-/// contain and the default folder of results does, with or without `.json`.
+/// Returns the path of a file that a command names. This is `path`, unless it is a bare name that exists, with or
+/// without `.json`, only in the default folder of results.
 ///
 /// # Errors
 /// Returns an error that names both folders if neither contains the file.
 pub fn located(path: &Path) -> Result<PathBuf, LabError> {
     let is_bare = path.file_name().is_some_and(|name| name == path.as_os_str() && name != "-");
-    // If the file cannot be read, its reader reports the error.
+    // If the file cannot be read, the code that reads it reports the error.
     if !is_bare || path.symlink_metadata().is_ok() {
         return Ok(path.to_owned());
     }
@@ -192,12 +193,12 @@ pub fn located(path: &Path) -> Result<PathBuf, LabError> {
     let mut inside = [folder.join(path), folder.join(with_ending)].into_iter();
     inside.find(|file| file.is_file()).ok_or_else(|| {
         let (name, folder) = (path.display(), folder.display());
-        LabError::input(format!("{name}: is neither in the current folder nor in {folder}"))
+        LabError::input(format!("{name} is neither in the current folder nor in {folder}"))
             .hint("`lanemark results` lists the saved results")
     })
 }
 
-/// Reads a saved result, or the result of another program, from its text. Errors use the name `name`.
+/// Reads a saved result, or another program's result, from its text. Errors call the text `name`.
 ///
 /// # Errors
 /// Returns the error of [`read_text`], or of the reader of the other program's format.
@@ -208,26 +209,27 @@ pub fn read_any(name: &str, text: &str) -> Result<SavedResult, LabError> {
     }
 }
 
-/// Reads a saved result from its text. Errors use the name `name`.
+/// Reads a saved result from its text. Errors call the text `name`.
 ///
 /// # Errors
-/// Returns an error if the text is not a result, has another schema version, or contains values that no run can have.
+/// Returns an error if the text is not a result, has a different schema version, or contains values that no run can
+/// have.
 pub fn read_text(name: &str, text: &str) -> Result<SavedResult, LabError> {
     let head = head(name, text)?.filter(|head| head.schema_version.is_some());
     let Some(head) = head else {
-        return Err(LabError::input(format!("{name}: is not a Lanemark result"))
-            .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
+        return Err(LabError::input(format!("{name} is not a Lanemark result"))
+            .hint("use a file that `lanemark bench`, `sim` or `study` saved"));
     };
     weight::check(name, text, weight::HISTOGRAMS_MAX)?;
     let version = head.schema_version.unwrap_or_default();
     if version != u64::from(SCHEMA_VERSION) {
         return Err(LabError::input(format!(
-            "{name}: has schema version {version}, but this program reads version {SCHEMA_VERSION}"
+            "{name} has schema version {version}, but this program reads version {SCHEMA_VERSION}"
         ))
-        .hint("use the version of lanemark that wrote it, or a newer one"));
+        .hint("use the version of lanemark that wrote it, or a newer version"));
     }
     let damaged = |error: OutOfRange| {
-        LabError::input(format!("{name}: is a damaged Lanemark result: {error}"))
+        LabError::input(format!("{name} is a damaged Lanemark result: {error}"))
     };
     match head.systems {
         Some(_) => {
@@ -243,20 +245,21 @@ pub fn read_text(name: &str, text: &str) -> Result<SavedResult, LabError> {
     }
 }
 
-/// Reads the kind of `text` from its first level. Returns `None` for JSON that is not a saved object.
+/// Determines the kind of `text` from its top-level keys. Returns `None` for JSON that is not an object from a saved
+/// file.
 fn head(name: &str, text: &str) -> Result<Option<FileHead>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
         Err(error) if error.is_data() => Ok(None),
-        Err(error) => Err(LabError::input(format!("{name}: is not valid JSON: {error}"))),
+        Err(error) => Err(LabError::input(format!("{name} is not valid JSON: {error}"))),
     }
 }
 
 /// Reads the result of a run on a real database.
 pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
     let other = || {
-        LabError::input(format!("{}: is not a result of an OLTP run", path.display()))
-            .hint("give a file that `lanemark oltp run` saved")
+        LabError::input(format!("{} is not a result of an OLTP run", path.display()))
+            .hint("use a file that `lanemark oltp run` saved")
     };
     match load(&located(path)?)? {
         SavedResult::Run(run) if matches!(run.target, Target::Database(_)) => Ok(*run),
@@ -264,30 +267,30 @@ pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
     }
 }
 
-/// Reads the points of a sweep that have ended.
+/// Reads the completed points of a sweep.
 pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
     let path = &located(path)?;
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     let sweep = rows::read(&text).map_err(|line| {
-        LabError::input(format!("{name}:{line}: is not a row of a sweep"))
-            .hint("give only one file, written by `lanemark sweep`")
+        LabError::input(format!("{name}:{line}: not a row of a sweep"))
+            .hint("use only one file, written by `lanemark sweep`")
     })?;
     sweep.check().map_err(|error| LabError::input(format!("{name}: {error}")))?;
     Ok(sweep)
 }
 
-/// Reads a fit as `lanemark fit --json` prints it.
+/// Reads a fit that `lanemark fit --json` printed.
 pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     serde_json::from_str(&text).map_err(|error| {
-        LabError::input(format!("{name}: is not a fit of a drive: {error}"))
+        LabError::input(format!("{name} is not a fit of a drive: {error}"))
             .hint("save the output of `lanemark fit … --json`")
     })
 }
 
-/// Splits `FILE#SYSTEM`; a file may have such a name itself.
+/// Splits `FILE#SYSTEM`; the name of an existing file may also contain `#`.
 fn file_and_system(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('#') {
         Some((file, system)) if !Path::new(name).exists() => (file, Some(system)),
@@ -295,7 +298,7 @@ fn file_and_system(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Reads a saved run or study, or the result of another program; `FILE#SYSTEM` is the run of one system of a study.
+/// Reads a saved run or study, or another program's result; `FILE#SYSTEM` is the run of one system of a study.
 ///
 /// # Errors
 /// Returns the error of [`load_any`] or of [`load_run`].
@@ -306,32 +309,32 @@ pub fn load_named(name: &str) -> Result<SavedResult, LabError> {
     }
 }
 
-/// Reads a run, saved or of another program; `FILE#SYSTEM` is one system of a saved study.
+/// Reads a run that was saved or that another program wrote; `FILE#SYSTEM` is one system of a saved study.
 pub fn load_run(name: &str) -> Result<RunResult, LabError> {
     let (file, system) = file_and_system(name);
     match (load_any(Path::new(file))?, system) {
         (SavedResult::Run(run), None) => Ok(*run),
         (SavedResult::Run(_), Some(_)) => {
-            Err(LabError::input(format!("{file}: is a single run, without systems")))
+            Err(LabError::input(format!("{file} is a single run, without systems")))
         }
         (SavedResult::Study(study), system) => {
             let names: Vec<&str> =
                 study.systems.iter().map(|system| system.name.as_str()).collect();
             let found = study.systems.iter().find(|one| Some(one.name.as_str()) == system);
             found.map(|one| one.run.clone()).ok_or_else(|| {
-                LabError::input(format!("{file}: is a study of several systems"))
+                LabError::input(format!("{file} is a study of several systems"))
                     .hint(format!("name one of them: {file}#{}", names.join(&format!(", {file}#"))))
             })
         }
     }
 }
 
-/// A kind of file that may replace an older file of its kind, but no other file.
+/// A kind of file that may replace an older file of the same kind, but no other file.
 #[derive(Debug)]
 pub struct FileKind {
     /// The text that every file of this kind contains near its top.
     pub mark: &'static str,
-    /// The name of such a file in messages.
+    /// The name of this kind of file in messages.
     pub word: &'static str,
     /// The command-line option that names the file.
     pub option: &'static str,
@@ -352,7 +355,7 @@ impl OutputFile {
         Ok(Self { reserved: ReservedName::exactly(path)?, kind })
     }
 
-    /// Reserves a file as [`Self::open`] does, if a path is given.
+    /// Reserves a file like [`Self::open`], if a path is given.
     pub fn of(path: Option<&Path>, kind: &'static FileKind) -> Result<Option<Self>, LabError> {
         path.map(|path| Self::open(path, kind)).transpose()
     }
@@ -362,10 +365,10 @@ impl OutputFile {
         self.reserved.path()
     }
 
-    /// Writes the whole file.
+    /// Writes the complete file.
     ///
     /// # Errors
-    /// Returns an error if another process has put a file of another kind at the path, or if the file cannot be
+    /// Returns an error if another process has put a different kind of file at the path, or if the file cannot be
     /// written.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
         // Another process may have put a file there since the start.
@@ -383,23 +386,23 @@ impl FileKind {
         if String::from_utf8_lossy(&head).contains(self.mark) {
             return Ok(());
         }
-        let message = format!("{}: exists and is not a Lanemark {}", path.display(), self.word);
-        Err(LabError::refused(message).hint(format!("give another {}", self.option)))
+        let message = format!("{} exists and is not a Lanemark {}", path.display(), self.word);
+        Err(LabError::refused(message).hint(format!("use a different {}", self.option)))
     }
 }
 
 fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, LabError> {
     serde_json::from_str(text)
-        .map_err(|error| LabError::input(format!("{name}: is a damaged Lanemark result: {error}")))
+        .map_err(|error| LabError::input(format!("{name} is a damaged Lanemark result: {error}")))
 }
 
-/// Refuses an existing file that is not a result.
+/// Refuses to replace an existing file that is not a result.
 fn refuse_other_file(path: &Path) -> Result<(), LabError> {
     if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() {
         return Ok(());
     }
-    let message = format!("{}: exists and is not a Lanemark result", path.display());
-    Err(LabError::refused(message).hint("give another --out"))
+    let message = format!("{} exists and is not a Lanemark result", path.display());
+    Err(LabError::refused(message).hint("use a different --out"))
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use lanemark_schema::workload::{Fault, Interval, Rounds, TestError, TrackedFigur
 
 use crate::error::LabError;
 
-/// Changes to the amount of work of a workload.
+/// Changes to the amount of work in a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadScale {
-    /// Part of the target that every test uses; volumes shrink or grow with it.
+    /// Size of the part of the target that every test uses; volumes scale with it.
     pub size: Option<Bytes>,
     /// Time for which every test runs, regardless of its volume.
     pub duration: Option<Duration>,
@@ -64,7 +64,7 @@ pub fn scaled(mut workload: Workload, scale: &WorkloadScale) -> Result<Workload,
 /// Returns a workload with the rounds and intervals of `args`.
 ///
 /// # Errors
-/// Returns an error if a test does not accept them.
+/// Returns an error if a test does not accept these changes.
 pub fn watched(mut workload: Workload, args: &OverTime) -> Result<Workload, LabError> {
     for test in &mut workload.tests {
         if let Some(length) = args.steady {
@@ -103,7 +103,7 @@ pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
         .hint("write a kind and its keys, for example --fault \"power-cut at=2s boot=5s\""))
 }
 
-/// Refuses a workload with faults, because a real target cannot be made to fail.
+/// Rejects a workload with faults, because a real target cannot be made to fail.
 ///
 /// # Errors
 /// Returns an error if the workload has faults.

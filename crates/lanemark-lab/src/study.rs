@@ -8,18 +8,18 @@ use crate::event::{Event, Watch};
 use crate::interval::{DrawnSystem, draws_of};
 use crate::lab::{Lab, LabRun};
 
-/// The additional results of each test of a study.
+/// The additional results for each test of a study.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdditionalResults<'l> {
     /// Whether to find the hops that limit the test.
     pub bottleneck: bool,
-    /// The library whose ranges give the 80% intervals, or `None` for no intervals.
+    /// The library whose ranges determine the 80% intervals; `None` computes no intervals.
     pub intervals: Option<&'l Library>,
 }
 
 impl Lab {
-    /// Runs all tests of `study`, and computes the additional results that `extras` names. If the run is cancelled, the
-    /// outcome contains the tests that have ended, in results that are marked as incomplete.
+    /// Runs all tests of `study`, and computes the additional results that `extras` requests. If the run is cancelled,
+    /// the outcome contains the tests that have ended, in results that are marked as incomplete.
     ///
     /// # Errors
     /// Returns an error if a test does not fit a drive.

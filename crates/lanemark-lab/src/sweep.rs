@@ -1,7 +1,7 @@
-//! The points of a sweep, run in parallel into a file that a later run continues.
+//! The points of a sweep, which run in parallel and are written to a file that a later run can continue.
 //!
-//! Several machines can each run a range of the points into a part, and [`merge()`] joins the parts. The merged file
-//! has the same bytes as the file of one run of all points.
+//! Several machines can each run a range of the points into a part, and [`merge()`] joins the parts. The merged file is
+//! identical to the file of a single run of all points.
 
 mod chunk;
 mod journal;
@@ -23,7 +23,7 @@ pub use chunk::{Chunks, table};
 use journal::Journal;
 pub use merge::merge;
 
-/// The file of a sweep or of a part of it, with the points that are still to run. It is locked against other writers.
+/// The file of a sweep or of a part of it, together with the remaining points. It is locked against other writers.
 pub struct SweepFile<'s> {
     sweep: &'s Sweep,
     journal: Journal<'s>,
@@ -32,11 +32,12 @@ pub struct SweepFile<'s> {
 }
 
 impl<'s> SweepFile<'s> {
-    /// Opens or creates the file for the points with numbers in `points`, or for all points of the sweep. Records the
-    /// provenance next to the file.
+    /// Opens or creates the file for the points whose numbers are in `points`, or for all points of the sweep. Records
+    /// the provenance next to the file.
     ///
     /// # Errors
-    /// Returns an error if the sweep does not have the points, or if the file cannot be written or has other contents.
+    /// Returns an error if the sweep does not have these points, if the file has other contents, or if it cannot be
+    /// written.
     pub fn open(
         path: &Path,
         sweep: &'s Sweep,
@@ -47,8 +48,10 @@ impl<'s> SweepFile<'s> {
         let points = points.unwrap_or(0..=last);
         let (from, to) = (*points.start(), *points.end());
         if from > to || to > last {
-            let message = format!("--points {from}..{to}: the sweep has the points 0 to {last}");
-            return Err(LabError::input(message).hint(format!("for example --points 0..{last}")));
+            let message = format!("--points {from}..{to}: the points of the sweep are 0 to {last}");
+            return Err(
+                LabError::input(message).hint(format!("use, for example, --points 0..{last}"))
+            );
         }
         let journal = Journal::open(path, sweep)?;
         provenance::note(path, sweep.inputs(), sweep.points(), sweep.axes(), provenance)?;
@@ -57,7 +60,7 @@ impl<'s> SweepFile<'s> {
         Ok(Self { sweep, journal, pending, total: to - from + 1 })
     }
 
-    /// Returns the number of points that an earlier run finished.
+    /// Returns the number of points that an earlier run completed.
     pub fn before(&self) -> u64 {
         self.total - self.pending.len() as u64
     }
@@ -69,8 +72,8 @@ impl<'s> SweepFile<'s> {
 }
 
 impl Lab {
-    /// Runs the points that `file` does not contain yet. Returns the contents of the file in their order once all
-    /// points have ended. Returns `None` if the run is cancelled; the file then contains the points that have ended.
+    /// Runs the points that `file` does not contain yet. Returns the contents of the file, in order, when all points
+    /// have ended. Returns `None` if the run is cancelled; in that case the file contains the points that have ended.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -82,7 +85,7 @@ impl Lab {
     ) -> Result<Option<SweepResult>, LabError> {
         let (mut ended, total) = (file.before(), file.total);
         let (sweep, pending) = (file.sweep, &file.pending);
-        // A library records the files that it read, and belongs to one thread.
+        // A library records the files that it read, so it belongs to one thread.
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
         let start = || {
             let own = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -118,6 +121,6 @@ impl Lab {
         let outcome = rows::read(&text);
         outcome
             .map(Some)
-            .map_err(|line| LabError::run(format!("{path}:{line}: is not a row of a sweep")))
+            .map_err(|line| LabError::run(format!("{path}:{line}: not a row of a sweep")))
     }
 }

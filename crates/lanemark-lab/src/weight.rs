@@ -1,39 +1,41 @@
-//! The memory that a result file needs, estimated before the file is read. A histogram of latencies takes 300 KB in
-//! memory, but may take 60 bytes in a file.
+//! The memory that a result file needs, estimated before the file is read. A latency histogram takes 300 KB in memory,
+//! but may take only 60 bytes in a file.
 //!
-//! Every histogram that the reader accepts is an object with `bins`, or an array of its fields in order, which contains
-//! numbers and arrays. Lanemark never writes such an array, so such arrays are refused and objects are counted.
+//! Every histogram that the reader accepts is either an object with `bins`, or an array of its fields in order, which
+//! contains numbers and arrays. Lanemark never writes such an array. Therefore these arrays are rejected, and the
+//! objects are counted.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::error::LabError;
 
-/// The maximum number of histograms in a file: 5 GB in memory. A grid of 7 depths by 7 threads with five repeats that
-/// read and write has 490.
+/// The maximum number of histograms in a file, which take 5 GB in memory. A grid of 7 depths by 7 threads, with five
+/// repeats that read and write, has 490 histograms.
 pub const HISTOGRAMS_MAX: usize = 16_384;
 
-/// Checks that `text`, with the name `name`, has up to `most` histograms. The reader handles text that is not JSON.
+/// Checks that `text`, which errors call `name`, has up to `most` histograms. Text that is not JSON is accepted here,
+/// because the reader reports it.
 ///
 /// # Errors
-/// Returns an error if the text has too many histograms, or arrays that no result has.
+/// Returns an error if the text has too many histograms, or arrays that a result cannot contain.
 pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
     let mut seen = WalkCounts { histograms: 0, most, is_mixed: false };
     let mut reader = serde_json::Deserializer::from_str(text);
     let _ = JsonWeigher(&mut seen).deserialize(&mut reader);
     if seen.histograms > most {
-        return Err(LabError::input(format!("{name}: has more than {most} samples of latencies"))
-            .hint("no run has this many: give the results one by one"));
+        return Err(LabError::input(format!("{name} has more than {most} latency samples"))
+            .hint("no run has this many: use fewer results at a time"));
     }
     if seen.is_mixed {
         let message = format!(
-            "{name}: is a damaged Lanemark result: an array may contain only numbers and arrays"
+            "{name} is a damaged Lanemark result: an array may contain only numbers and arrays"
         );
         return Err(LabError::input(message));
     }
     Ok(())
 }
 
-/// The counts of a walk.
+/// The counts of a walk through a JSON value.
 struct WalkCounts {
     histograms: usize,
     most: usize,
@@ -48,7 +50,7 @@ enum JsonKind {
     Other,
 }
 
-/// Walks through a value without keeping it.
+/// Walks through a value without storing it.
 struct JsonWeigher<'s>(&'s mut WalkCounts);
 
 impl<'de> DeserializeSeed<'de> for JsonWeigher<'_> {

@@ -1,4 +1,4 @@
-//! A workload on two systems: both run in parallel, with the interval of each prediction.
+//! A workload on two systems, which run in parallel, and the interval of each prediction.
 
 mod deviation;
 mod question;
@@ -20,10 +20,10 @@ use crate::event::Watch;
 use crate::interval::{self, CarriedEvidence, DrawnSystem, Draws, may_be_drawn};
 use crate::lab::{Lab, LabRun};
 
-/// The number of small requests that count in a shortened test. Fewer large requests suffice.
+/// Number of counted requests in a shortened test of small requests. Fewer large requests are sufficient.
 const REQUESTS: u64 = 16_000;
 
-/// A system with its tests, and the name of the pair.
+/// One of the two systems, with its display name and its tests.
 #[derive(Clone, Debug)]
 pub struct WhatIfSide {
     /// The display name.
@@ -41,10 +41,10 @@ pub struct WhatIfJob<'j> {
     pub present: WhatIfSide,
     /// The alternative system.
     pub other: WhatIfSide,
-    /// Both systems with their uncertain values, or `None` to compute no intervals.
+    /// Both systems with their uncertain values; `None` computes no intervals.
     pub subjects: Option<[DrawnSystem<'j>; 2]>,
-    /// A measured result of the current system, with the name of its file. Its tests are simulated in shortened form if
-    /// the result is the same.
+    /// A measured result of the current system, and the name of its file. Its tests are simulated in shortened form if
+    /// this does not change the figures.
     pub measured: Option<(&'j str, &'j RunResult)>,
     /// The differences of the alternative system, as text for display.
     pub changed: Vec<String>,
@@ -53,7 +53,7 @@ pub struct WhatIfJob<'j> {
 }
 
 impl WhatIfSide {
-    /// Refuses tests that exceed the capacity of their target.
+    /// Rejects tests that exceed the capacity of their target.
     ///
     /// # Errors
     /// Returns an error that names the first such test.
@@ -75,8 +75,8 @@ impl WhatIfSide {
     }
 }
 
-/// Returns the values of `fit` that are known within a range. If the model lacks such a limit, and the measurements
-/// exclude only its low values, the limit is drawn below the far end of its range.
+/// Returns the values of `fit` that are known within a range. If the model lacks a limit, and the measurements exclude
+/// only low values of this limit, the limit is drawn below the upper bound of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<UncertainValue> {
     let ranged = fit.parameters.iter().filter_map(|parameter| {
@@ -196,9 +196,9 @@ impl Lab {
     }
 }
 
-/// Shortens test `at` of both sides to about ten thousand requests that count, and returns their number. Before these,
-/// several times the outstanding requests run, at the measured rate. A test is not shortened if it is short already, if
-/// it does anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
+/// Shortens test `at` of both sides to about ten thousand counted requests, and returns their number. Before these
+/// requests, several times the number of outstanding requests run, at the measured rate. A test is not shortened if it
+/// is already short, if it is not a closed loop of reads, or if it would have to fill a buffer, a cache or a map.
 fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Option<u64> {
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
@@ -207,7 +207,8 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
     let plain = alone && whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
     let settled = |drive: &AttachmentSpec| match &drive.drive.media {
         MediaSpec::Flash(flash) => flash.translation.map.is_none(),
-        // The rate of a disk depends on how far the test proceeds, and the rate of a volume on its credits.
+        // The rate of a disk depends on the position that the test has reached, and the rate of a volume depends on its
+        // credits.
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
     let even = |side: &&mut WhatIfSide| {
@@ -244,7 +245,7 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
     Some(requests)
 }
 
-/// Returns a test of the current system with its measurement.
+/// Returns a test of the current system together with its measurement.
 fn measured_deviation<'t>(
     test_result: &'t TestResult,
     measured: Option<&TestResult>,
@@ -255,8 +256,8 @@ fn measured_deviation<'t>(
     log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
 }
 
-/// Returns the interval of a measured figure on another path, capped at `above` times the throughput of that path's
-/// links.
+/// Returns the interval of a measured figure on a different path, limited to `above` times the throughput of that
+/// path's links.
 fn capped(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
     let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
     let most = (above * carried / test.expected()).max(1.0);

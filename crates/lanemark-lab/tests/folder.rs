@@ -1,4 +1,4 @@
-//! The folder of results: concurrent results, and the list of results.
+//! Tests of the folder of results: concurrent results, and the list of results.
 
 use std::fs;
 

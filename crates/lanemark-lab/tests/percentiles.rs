@@ -1,4 +1,4 @@
-//! The intervals of percentiles of latency, on a cloud volume whose latency has a known distribution.
+//! Tests of the intervals of latency percentiles, on a cloud volume whose latency has a known distribution.
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, settings};
@@ -7,7 +7,7 @@ use lanemark_schema::workload::Test;
 use lanemark_study::{Library, UncertainValue};
 
 const VOLUME: &str = "aws-gp3-1tib@aws-m5-4xlarge:volume";
-/// All uncertain values except the tail, which is the 99th percentile less the median.
+/// All uncertain values except for the tail, which is the 99th percentile minus the median.
 const CERTAIN: [&str; 5] = [
     "drive.cloud.read_latency=800 us",
     "platform.cpu.request_submit=2 us",
@@ -37,7 +37,7 @@ fn a_value_of_the_tail_widens_the_percentiles_far_more_than_the_rate() {
     let wide = UncertainValue::within(TAIL, "1.2 ms", ["400 us", "12 ms"]).unwrap();
     let all = interval(&reads("4 KiB"), 1_150.0, &CERTAIN, &[wide]);
     let p99 = all.percentile(99.0).unwrap();
-    // The ends of the 99th percentile are 0.8 ms + 0.4 ms and 0.8 ms + 12 ms, and it is 2 ms.
+    // The 99th percentile is 2 ms, and its bounds are 0.8 ms + 0.4 ms and 0.8 ms + 12 ms.
     assert!(
         (0.45..0.8).contains(&p99.low_ratio) && (3.5..9.0).contains(&p99.high_ratio),
         "{all:?}"
@@ -68,7 +68,7 @@ fn certain_values_leave_the_factors_of_the_model() {
 
 #[test]
 fn too_few_requests_give_no_interval() {
-    // A short test of blocks of 16 MiB has 16 requests, and a test of 1 MiB has 250.
+    // A short test of 16 MiB blocks has 16 requests, and a short test of 1 MiB blocks has 250.
     let of = |block: &str, rate: f64| -> Vec<f64> {
         let all = interval(&reads(block), rate, &[], &[]);
         all.percentiles.iter().map(|one| one.percentile).collect()

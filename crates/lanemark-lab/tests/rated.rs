@@ -1,4 +1,4 @@
-//! Rated drives: the completed drive meets its ratings, and impossible ratings are reported.
+//! Tests of rated drives: the completed drive reaches its ratings, and impossible ratings are reported.
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, assemble};
@@ -43,7 +43,7 @@ fn drives_of_the_library_meet_their_sequential_and_random_ratings() {
             }
         }
     }
-    // Ratings that contradict one another or the link cannot all be met.
+    // Ratings that contradict one another or the link cannot all be reached.
     assert!(met >= 100 && missed.len() * 6 <= met, "{met} met, missed: {missed:#?}");
 }
 
@@ -187,7 +187,7 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
     let one = of(1, 1);
     assert_eq!(one, of(3, 1));
     assert_ne!(one, of(1, 2));
-    // The measured gain of rated drives over the prediction for reads, plus a margin for the draws.
+    // The gain of rated drives over the prediction that was measured for reads, plus a margin for the draws.
     assert!(
         (0.4..=0.47).contains(&one.low_ratio) && (1.97..2.2).contains(&one.high_ratio),
         "{one:?}"

@@ -1,5 +1,5 @@
-//! Runs through the library's interface: identical bytes on any number of threads, events in order, and an end on
-//! request.
+//! Tests of runs through the library's interface: identical bytes on any number of threads, events in order, and
+//! cancellation.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use lanemark_study::{Library, Study, System, workload};
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
-/// A laboratory that runs whole tests, with their repeats.
+/// Returns a laboratory that runs complete tests, with their repeats.
 fn lab(threads: usize) -> Lab {
     let pool = Pool::new(threads.try_into().unwrap());
     Lab { pool, length: RunLength::Whole, ..Lab::default() }
@@ -26,7 +26,7 @@ fn system(name: &str) -> System {
     assemble(&Library::built_in(), name, &[]).unwrap()
 }
 
-/// Four tests of this many milliseconds, three times each.
+/// Returns four tests that take `milliseconds` each, with three repeats.
 fn short(milliseconds: u64) -> Workload {
     let mut workload = workload::open(&Library::built_in(), "crystaldiskmark-8").unwrap();
     workload.tests.truncate(4);
@@ -77,7 +77,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
     let one = of(1);
     assert_eq!(of(2), one);
     assert_eq!(of(5), one);
-    // Equal to consecutive runs.
+    // The result equals the result of consecutive runs.
     let serial = here.run(&workload, seed()).unwrap();
     let run = lab(2).run(&here, &workload, &seed(), &mut |_| ()).unwrap();
     assert_eq!(json(&run), json(&serial));
@@ -155,7 +155,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
 #[test]
 fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
     let (system, mut workload) = (system(NVME), short(2));
-    // The run would take hours.
+    // Without cancellation, the run would take hours.
     workload.tests[3].duration = Some(Duration::from_seconds(36_000));
     for threads in [1, 4] {
         let lab = lab(threads);

@@ -1,4 +1,4 @@
-//! Sweeps through the library's interface: ranges of points, parts that are merged, and parts that cannot be merged.
+//! Tests of sweeps through the library's interface: ranges of points, parts that can be merged, and parts that cannot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const TEST: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
 
-/// Twelve points. The last value is impossible for any system.
+/// Returns a sweep with twelve points. The last value is impossible for any system.
 fn sweep(library: &Library, seed: u64) -> Sweep {
     let axes = ["queue_depth=1,4,16", "drive.flash.read=40us,80us,1h,60us"];
     let definition = SweepDefinition {
@@ -73,10 +73,10 @@ fn parts_come_to_the_bytes_of_one_run() {
         .map(|(name, points)| place.part(&format!("{name}.csv"), points, 1));
     let bytes = fs::read(&whole).unwrap();
     assert_eq!(place.merged(&[&c, &a, &b]).unwrap(), bytes);
-    // The parts are merged again over the sweep's own file; a whole sweep is also a valid part.
+    // The parts are merged again into the sweep's own file; a complete sweep is also a valid part.
     assert_eq!(place.merged(&[&a, &b, &c]).unwrap(), bytes);
     assert_eq!(place.merged(&[&whole]).unwrap(), bytes);
-    // A merged file continues like any other: no points are left to run.
+    // A merged file can be continued like any other file; no points remain to run.
     let library = Library::built_in();
     let sweep = sweep(&library, 1);
     let file =
@@ -138,10 +138,10 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     let other = place.part("other.csv", (5, 11), 2);
     place.refuses(&[&a, &b], "point 4 is also in");
     place.refuses(&[&a, &a], "point 0 is also in");
-    place.refuses(&[&a, &c], "no part has the points 5..6, 10..11 of 0..11");
+    place.refuses(&[&a, &c], "no part contains the points 5..6, 10..11 of 0..11");
     place.refuses(&[&a, &other], "different sweeps");
     place.refuses(&[], "no parts");
-    // An existing file with the name of the merged file is kept if it belongs to another sweep or to no sweep.
+    // An existing file at the output path is kept if it belongs to another sweep or to no sweep.
     let whole = place.part("whole.csv", (0, 11), 1);
     for (out, text) in [(&other, fs::read(&other).unwrap()), (&place.path("x"), b"mine".to_vec())] {
         fs::write(out, &text).unwrap();
@@ -170,19 +170,19 @@ fn spoilt_parts_are_told_and_never_taken() {
         (spoilt(",utilisation,", ",use,"), "is not a part of a sweep"),
         (
             format!("{head}\n{}\n{rest}", first.replacen("0,", "3,", 1)),
-            ":2: is not a point of this sweep",
+            ":2: not a point of this sweep",
         ),
         (
             format!("{head}\n{}\n{rest}", first.replacen("0,", "99999999999,", 1)),
-            ":2: is not a point of this sweep",
+            ":2: not a point of this sweep",
         ),
         (
             format!("{head}\n{}\n{rest}", first.replacen("40", "41", 1)),
-            ":2: is not a point of this sweep",
+            ":2: not a point of this sweep",
         ),
-        (format!("{head}\n{first},\n{rest}"), ":2: is not a row of a sweep"),
-        (format!("{head}\n\"{first}\n{rest}"), ":2: is not a row of a sweep"),
-        (good[..good.len() - 1].to_owned(), "no part has the points 11..11"),
+        (format!("{head}\n{first},\n{rest}"), ":2: not a row of a sweep"),
+        (format!("{head}\n\"{first}\n{rest}"), ":2: not a row of a sweep"),
+        (good[..good.len() - 1].to_owned(), "no part contains the points 11..11"),
         (good.clone() + &rest[..rest.find('\n').unwrap() + 1], "point 1 is also in"),
     ] {
         fs::write(&part, &text).unwrap();
@@ -201,7 +201,7 @@ fn spoilt_parts_are_told_and_never_taken() {
         place.refuses(&[&part], "does not state the sweep of the part");
     }
     fs::write(&noted, beside.replace("\"points\": 12", "\"points\": 13")).unwrap();
-    place.refuses(&[&part], "no part has the points 12..12");
+    place.refuses(&[&part], "no part contains the points 12..12");
     fs::remove_file(&noted).unwrap();
     place.refuses(&[&part], "does not state the sweep of the part");
     for none in [place.0.path(), Path::new("/dev/zero"), &place.path("gone.csv")] {

@@ -1,4 +1,4 @@
-//! What-ifs of measured results: short simulations give the same gains as complete ones.
+//! Tests of what-ifs with measured results: short simulations predict the same gains as complete simulations.
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, LabRun, WhatIfJob, WhatIfSide, assemble};
@@ -82,7 +82,7 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
     let workload = workload();
     let work = LabRun { system: &system, workload: &workload };
     let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
-    // A drive that is a tenth slower than its model.
+    // This drive is a tenth slower than its model.
     for test in &mut runs[0].tests {
         test.throughput_bytes_per_second.value *= 0.9;
     }
@@ -93,7 +93,7 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
         let wanted = if test.limit_stays() { 0.9 * model } else { model };
         assert!(near(test.expected(), wanted), "{}: {}", test.test, test.expected() / model);
     }
-    // Single requests wait on both links; large reads no longer depend on the SATA link.
+    // Reads at queue depth 1 wait on both links; large reads no longer depend on the SATA link.
     let stays =
         |name: &str| prediction.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
     assert!(stays("one") && !stays("large"));

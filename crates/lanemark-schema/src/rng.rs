@@ -1,11 +1,11 @@
 //! Random numbers that are the same on every machine and in every version.
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna, 2019) from `rand_xoshiro`, seeded through SplitMix64 as its
-//! authors advise. Distributions are computed here with integers or with `libm`, because the platform's `pow` and `ln`
-//! may differ in the last bit, and trajectories must be identical.
+//! authors recommend. Distributions are computed here with integers or with `libm`: the platform's `pow` and `ln` may
+//! differ in the last bit, but trajectories must be identical.
 //!
-//! The key of a stream states its purpose: the same (seed, test, repeat, thread) always yields the same offsets, for a
-//! modelled drive and for a real one.
+//! The key of a stream states its purpose: the same (seed, test, repeat, thread) always yields the same offsets, for
+//! modelled and for real drives.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -19,11 +19,11 @@ pub struct Rng(Xoshiro256PlusPlus);
 pub struct StreamKey {
     /// The seed that the user gave.
     pub seed: u64,
-    /// Index of the test in the workload, from 0.
+    /// Index of the test in the workload, starting at 0.
     pub test: u32,
-    /// Index of the repeat of the test, from 0.
+    /// Index of the repeat of the test, starting at 0.
     pub repeat: u32,
-    /// Index of the thread of the test, from 0.
+    /// Index of the thread of the test, starting at 0.
     pub thread: u32,
 }
 
@@ -33,7 +33,7 @@ impl StreamKey {
         Self { seed, test: 0, repeat: 0, thread: 0 }
     }
 
-    /// Returns the key for random events inside a drive, which belong to no thread of the test.
+    /// Returns the key for random events inside a drive, which do not belong to a thread of the test.
     #[must_use]
     pub fn of_drive(self, drive: u16) -> Self {
         Self { thread: 1 << 31 | u32::from(drive), ..self }
@@ -65,13 +65,13 @@ impl Rng {
         (wide >> 64) as u64
     }
 
-    /// Returns a number from 0 up to but not including 1, with 53 random bits.
+    /// Returns a number in the range from 0, included, to 1, excluded, with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Returns a number of the standard normal distribution (Box and Muller, 1958). This function draws two uniform
+    /// Returns a number from the standard normal distribution (Box and Muller, 1958). This function draws two uniform
     /// numbers.
     #[inline]
     pub fn normal(&mut self) -> f64 {
@@ -79,13 +79,13 @@ impl Rng {
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// Returns a number of the exponential distribution with mean 1.
+    /// Returns a number from the exponential distribution with mean 1.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
 
-    /// Returns true with probability `share`.
+    /// Returns `true` with probability `share`.
     #[inline]
     pub fn chance(&mut self, share: f64) -> bool {
         self.unit() < share
@@ -94,8 +94,8 @@ impl Rng {
 
 /// Ranks 1 to `count` with probability proportional to `rank^-theta`.
 ///
-/// The method is the rejection-inversion of Hörmann and Derflinger, "Rejection-inversion to generate variates from
-/// monotone discrete distributions" (ACM TOMACS 6(3), 1996). The method takes constant time and memory for any count.
+/// The method is rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+/// discrete distributions", ACM TOMACS 6(3), 1996). It takes constant time and memory for any count.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     count: f64,
@@ -106,7 +106,7 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// Creates the distribution over `count` ranks, one or more, with exponent `theta` above zero.
+    /// Creates the distribution over `count` ranks, 1 or more, with the exponent `theta`, which must be above zero.
     pub fn new(count: u64, theta: f64) -> Self {
         let count = count as f64;
         let integral_first = integral(1.5, theta) - 1.0;
@@ -176,7 +176,8 @@ mod tests {
         }
     }
 
-    /// A change of the generator changes every published trajectory; this test makes such a change deliberate.
+    /// A change of the generator changes every published trajectory; this test ensures that such a change is
+    /// deliberate.
     #[test]
     fn the_stream_of_seed_1_never_changes() {
         let mut rng = Rng::new(StreamKey::from_seed(1));

@@ -1,8 +1,8 @@
 //! Text for readers: untrusted text in a form that is safe to display, and numbers with three significant digits.
 //!
-//! Names come from result files, job files, traces, drives and paths. A terminal obeys control characters, and
-//! characters that change the writing direction make one text look like another ("Trojan Source", Boucher and Anderson,
-//! 2021). Code that displays a name replaces these characters; code that stores a name keeps them.
+//! Names come from result files, job files, traces, drives and paths. A terminal interprets control characters, and
+//! characters that change the writing direction make one text look like a different one ("Trojan Source", Boucher and
+//! Anderson, 2021). Code that displays a name replaces these characters; code that stores a name keeps them.
 
 use std::borrow::Cow;
 
@@ -35,8 +35,8 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// Text that replaces an absent value.
 pub const ABSENT: &str = "–";
 
-/// Returns `text` with the times that it contains as they are shown, `2 µs` for `2 us`. Times in files and on the
-/// command line keep the notation that every keyboard has.
+/// Returns `text` with the times in it as they are displayed: `2 us` becomes `2 µs`. Times in files and on the command
+/// line keep a notation that every keyboard can produce.
 pub fn with_micro(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -52,8 +52,8 @@ pub fn with_micro(text: &str) -> String {
     result + rest
 }
 
-/// Formats `value` with three significant digits, all digits of the whole part, up to three decimals, and commas
-/// between thousands.
+/// Formats `value` with three significant digits or, if it is longer, with all digits of the whole part; with up to
+/// three decimals, and with commas between thousands.
 pub fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() {
@@ -63,7 +63,7 @@ pub fn significant(value: f64) -> String {
     } else if magnitude < 0.0005 {
         "<0.001".to_owned()
     } else {
-        // At these limits, rounding to fewer decimals would carry into one more digit.
+        // From these limits, rounding to more decimals would carry into an additional digit.
         let decimals = match magnitude {
             m if m >= 99.95 => 0,
             m if m >= 9.995 => 1,
@@ -74,12 +74,12 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// Formats a rate in MB/s (10^6 bytes a second), `552 MB/s`.
+/// Formats a rate in MB/s (10^6 bytes a second), such as `552 MB/s`.
 pub fn rate_text(bytes_per_second: f64) -> String {
     format!("{} MB/s", significant(bytes_per_second / 1e6))
 }
 
-/// Formats a time in nanoseconds with the unit that fits it, `80.9 µs`, `22.0 ms` or `1.50 s`.
+/// Formats a time in nanoseconds with a suitable unit, such as `80.9 µs`, `22.0 ms` or `1.50 s`.
 pub fn latency_text(ns: f64) -> String {
     match ns {
         ns if ns < 1e6 => format!("{} µs", significant(ns / 1e3)),
@@ -88,7 +88,7 @@ pub fn latency_text(ns: f64) -> String {
     }
 }
 
-/// Groups the digits of a number with commas between thousands. Grouped digits stay as they are.
+/// Groups the digits of a number with commas between thousands. Digits that are already grouped stay unchanged.
 pub fn grouped(text: &str) -> String {
     let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
     let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
@@ -103,7 +103,7 @@ pub fn grouped(text: &str) -> String {
     result + &text[start + whole..]
 }
 
-/// Implements serialisation of a type as its displayed text.
+/// Implements the serialisation of a type as its displayed text.
 macro_rules! saved_as_text {
     ($saved:ty) => {
         impl TryFrom<String> for $saved {

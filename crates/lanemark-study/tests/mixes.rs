@@ -83,7 +83,7 @@ fn a_rate_opens_the_loop() {
 fn a_rate_that_is_none_is_told() {
     for (name, keys, expected) in [
         ("h", "rate = \"5000\"", "requests or bytes a second"),
-        ("i", "rate = \"0/s\"", "rate = 0: above 0 and at most 1,000,000,000 a second"),
+        ("i", "rate = \"0/s\"", "rate = 0: above 0 and up to 1,000,000,000 a second"),
         ("j", "arrivals = \"poisson\"", "there is no rate at which requests could arrive"),
         ("k", "rate = \"5/s\"\narrivals = \"often\"", "arrivals"),
         ("l", "rate = \"5/s\"\nthink = \"1 ms\"", "not together with `rate`"),
@@ -102,7 +102,7 @@ fn tests_begin_beside_each_other_and_later() {
     assert_eq!(workload.tests[1].start.delay, Duration::from_seconds(2));
     assert_eq!(workload.order, Order::Shuffled);
     says("m", &format!("{PLAIN}\nstart = \"later\""), "start");
-    says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "at most 24 h");
+    says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "up to 24 h");
 }
 
 /// Half of a copy's requests are reads, and the other half are writes to another location.

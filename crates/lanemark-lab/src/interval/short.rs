@@ -3,29 +3,32 @@
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
-/// Requests of a short test. A test with many outstanding requests gets more.
+/// Number of requests in a short test. A test with many outstanding requests has more.
 const REQUESTS: u64 = 2_000;
-/// The maximum data of a short test in bytes, for long requests, and its minimum number of requests.
+/// The maximum amount of data in a short test, in bytes, which limits tests with long requests.
 const DATA: f64 = REQUESTS as f64 * 131_072.0;
+/// The minimum number of requests in a short test.
 const LEAST: f64 = 16.0;
-/// A short test with up to this number of requests ends with its last request, a longer one after its expected time.
+/// A short test with up to this number of requests ends with its last request; a longer test ends after its expected
+/// time.
 const FEW: f64 = 64.0;
-/// The number of times by which a brief test is shorter.
+/// The factor by which a brief test is shorter than a short test.
 const BRIEF: f64 = 8.0;
-/// The largest difference in the logarithm of a ratio between brief and short tests for brief tests to be enough. An
-/// interval is never narrower than 10 times as much.
+/// Maximum difference between brief and short tests, in the logarithm of a ratio, with which brief tests are
+/// sufficient. The minimum width of an interval is 10 times as much.
 const NEGLIGIBLE: f64 = 0.01;
-/// The largest such difference for a percentile of latency. An interval is never narrower than 4 times as much. A
-/// percentile does not decide the length of the tests: if brief tests differ by more, it gets no interval.
+/// Maximum difference of this kind for a latency percentile. The minimum width of an interval is 4 times as much. A
+/// percentile does not determine the length of the tests: if brief tests differ by more, the percentile has no
+/// interval.
 const TAIL_NEGLIGIBLE: f64 = 0.03;
 
 /// The length of a short test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShortLength {
-    /// A few thousand requests, for which each rate is known.
+    /// A few thousand requests, which is sufficient to determine each rate.
     Short,
-    /// An eighth of them. The ratio of two rates is known earlier than each of them, because both tests draw the same
-    /// requests.
+    /// An eighth of these requests. The ratio of two rates converges earlier than the rates themselves, because both
+    /// tests draw the same requests.
     Brief,
 }
 
@@ -45,7 +48,7 @@ pub(super) fn shortened(test: &Test, requests_per_second: f64, length: ShortLeng
     short.ramp = test.ramp.min(time);
     if requests <= FEW && test.is_closed() && test.block_least() == test.block {
         // With few requests, a slightly slower system completes one request fewer in a fixed time: the count changes in
-        // steps although the rate does not. Counting to the end of the last request removes the steps from the rate.
+        // steps, but the rate does not. Counting to the end of the last request removes these steps from the rate.
         short.duration = None;
         short.volume = Some(Bytes((requests.ceil() as u64).max(1) * test.block.get()));
     } else {
@@ -57,7 +60,7 @@ pub(super) fn shortened(test: &Test, requests_per_second: f64, length: ShortLeng
     short
 }
 
-/// The rates of the same draws with tests of both lengths, each as a ratio to the rate with the values of the files.
+/// The rates of the same draws with tests of both lengths, each divided by the rate with the values in the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RatioByLength {
     pub(super) short: f64,
@@ -72,12 +75,12 @@ pub(super) fn enough(probes: &[Option<RatioByLength>]) -> ShortLength {
     }
 }
 
-/// Returns whether brief tests are enough for a percentile of latency, given the ratios of a few `probes`.
+/// Returns whether brief tests are sufficient for a latency percentile, given the ratios of a few `probes`.
 pub(super) fn is_brief_enough_for_tail(probes: &[Option<RatioByLength>]) -> bool {
     agree(probes, TAIL_NEGLIGIBLE)
 }
 
-/// Returns whether the ratios of both lengths differ by `bound` or less in their logarithms.
+/// Returns whether the logarithms of the ratios of both lengths differ by up to `bound`.
 fn agree(probes: &[Option<RatioByLength>], bound: f64) -> bool {
     let agrees = |probe: &Option<RatioByLength>| {
         probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= bound)
@@ -100,14 +103,14 @@ mod tests {
             (vec![of(0.5, far), of(2.0, 2.0)], ShortLength::Short),
             (vec![of(2.0, 2.0), of(far, 0.5)], ShortLength::Short),
             (vec![of(2.0, 2.0), None], ShortLength::Short),
-            // No completed request in one of the tests.
+            // One of the tests did not complete a request.
             (vec![of(0.0, 2.0)], ShortLength::Short),
             (vec![of(0.0, 0.0)], ShortLength::Short),
             (vec![], ShortLength::Short),
         ] {
             assert_eq!(enough(&probes), wanted, "{probes:?}");
         }
-        // A percentile of latency has a wider bound.
+        // A latency percentile has a wider bound.
         let (near, far) = (0.5 * 0.0299_f64.exp(), 0.5 * 0.0301_f64.exp());
         assert!(is_brief_enough_for_tail(&[of(0.5, near), of(near, 0.5)]));
         for probes in [vec![of(0.5, far)], vec![of(far, 0.5)], vec![of(0.5, 0.5), None], vec![]] {

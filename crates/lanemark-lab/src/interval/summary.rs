@@ -4,11 +4,11 @@ use lanemark_schema::result::{MainUncertainty, PredictionInterval};
 
 use super::unmodelled::UnmodelledFactors;
 
-/// The share of intervals that contain the truth.
+/// The share of intervals that contain the true value.
 pub const SHARE: f64 = 0.8;
 
 /// Returns the interval of the drawn results relative to the middle, widened by the factors for unmodelled effects.
-/// Each result includes its deviations.
+/// Each result is paired with its deviations.
 pub(super) fn summary(
     drawn: &[(f64, &Vec<f64>)],
     parameters: &[String],
@@ -41,8 +41,8 @@ pub(super) fn summary(
     PredictionInterval { low_ratio, high_ratio, widest, percentiles: Vec::new() }
 }
 
-/// Returns the value below which, on average, `share` of all further draws fall, given `sorted` draws: at rank
-/// `share (n + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American
+/// Returns the value below which, on average, `share` of all future draws fall, given `sorted` draws. The value is at
+/// rank `share (n + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American
 /// Statistician 50(4), 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too
 /// narrow.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
@@ -61,13 +61,13 @@ mod tests {
 
     /// Draws of a prediction.
     const DRAWS: usize = 32;
-    /// The deviations of a normal distribution that contain 80% on both sides.
+    /// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
     const SIDES: f64 = 1.2816;
 
     /// A predicted rate that depends on two uncertain values and on unmodelled effects.
     struct SyntheticRate {
         rng: Rng,
-        /// The deviation of the rate's logarithm for each value, and for the unmodelled effects.
+        /// The deviation of the rate's logarithm that each value and the unmodelled effects cause.
         spread: [f64; 3],
     }
 
@@ -96,7 +96,7 @@ mod tests {
         ["drive.flash.read", "drive.front_end.read_time"].map(str::to_owned)
     }
 
-    /// Returns the share of truths below and above their 80% intervals.
+    /// Returns the shares of true values that are below and above their 80% intervals.
     fn missed(count: usize, spread: [f64; 3]) -> [f64; 2] {
         const TRIALS: u32 = 6000;
         let mut world = SyntheticRate { rng: Rng::new(StreamKey::from_seed(count as u64)), spread };
@@ -117,13 +117,13 @@ mod tests {
 
     #[test]
     fn intervals_of_predictions_hold_eight_of_ten_truths() {
-        // The cases are only uncertain values, only unmodelled effects, and both, each with all draws and with half of
-        // them.
+        // The cases are only uncertain values, only unmodelled effects, and both; each with all draws and with half of
+        // the draws.
         for count in [DRAWS, DRAWS / 2] {
             for spread in [[0.3, 0.1, 0.0], [0.0, 0.0, 0.2], [0.1, 0.1, 0.15]] {
                 let [below, above] = missed(count, spread);
                 let held = 1.0 - below - above;
-                // With sixteen draws, the ends of the interval are between the first two of eight pairs, so the
+                // With sixteen draws, the bounds of the interval are between the first two of eight pairs, so the
                 // interval covers slightly more.
                 let most = if count == DRAWS { 0.83 } else { 0.85 };
                 assert!((0.775..=most).contains(&held), "{count} draws, {spread:?}: {held}");
@@ -143,9 +143,9 @@ mod tests {
         let widest =
             summary(&drawn, &parameters(), UnmodelledFactors::on_either_side(1.1)).widest.unwrap();
         assert_eq!(widest.parameter, "drive.front_end.read_time");
-        // The share of 0.3^2 in 0.1^2 + 0.3^2.
+        // The expected share is the share of 0.3^2 in 0.1^2 + 0.3^2.
         assert!((widest.share - 0.9).abs() < 0.02, "{}", widest.share);
-        // Rows without any difference.
+        // The rows do not differ.
         let row = vec![1.0, 1.0];
         let same = [(1.0, &row), (1.0, &row)];
         assert_eq!(

@@ -1,32 +1,32 @@
-//! The factors of a prediction for unmodelled effects, by the kind of the prediction.
+//! The factors for unmodelled effects, by kind of prediction.
 //!
-//! The factors of rated drives come from the training set of the corpus: the measured over the predicted figures,
-//! beyond the spread that the draws of uncertain values explain. Each pair of factors is the shortest range that
-//! excludes a tenth of the drives (a fifth of flushes). It is no narrower than the range of an earlier and smaller
-//! corpus. The upper factor is 1.15 or more (`docs/model/intervals.md`).
+//! The factors of rated drives come from the training set of the corpus. They are the ratios of measured to predicted
+//! figures, beyond the spread that the draws of uncertain values explain. Each pair of factors is the shortest range
+//! that excludes a tenth of the drives (for flushes, a fifth), and is not narrower than the range from an earlier and
+//! smaller corpus. The upper factor is 1.15 or more (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{HopId, HopUse, Sample};
 use lanemark_schema::workload::Test;
 use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::System;
 
-/// The factors for unmodelled effects that contain 80% of predictions of a kind.
+/// The factors for unmodelled effects that contain 80% of the predictions of a kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct UnmodelledFactors {
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-/// A link that is busy for this share of the time is the limit.
+/// The share of the time from which a busy link is treated as the limit.
 const FULL: f64 = 0.95;
-/// A prediction below this share of a short test's rate describes a later state of the drive.
+/// If a prediction is below this share of a short test's rate, it describes a later state of the drive.
 const LATER: f64 = 0.7;
 
 /// The factor of a drive whose file was written for that drive.
 pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 
 const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
-/// Factors of rated drives whose ratings fill their link. Some of them do not fill it.
+/// Factors of rated drives whose ratings fill their link. In measurements, some of these drives do not fill it.
 const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 };
 const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
 const FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
@@ -56,7 +56,7 @@ impl UnmodelledFactors {
         let share = test.read_share().get();
         match () {
             () if !system.is_rated => OWN,
-            // A drive with this much to spare fills the link even if it is slower than its rating.
+            // A drive with this much spare capacity fills the link even if it is slower than its rating.
             () if is_full && of_drive(hops) < RATED_LINK.low => OWN,
             () if is_full => RATED_LINK,
             () if is_disk => DISK,
@@ -137,7 +137,8 @@ mod tests {
         let rated = |name: &str| System { is_rated: true, ..system(name) };
         let (plain, cached, arm) = (rated(PLAIN), rated(CACHED), rated(ARM));
         let idle = (0.2, 0.5);
-        // The share of reads, the interval of flushes, the use of link and drive, the rate, and the factors.
+        // Each row has the share of reads, the interval of flushes, the use of link and drive, the rate, and the
+        // factors.
         let table = [
             (&plain, 1.0, None, (FULL, 0.5), 1000.0, OWN),
             (&plain, 1.0, None, (FULL, 0.6), 1000.0, RATED_LINK),

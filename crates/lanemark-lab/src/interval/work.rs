@@ -11,23 +11,23 @@ use super::short::{RatioByLength, ShortLength, enough, is_brief_enough_for_tail,
 use super::unmodelled::UnmodelledFactors;
 use crate::cancel::Cancel;
 
-/// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
-/// end.
+/// Number of draws of the uncertain values. The lower bound of an 80% interval lies between the third and the fourth
+/// smallest value, and the upper bound between the third and the fourth largest.
 pub const DRAWS: usize = 32;
-/// Draws with which a short test is compared with a brief one. The draws are mirrored.
+/// Number of draws with which a short test is compared with a brief test. The second draw mirrors the first.
 pub(super) const PROBES: usize = 2;
 
-/// The percentiles of latency that have intervals.
+/// The latency percentiles that have intervals.
 pub(super) const TAILS: [f64; 2] = [99.0, 99.9];
 
 /// The outcomes of a short test.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnOutcomes {
-    /// The short test with the values of the files.
+    /// The short test with the values in the files.
     pub(super) middle: Option<NominalTest>,
-    /// The figures with the values of the files, in a test as long as the tests of the draws.
+    /// The figures with the values in the files, from a test that is as long as the tests of the draws.
     pub(super) base: Option<ShortFigures>,
-    /// The figures of each draw, `None` for a draw that does not give a valid system.
+    /// The figures of each draw; `None` for a draw that does not result in a valid system.
     pub(super) drawn: Vec<Option<ShortFigures>>,
     /// Whether the tests of the draws are long enough for each of [`TAILS`].
     pub(super) has_tails: [bool; TAILS.len()],
@@ -38,7 +38,7 @@ pub(super) struct DrawnOutcomes {
 pub(super) struct ShortFigures {
     /// Requests a second.
     pub(super) rate: f64,
-    /// The latency in ns at each of [`TAILS`], `None` if no request is beyond it.
+    /// The latency in ns at each of [`TAILS`]; `None` if no request is beyond the percentile.
     pub(super) tails: [Option<f64>; TAILS.len()],
 }
 
@@ -50,20 +50,20 @@ impl ShortFigures {
     }
 }
 
-/// A short test with the values of the files.
+/// A short test with the values in the files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NominalTest {
     pub(super) figures: ShortFigures,
     /// The factors for unmodelled effects that contain 80% of predictions.
     pub(super) left_out: UnmodelledFactors,
-    /// The ratio of the links' maximum rate to the predicted rate.
+    /// The maximum rate of the links divided by the predicted rate.
     pub(super) headroom: f64,
 }
 
-/// The factor by which a path may exceed the formulas of its links. The first factor applies to SATA and SAS: their
-/// formulas agree with measurements within this factor. The second factor is the gain from the next payload size over
-/// PCIe, because platforms seldom state their payload size.
+/// The factor by which a path with SATA or SAS links may exceed the formulas of its links: the formulas agree with
+/// measurements within this factor.
 const LAW: f64 = 1.03;
+/// The same factor for PCIe: the gain from the next payload size, because platforms seldom state their payload size.
 const LAW_PCIE: f64 = 1.1;
 
 /// Returns the factor by which a system may exceed the formulas of its links.
@@ -74,7 +74,7 @@ pub(super) fn formula_margin(system: &SystemSpec) -> f64 {
     }
 }
 
-/// Returns the maximum rate of the links of `system` over the rate of `sample`.
+/// Returns the maximum rate of the links of `system`, divided by the rate of `sample`.
 fn headroom(system: &System, sample: &Sample) -> f64 {
     let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
     let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
@@ -82,23 +82,23 @@ fn headroom(system: &System, sample: &Sample) -> f64 {
     formula_margin(&system.spec) / busiest.clamp(1e-9, 1.0)
 }
 
-/// One short test: a side, one of its tests, the values of a draw or of the files, and the length.
+/// One short test: a side, one of its tests, the values of a draw or in the files, and the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ShortRun {
     pub(super) side: usize,
     pub(super) test: usize,
-    /// The number of a draw; `None` for the values of the files.
+    /// The number of a draw; `None` for the values in the files.
     pub(super) draw: Option<usize>,
     pub(super) length: ShortLength,
 }
 
 /// The systems whose short tests are simulated.
 pub(super) struct DrawnWork<'w> {
-    /// The system of each side with the values of the files.
+    /// The system of each side with the values in the files.
     pub(super) bases: &'w [System],
-    /// The system of each draw by side; `None` for a draw that does not give a valid system.
+    /// The systems of each side, one per draw; `None` for a draw that does not result in a valid system.
     pub(super) systems: &'w [Vec<Option<System>>],
-    /// The tests of each side, each with its predicted requests a second.
+    /// The tests of each side, each with the predicted requests a second.
     pub(super) sides: &'w [&'w [(Test, f64)]],
     pub(super) seed: u64,
 }
@@ -129,14 +129,14 @@ impl DrawnWork<'_> {
         })
     }
 
-    /// Returns the first valid draw of `side` whose mirrored draw is valid too.
+    /// Returns the first valid draw of `side` whose mirrored draw is also valid.
     fn first_pair(&self, side: usize) -> Option<usize> {
         let pairs = self.systems[side].chunks(PROBES);
         let valid = |pair: &[Option<System>]| pair.iter().all(Option::is_some);
         pairs.map(valid).position(|valid| valid).map(|pair| pair * PROBES)
     }
 
-    /// Returns the short and the brief tests with the values of the files and with a pair of draws.
+    /// Returns the short and the brief tests with the values in the files and with a pair of draws.
     pub(super) fn probes(&self) -> Vec<ShortRun> {
         let each = self.by_test(|side, test| {
             let drawn = self.first_pair(side).into_iter().flat_map(|first| first..first + PROBES);
@@ -162,7 +162,7 @@ impl DrawnWork<'_> {
         })
     }
 
-    /// Returns the ratio of a figure of each drawn probe to the figure with the values of the files, for both lengths.
+    /// Returns the ratio of each drawn probe's figure to the figure with the values in the files, for both lengths.
     fn ratios(
         &self,
         side: usize,
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_a_request_beyond_it() {
-        // The number of requests with 1, 2, 3 µs and so on, and the percentiles.
+        // Each case has the numbers of requests that take 1, 2, 3 µs and so on, and the percentiles.
         for (count, expected) in [
             (0, [None, None]),
             (99, [None, None]),

@@ -1,7 +1,7 @@
 //! Chunks of a sweep, for programs that distribute its points over machines. A chunk is a range of points that run in
 //! sequence.
 //!
-//! The figures of a chunk are rounded as in the file of a sweep, so a point is the same on every machine.
+//! The figures of a chunk are rounded like those in the file of a sweep, so a point is the same on every machine.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +13,7 @@ use crate::cancel::Cancel;
 use crate::columns::{self, AxisKind, Column};
 use crate::error::LabError;
 
-/// Runs chunks of one sweep in the calling thread.
+/// Runs chunks of one sweep on the calling thread.
 pub struct Chunks<'s> {
     sweep: &'s Sweep,
     runner: PointRunner<'s>,
@@ -37,8 +37,10 @@ impl<'s> Chunks<'s> {
         let last = self.sweep.points() - 1;
         if *points.end() > last {
             let (from, to) = points.into_inner();
-            let message = format!("--points {from}..{to}: the sweep has the points 0 to {last}");
-            return Err(LabError::input(message).hint(format!("for example --points 0..{last}")));
+            let message = format!("--points {from}..{to}: the points of the sweep are 0 to {last}");
+            return Err(
+                LabError::input(message).hint(format!("use, for example, --points 0..{last}"))
+            );
         }
         let mut text = rows::header(&self.sweep.axes());
         for number in points {
@@ -53,8 +55,8 @@ impl<'s> Chunks<'s> {
     }
 }
 
-/// Returns the columns of points of a sweep. `inputs` is the hash that its points share. The axes have the types
-/// `kinds`, or types that follow from the values of these points.
+/// Returns the columns for points of a sweep. `inputs` is the hash that its points share. The axes have the types in
+/// `kinds`; without it, the types are determined from the values of these points.
 pub fn table(sweep: &SweepResult, inputs: Option<&str>, kinds: Option<&[AxisKind]>) -> Vec<Column> {
     let values: Vec<Vec<String>> = (0..sweep.axes.len())
         .map(|axis| sweep.points.iter().map(|point| point.values[axis].clone()).collect())

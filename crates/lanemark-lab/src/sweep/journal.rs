@@ -1,8 +1,8 @@
-//! The file of a sweep while it grows: each point appends a row when it ends, and the rows are sorted at the end.
+//! The file of a sweep while it grows: each completed point appends a row, and the rows are sorted at the end.
 //!
-//! A point with a row is never run again. A row is one write, so a kill leaves up to one torn line at the end, which is
-//! dropped. The key of a row identifies the sweep, and a file with other rows is refused. When the last point has
-//! ended, the sorted rows are written to a temporary file, which replaces the first one.
+//! A point with a row is never run again. A row is written with one call, so a kill leaves up to one torn line at the
+//! end, which is dropped. The key of a row identifies the sweep, and a file with rows from another sweep is rejected.
+//! After the last point, the sorted rows are written to a temporary file that replaces the original file.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -34,7 +34,7 @@ impl<'s> Journal<'s> {
         let bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
         let header = rows::header(&sweep.axes());
         let mut done = vec![false; sweep.points() as usize];
-        // A kill may have left only the beginning of the first line.
+        // A killed run may have left only the beginning of the first line.
         let mut kept = 0;
         if !header.as_bytes().starts_with(&bytes) || bytes.len() == header.len() {
             kept = whole_lines(path, sweep, &bytes, &header, &mut done)?;
@@ -97,27 +97,27 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        let message = format!("{}: is not a regular file", path.display());
-        return Err(LabError::input(message).hint("give another --out"));
+        let message = format!("{} is not a regular file", path.display());
+        return Err(LabError::input(message).hint("use a different --out"));
     }
-    // If a pipe has taken the file's name, opening it would wait.
+    // If a pipe has taken the file's name, opening it would block.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
     let file = file.open(path).map_err(fail)?;
     let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    // A sweep that ends replaces the file, and the open file may be the old file.
+    // A sweep that ends replaces the file, so the open file may be the old file.
     let same = |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
     let open = file.metadata().map_err(fail)?;
     let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
     if !locked || !still {
         let message = format!("{}: another sweep is writing it", path.display());
-        return Err(LabError::input(message).hint("wait for it, or give another --out"));
+        return Err(LabError::input(message).hint("wait for it, or use a different --out"));
     }
     Ok(file)
 }
 
-/// Marks the points in `bytes`, and returns the length of the complete lines.
+/// Marks the points in `bytes` as complete, and returns the length of the complete lines.
 fn whole_lines(
     path: &Path,
     sweep: &Sweep,
@@ -126,25 +126,26 @@ fn whole_lines(
     done: &mut [bool],
 ) -> Result<usize, LabError> {
     let name = path.display();
-    let refused =
-        |message: String| LabError::refused(message).hint("give another --out, or remove the file");
+    let refused = |message: String| {
+        LabError::refused(message).hint("use a different --out, or remove the file")
+    };
     if !bytes.starts_with(rows::MARK.as_bytes()) {
-        return Err(refused(format!("{name}: exists and is not a Lanemark sweep")));
+        return Err(refused(format!("{name} exists and is not a Lanemark sweep")));
     }
     if !bytes.starts_with(header.as_bytes()) {
-        return Err(refused(format!("{name}: is a sweep over other axes")));
+        return Err(refused(format!("{name} is a sweep with different axes")));
     }
     let kept = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
     let lines = String::from_utf8_lossy(&bytes[header.len()..kept]);
     for (index, line) in lines.lines().enumerate() {
         let found = rows::id(line, sweep.axes().len());
         let Some(rows::PointId { number, key, .. }) = found else {
-            return Err(refused(format!("{name}:{}: is not a row of a sweep", index + 2)));
+            return Err(refused(format!("{name}:{}: not a row of a sweep", index + 2)));
         };
         let known = number < sweep.points() && sweep.key(number) == key;
         let Some(place) = done.get_mut(number as usize).filter(|_| known) else {
             return Err(refused(format!(
-                "{name}: contains points of another sweep: system, workload, library, seed, \
+                "{name} contains points of another sweep: system, workload, library, seed, \
                  settings, axes or version differ"
             )));
         };

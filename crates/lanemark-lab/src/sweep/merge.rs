@@ -1,7 +1,7 @@
-//! The merge of the parts of a sweep.
+//! Merging the parts of a sweep.
 //!
 //! The provenance file of a part identifies the sweep and states its number of points. Both determine the key of each
-//! row. The merge needs no other input to check that every point of this sweep is present exactly once.
+//! row. With this information, the merge checks that every point of the sweep is present exactly once.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::provenance::{self, SweepProvenance};
 use crate::error::LabError;
 use crate::{input, reserved};
 
-/// The maximum number of ranges of missing points in a message.
+/// The maximum number of ranges of missing points that a message lists.
 const TOLD_MAX: usize = 5;
 
 /// A part of a sweep, as read.
@@ -24,17 +24,17 @@ struct SweepPart<'p> {
     beside: SweepProvenance,
 }
 
-/// Merges the points of `parts` into the file `out`, in their order. The file has the same bytes as one run of all
-/// points. `provenance` describes the merging program; the parts determine seed and inputs.
+/// Merges the points of `parts` into the file `out`, in order. The file is identical to the file of a single run of all
+/// points. `provenance` describes the merging program; the parts determine the seed and the inputs.
 ///
 /// # Errors
-/// Returns an error if a part cannot be read, is damaged or belongs to another sweep. Returns an error if a point is in
-/// two parts or in no part, or if `out` contains anything other than this sweep.
+/// Returns an error if a part cannot be read, is damaged or belongs to another sweep; if a point is in two parts or in
+/// no part; or if `out` contains anything other than this sweep.
 pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sweep, LabError> {
     let parts = parts.iter().map(|path| SweepPart::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = parts.first() else {
         return Err(LabError::input("there are no parts to merge")
-            .hint("give files that `lanemark sweep --points` wrote"));
+            .hint("use files that `lanemark sweep --points` wrote"));
     };
     let (sweep, points) = (&first.beside.sweep, first.beside.points);
     for part in &parts {
@@ -43,7 +43,8 @@ pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sw
             || part.head() != first.head()
         {
             let message = format!(
-                "{} and {} are of different sweeps: system, workload, library, seed, settings, axes or version differ",
+                "{} and {} belong to different sweeps: system, workload, library, seed, settings, axes or \
+                 version differ",
                 first.path.display(),
                 part.path.display()
             );
@@ -79,8 +80,8 @@ impl<'p> SweepPart<'p> {
         let head = text.split_inclusive('\n').next().unwrap_or_default();
         let axes = head.strip_suffix('\n').and_then(rows::axes);
         if axes.is_none() {
-            return Err(LabError::input(format!("{name}: is not a part of a sweep"))
-                .hint("give files that `lanemark sweep --points` wrote"));
+            return Err(LabError::input(format!("{name} is not a part of a sweep"))
+                .hint("use files that `lanemark sweep --points` wrote"));
         }
         let noted = provenance::beside(path);
         let beside = provenance::whole(path)
@@ -94,7 +95,7 @@ impl<'p> SweepPart<'p> {
             })?;
         if rows::header(&beside.axes) != head {
             let message = format!("{name}:1: its axes differ from the axes in {}", noted.display());
-            return Err(LabError::input(message).hint("run the part again, into another file"));
+            return Err(LabError::input(message).hint("run the part again, into a different file"));
         }
         Ok(Self { path, text, beside })
     }
@@ -105,7 +106,7 @@ impl<'p> SweepPart<'p> {
     }
 }
 
-/// Returns the lines of all points in their order, without their ends.
+/// Returns the lines of all points in order, without their line ends.
 fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, LabError> {
     let mut held: Vec<Option<(&SweepPart<'_>, &str)>> = vec![None; points as usize];
     for part in parts {
@@ -114,18 +115,21 @@ fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, La
         let whole = part.text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         for (index, line) in whole.enumerate().skip(1) {
             let id = rows::id(line, part.beside.axes.len()).ok_or_else(|| {
-                LabError::input(format!("{name}:{}: is not a row of a sweep", index + 1))
-                    .hint("run the part again, into another file")
+                LabError::input(format!("{name}:{}: not a row of a sweep", index + 1))
+                    .hint("run the part again, into a different file")
             })?;
             let own = key(&part.beside.sweep, id.number, &id.values) == id.key;
             let Some(place) = held.get_mut(id.number as usize).filter(|_| own) else {
-                let message = format!("{name}:{}: is not a point of this sweep", index + 1);
-                return Err(LabError::input(message).hint("run the part again, into another file"));
+                let message = format!("{name}:{}: not a point of this sweep", index + 1);
+                return Err(
+                    LabError::input(message).hint("run the part again, into a different file")
+                );
             };
             if let Some((other, _)) = place {
                 let (number, other) = (id.number, other.path.display());
                 let message = format!("{name}:{}: point {number} is also in {other}", index + 1);
-                return Err(LabError::input(message).hint("give every point in only one part"));
+                return Err(LabError::input(message)
+                    .hint("use parts in which every point appears only once"));
             }
             *place = Some((part, line));
         }
@@ -139,7 +143,7 @@ fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, La
     if missing.len() > TOLD_MAX {
         all.push("…".to_owned());
     }
-    let message = format!("no part has the points {} of 0..{}", all.join(", "), points - 1);
+    let message = format!("no part contains the points {} of 0..{}", all.join(", "), points - 1);
     Err(LabError::input(message).hint(format!(
         "run them, `lanemark sweep … --points {}`, and merge all parts",
         range_text(first)
@@ -158,13 +162,13 @@ fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
     ranges
 }
 
-/// Writes `text` to `out`, if the path is free or a file of the same sweep.
+/// Writes `text` to `out`, if the path is free or contains a file of the same sweep.
 fn write(out: &Path, text: &str, sweep: &str) -> Result<(), LabError> {
     let fail = |error: std::io::Error| failed(out, &error);
     let there = std::fs::symlink_metadata(out).is_ok_and(|there| there.len() > 0);
     if there && provenance::whole(out).is_none_or(|beside| beside.sweep != sweep) {
-        let message = format!("{}: exists and belongs to another sweep", out.display());
-        return Err(LabError::refused(message).hint("give another --out, or remove the file"));
+        let message = format!("{} exists and belongs to another sweep", out.display());
+        return Err(LabError::refused(message).hint("use a different --out, or remove the file"));
     }
     let locked = open_locked(out)?;
     reserved::replace(out, text.as_bytes(), false).map_err(fail)?;

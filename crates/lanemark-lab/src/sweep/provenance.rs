@@ -1,7 +1,8 @@
-//! The provenance of a sweep, in a file next to its CSV, `NAME.csv.provenance.json`.
+//! The provenance of a sweep, stored next to its CSV as `NAME.csv.provenance.json`.
 //!
-//! The file is written when the sweep begins, and a continued sweep does not change it. The provenance file contains no
-//! times. An interrupted sweep therefore ends with the same bytes as an uninterrupted one, both here and in its rows.
+//! The file is written when the sweep begins, and a continued sweep does not change it. The provenance file does not
+//! contain times. Therefore an interrupted and continued sweep leaves the same bytes as an uninterrupted sweep, in this
+//! file and in its rows.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::{input, json, reserved};
 
-/// The maximum length of such a file: names and hashes of files, and a command line.
+/// The maximum length of a provenance file, which contains names and hashes of files, and a command line.
 const LENGTH_MAX: u64 = 4 << 20;
 
 /// The content of the provenance file.
@@ -19,7 +20,7 @@ const LENGTH_MAX: u64 = 4 << 20;
 pub(super) struct SweepProvenance {
     /// The hash that identifies the sweep: system, workload, library, seed, settings, axes and version.
     pub(super) sweep: String,
-    /// The number of points of the whole sweep, even if the file is a part; 0 if it is not recorded.
+    /// The number of points of the whole sweep, even if the file is only a part; 0 if it is not recorded.
     #[serde(default)]
     pub(super) points: u64,
     /// Names of the sweep's axes.
@@ -28,8 +29,8 @@ pub(super) struct SweepProvenance {
     pub(super) provenance: Provenance,
 }
 
-/// Records the provenance of a sweep with this hash, number of points and axes next to its file at `path`, unless the
-/// provenance is already recorded.
+/// Records the provenance of a sweep with this hash, number of points and axes next to its file at `path`, unless it is
+/// already recorded.
 pub(super) fn note(
     path: &Path,
     sweep: &str,
@@ -41,13 +42,13 @@ pub(super) fn note(
     if std::fs::symlink_metadata(&beside).is_ok() {
         match read(&beside) {
             Some(there) if there.sweep == sweep => return Ok(()),
-            // The CSV belongs to this sweep, so this provenance file belongs to an earlier sweep.
+            // The CSV belongs to this sweep, but the provenance file belongs to an earlier sweep.
             Some(_) => {}
             None => {
                 let message =
-                    format!("{}: exists and is not the provenance of a sweep", beside.display());
+                    format!("{} exists and is not the provenance of a sweep", beside.display());
                 return Err(
-                    LabError::refused(message).hint("give another --out, or remove the file")
+                    LabError::refused(message).hint("use a different --out, or remove the file")
                 );
             }
         }
@@ -68,7 +69,7 @@ pub fn hash_of(path: &Path) -> Option<String> {
     whole(path).map(|there| there.sweep)
 }
 
-/// Returns the whole provenance file of the sweep at `path`.
+/// Returns the complete provenance file of the sweep at `path`.
 pub(super) fn whole(path: &Path) -> Option<SweepProvenance> {
     read(&beside(path))
 }

@@ -1,13 +1,13 @@
-//! The deviation of a measurement from the model of the current system, as it is carried over to the other system.
+//! The deviation of a measurement from the model of the current system, and its application to the other system.
 //!
-//! The deviation of a test consists of the model's error, which is carried over, and random error, which is not. In a
-//! measured grid, requests of one kind with the same limiting part of the path have nearly the same model error at
-//! similar depths and threads. The carried deviation is therefore a mean over these tests, weighted by a normal kernel
-//! over the doublings of depth and threads (Nadaraya 1964, Watson 1964). The bandwidth is chosen by leave-one-out
-//! cross-validation, and the remaining error is the random error of a figure.
+//! The deviation of a test consists of the model's error, which is applied to the other system, and of random error,
+//! which is not. In a measured grid, requests of one kind with the same limiting part of the path have nearly the same
+//! model error at similar depths and thread counts. The applied deviation is therefore a mean over these tests,
+//! weighted by a normal kernel over the doublings of depth and threads (Nadaraya 1964, Watson 1964). The bandwidth is
+//! chosen by leave-one-out cross-validation, and the remaining error is the random error of a figure.
 //!
 //! The limiting part is the limit of the *other* system. If the limit moves from a link to the drive, the deviation
-//! comes from the tests that the drive limits on the current system too. Without such tests there is no evidence, and
+//! comes from the tests that the drive also limits on the current system. Without such tests there is no evidence, and
 //! the model is used without a correction.
 
 use lanemark_schema::result::{PathPart, student};
@@ -15,30 +15,30 @@ use lanemark_schema::workload::{Requests, Test};
 
 use crate::interval::SIDES;
 
-/// The bandwidths to try, in doublings. The widest bandwidth, effectively a plain mean, comes first, and is chosen if
-/// several are equally good.
+/// The bandwidths to try, in doublings. The widest bandwidth is effectively a plain mean. It comes first, so it is
+/// chosen if several are equally good.
 const BANDWIDTHS: [f64; 5] = [100.0, 2.8, 1.4, 0.7, 0.35];
-/// The minimum number of tests with the same kind and limit that are averaged. If there are fewer, each keeps its own
-/// deviation.
+/// The minimum number of tests with the same kind and limit that are averaged. If there are fewer, each test keeps its
+/// own deviation.
 const ENOUGH: usize = 5;
 
-/// A measured test with its deviation.
+/// A measured test and its deviation.
 #[derive(Clone, Debug)]
 pub(super) struct MeasuredDeviation<'t> {
     pub(super) test: &'t Test,
     /// The part that limits the model of the current system.
     pub(super) limit: Option<PathPart>,
-    /// The logarithm of measured over modelled throughput.
+    /// The logarithm of measured divided by modelled throughput.
     pub(super) log: f64,
 }
 
-/// A deviation that is carried over.
+/// A deviation that is applied to the other system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Deviation {
-    /// The logarithm of measured over modelled throughput.
+    /// The logarithm of measured divided by modelled throughput.
     pub(super) log: f64,
-    /// The standard deviation of the random error of a figure's logarithm, with Student's factor for an 80% interval;
-    /// `None` if there are too few tests to estimate it.
+    /// The standard deviation of the random error in a figure's logarithm, multiplied by Student's factor for an 80%
+    /// interval; `None` if there are too few tests to estimate it.
     pub(super) chance: Option<f64>,
 }
 
@@ -61,8 +61,7 @@ pub(super) fn carried(
     let judged = BANDWIDTHS.map(|bandwidth| (left_out_squares(&alike, bandwidth), bandwidth));
     let (squares, bandwidth) = judged.into_iter().min_by(|one, two| one.0.total_cmp(&two.0))?;
     let log = mean(&alike, own.test, bandwidth, None)?;
-    // The mean and the choice of bandwidth each use up a degree of freedom, and an estimate from few tests is
-    // uncertain.
+    // The mean and the choice of bandwidth each use one degree of freedom, and an estimate from few tests is uncertain.
     let freedom = alike.len() - 2;
     let chance = (squares / freedom as f64).sqrt() * student(SIDES, freedom) / SIDES;
     Some(Deviation { log, chance: Some(chance) })
@@ -75,7 +74,7 @@ fn are_alike(test: &Test, other: &Test) -> bool {
     same && test.block == other.block
 }
 
-/// Returns the sum of the squared errors of predicting each of `alike` from the others.
+/// Returns the sum of the squared errors when each of `alike` is predicted from the others.
 fn left_out_squares(alike: &[&MeasuredDeviation<'_>], bandwidth: f64) -> f64 {
     let errors = alike.iter().enumerate().map(|(at, one)| {
         let mean_deviation = mean(alike, one.test, bandwidth, Some(at));
@@ -99,7 +98,7 @@ fn mean(
     let others = alike.iter().enumerate().filter(|(at, _)| Some(*at) != without);
     let others: Vec<(f64, f64)> =
         others.map(|(_, other)| (square(other.test), other.log)).collect();
-    // Weights are relative to the nearest test, so that the nearest test counts at any distance.
+    // Weights are relative to the nearest test, so the nearest test counts at any distance.
     let nearest = others.iter().map(|(square, _)| *square).min_by(f64::total_cmp)?;
     let weight = |square: f64| (-0.5 * (square - nearest) / bandwidth.powi(2)).exp();
     let weights: f64 = others.iter().map(|(square, _)| weight(*square)).sum();
@@ -138,7 +137,7 @@ mod tests {
     #[test]
     fn what_tests_have_in_common_goes_over_and_chance_does_not() {
         let tests = grid();
-        // Every test is a tenth below the model, with a random error of 3% in either direction.
+        // Every test is a tenth below the model, with a random error of 3% in both directions.
         let chance = |at: usize| if (at * 7 + at / 6).is_multiple_of(2) { 0.03 } else { -0.03 };
         let all = measured_deviations(&tests, |at, _| -0.1 + chance(at));
         for at in 0..tests.len() {
@@ -193,8 +192,8 @@ mod tests {
         let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let (mut below, mut above, mut all) = (0.0, 0.0, 0.0);
         for _ in 0..60 {
-            // Tests with the same limit share the error that is carried over. Each figure has its own random error of
-            // 4% on either system.
+            // Tests with the same limit share the error that is applied to the other system. Each figure has its own
+            // random error of 4% on both systems.
             let common = 0.3 * normal();
             let all_seen = tests.iter().map(|test| {
                 let limit = (test.queue_depth() > 4).then_some(PathPart::Drive);

@@ -15,7 +15,7 @@ use crate::lab::{Lab, LabRun, assemble, settings};
 use crate::scale::{WorkloadScale, scaled};
 use crate::{input, opened, results};
 
-/// The factor by which a driver's time varies between hosts, up and down, as for any assumed time.
+/// The factor by which a driver's time varies between hosts, in both directions, like any assumed time.
 const HOST_SPREAD: f64 = 1.4;
 
 /// A what-if question.
@@ -37,7 +37,7 @@ pub struct WhatIfQuestion<'a> {
     pub set: &'a [String],
     /// The fit that produced the drive's model.
     pub fit: Option<&'a Path>,
-    /// The workload, in place of the tests of the result or of data sheets.
+    /// The workload that replaces the tests of the result or of data sheets.
     pub workload: Option<&'a str>,
     /// Whether to report 80% intervals.
     pub intervals: bool,
@@ -49,7 +49,7 @@ pub struct WhatIfQuestion<'a> {
 
 impl Lab {
     /// Runs the tests of `args` on both systems and compares them. Returns `None` if the run is cancelled. `begun`
-    /// receives the number of simulations before they run, one for each repeat of each test on both systems.
+    /// receives the number of simulations before they run: one per repeat of each test, for both systems.
     ///
     /// # Errors
     /// Returns an error if the systems, tests and values do not fit together, before anything runs.
@@ -85,7 +85,7 @@ impl Lab {
                     let error =
                         format!("--queue-depth: test `{}` consists of transactions", test.name);
                     return Err(
-                        LabError::input(error).hint("give another workload, or omit the option")
+                        LabError::input(error).hint("use a different workload, or omit the option")
                     );
                 };
                 requests.queue_depth = depth;
@@ -130,7 +130,7 @@ impl Lab {
 }
 
 /// Returns the times of drivers on a host without measurements. A platform takes these times from one published
-/// machine. On another processor they are as uncertain as its other times.
+/// machine. On a different processor they are as uncertain as the platform's other times.
 fn driver_times(system: &System) -> Vec<UncertainValue> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
@@ -144,8 +144,8 @@ fn driver_times(system: &System) -> Vec<UncertainValue> {
     ranged.collect()
 }
 
-/// Assembles a system with `set`, and returns it with all values that are set. On the fitted platform, these include
-/// the host's values from the fit.
+/// Assembles a system with the settings in `set`, and returns it with all values that are set. On the fitted platform,
+/// these include the host values from the fit.
 fn with_fitted_host(
     library: &Library,
     name: &str,
@@ -167,7 +167,7 @@ fn with_fitted_host(
     Ok((assemble(library, name, &all)?, all))
 }
 
-/// The current system, and its result if there is one.
+/// The current system, and its measured result if there is one.
 struct PresentSystem {
     system: String,
     run: Option<RunResult>,
@@ -189,13 +189,14 @@ impl PresentSystem {
             (_, Some(model)) => model.to_owned(),
             (Target::Simulated(target), None) => target.system.clone(),
             (Target::Database(_), None) => {
-                return Err(LabError::input(format!("{named}: is a run on a real database")).hint(
-                    "`lanemark oltp workload` turns it into a workload for simulated systems",
+                return Err(LabError::input(format!("{named} is a run on a real database")).hint(
+                    "use `lanemark oltp workload` to convert it to a workload for simulated systems",
                 ));
             }
             (Target::Measured(_), None) => {
-                return Err(LabError::input(format!("{named}: was measured on a real drive"))
-                    .hint("name the model that represents it, --model DRIVE@PLATFORM:PORT; lanemark fit creates one"));
+                return Err(LabError::input(format!("{named} was measured on a real drive"))
+                    .hint("name the model that represents it, --model DRIVE@PLATFORM:PORT; `lanemark fit` \
+                     creates such a model"));
             }
         };
         Ok(Self { system, run: Some(run) })
@@ -206,7 +207,7 @@ impl PresentSystem {
     }
 }
 
-/// Returns the differences of the other system, each with the current value.
+/// Returns the values of the other system that differ, each with the current value.
 fn changed(
     args: &WhatIfQuestion<'_>,
     present: &str,
@@ -234,7 +235,7 @@ fn changed(
     Ok(named.chain(depth).chain(set).collect())
 }
 
-/// Returns the drive's part of a system's name.
+/// Returns the name of the drive in a system's name.
 fn drive_of(system: &str) -> Option<&str> {
     system.split_once('@').map(|(drive, _)| drive)
 }
@@ -252,15 +253,15 @@ fn other(
         (None, None) => present.rsplit_once(':').map_or(String::new(), |(_, port)| port.to_owned()),
         (None, Some(_)) => {
             return Err(LabError::input("--platform: the port is missing")
-                .hint("give --port; `lanemark library NAME` lists them"));
+                .hint("add --port; `lanemark library NAME` lists the ports"));
         }
     };
     let set = settings(args.set)?;
     let unchanged =
         args.drive.is_none() && args.platform.is_none() && args.port.is_none() && set.is_empty();
     if unchanged && args.queue_depth.is_none() {
-        return Err(LabError::input("there is no other system for a comparison")
-            .hint("give --port, --platform, --drive, --queue-depth or --set"));
+        return Err(LabError::input("there is no other system to compare with")
+            .hint("use --port, --platform, --drive, --queue-depth or --set"));
     }
     Ok((format!("{drive}@{platform}:{port}"), set))
 }

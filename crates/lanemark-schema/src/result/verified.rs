@@ -1,4 +1,4 @@
-//! The results of a verification: the data written, and the findings of its check.
+//! The results of a verification: the data that was written, and the findings of the check.
 //!
 //! The types are plain data. The crate `lanemark-verify` documents the rules of the check.
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Duration};
 
-/// The writing part of a verification.
+/// The write phase of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VerificationWrites {
     /// Path of the target.
@@ -19,28 +19,29 @@ pub struct VerificationWrites {
     pub run: u64,
     /// The smallest unit that the check judges.
     pub unit_bytes: Bytes,
-    /// Range on the target: from the start of the first test to the end of the last one.
+    /// Start of the written range on the target, which extends from the start of the first test to the end of the last
+    /// test.
     pub from_bytes: Bytes,
-    /// End of that range.
+    /// End of the written range.
     pub to_bytes: Bytes,
-    /// Writes acknowledged, including the writes that filled the target first.
+    /// Number of acknowledged writes, including the writes that filled the target first.
     pub writes: u64,
-    /// Bytes of these writes.
+    /// Amount of data in these writes.
     pub written_bytes: Bytes,
-    /// Flushes acknowledged.
+    /// Number of acknowledged flushes.
     pub flushes: u64,
-    /// Trims acknowledged.
+    /// Number of acknowledged trims.
     pub trims: u64,
-    /// Reads of the workload, which are part of the load and are not judged.
+    /// Number of reads of the workload, which are part of the load and are not judged.
     pub reads: u64,
-    /// Time that the workload ran, without filling the target first.
+    /// Run time of the workload, without the time for filling the target first.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
-    /// The data that was written in that time.
+    /// Amount of data written in that time.
     pub load_bytes: Bytes,
     /// False if the verification was stopped.
     pub complete: bool,
-    /// Reasons why the verification proves less than it could.
+    /// Reasons why the evidence of the verification is limited.
     pub warnings: Vec<VerifyWarning>,
 }
 
@@ -50,7 +51,7 @@ pub struct VerificationWrites {
 pub enum InterveningEvent {
     /// The program ended or was killed; kernel and device kept their data.
     Kill,
-    /// The power failed: acknowledged data that was not flushed may be lost from a volatile cache.
+    /// The power failed, so acknowledged data that was not flushed may be lost from a volatile cache.
     PowerCut,
 }
 
@@ -71,17 +72,17 @@ pub struct Verified {
     pub since: InterveningEvent,
     /// Whether acknowledged data that was not flushed was allowed to be lost.
     pub volatile_cache: bool,
-    /// Units by finding.
+    /// Number of units by finding.
     pub units: UnitCounts,
-    /// Requests of the journal.
+    /// Number of requests in the journal, by progress.
     pub requests: RequestCounts,
-    /// Damaged ranges, in the order of the target.
+    /// Damaged ranges, in order of their offsets on the target.
     pub damage: Vec<Damage>,
-    /// Number of wrong ranges that `damage` does not list.
+    /// Number of damaged ranges that `damage` does not list.
     pub damage_more: u64,
-    /// Acknowledged data that is lost and was never flushed, if that is allowed.
+    /// Ranges of acknowledged data that is lost and was never flushed, if such a loss is allowed.
     pub unflushed: Vec<Damage>,
-    /// Reasons why the check proves less than it could.
+    /// Reasons why the evidence of the check is limited.
     pub warnings: Vec<VerifyWarning>,
 }
 
@@ -92,37 +93,37 @@ impl Verified {
     }
 }
 
-/// Number of units by finding.
+/// Numbers of units by finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitCounts {
-    /// Units read.
+    /// Units that were read.
     pub read: u64,
     /// Units whose data is required or allowed.
     pub intact: u64,
-    /// Intact units with sectors of several writes that were outstanding at once.
+    /// Intact units with sectors from several writes that were outstanding at the same time.
     pub mixed: u64,
     /// Intact units that are not required to contain acknowledged data.
     pub unjudged: u64,
-    /// Units with acknowledged data that is lost and was never flushed, if that is allowed.
+    /// Units with acknowledged data that is lost and was never flushed, if such a loss is allowed.
     pub unflushed: u64,
-    /// Units of a write that the journal lost together with its end, if that is allowed.
+    /// Units of writes that were recorded in the missing tail of the journal, if such a loss is allowed.
     pub unjournalled: u64,
     /// Units with wrong data.
     pub wrong: u64,
 }
 
-/// Requests by their progress, from the journal.
+/// Numbers of requests by progress, from the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCounts {
-    /// Writes and trims.
+    /// Submitted writes and trims.
     pub submitted: u64,
-    /// Writes acknowledged.
+    /// Acknowledged writes.
     pub acknowledged: u64,
-    /// Writes acknowledged and then covered by an acknowledged flush.
+    /// Acknowledged writes that an acknowledged flush covered afterwards.
     pub flushed: u64,
     /// Unacknowledged writes that are completely missing on the target.
     pub unacknowledged_absent: u64,
-    /// Unacknowledged writes that are partly on the target: torn, which is allowed, or overwritten in part.
+    /// Unacknowledged writes that are partly on the target: torn, which is allowed, or partly overwritten.
     pub unacknowledged_partly: u64,
     /// Unacknowledged writes that the target contains completely.
     pub unacknowledged_whole: u64,
@@ -134,15 +135,15 @@ pub struct RequestCounts {
 pub enum DamageKind {
     /// The range still contains the data that immediately preceded the newest acknowledged write.
     Lost,
-    /// The data is older than that.
+    /// The range contains data that is even older.
     Stale,
-    /// The range contains a part of the newest acknowledged write, and the remainder is older.
+    /// The range contains a part of the newest acknowledged write, and the rest is older.
     Torn,
-    /// The data belongs to another offset.
+    /// The data belongs to a different offset.
     Misplaced,
     /// The data was never written.
     Corrupt,
-    /// The data was written by another run.
+    /// A different run wrote the data.
     Foreign,
     /// The data identifies a write that the journal does not contain.
     Unrecorded,
@@ -204,9 +205,9 @@ pub struct AcknowledgedChange {
     pub length_bytes: Bytes,
     /// Whether the request was a trim.
     pub trim: bool,
-    /// Whether an acknowledged flush, or the write's own mark, had made it durable.
+    /// Whether an acknowledged flush, or forced unit access of the write itself, had made it durable.
     pub durable: bool,
-    /// Time at which the write's acknowledgement was recorded, since the run began.
+    /// Time at which the acknowledgement was recorded, counted from the start of the run.
     #[serde(rename = "acknowledged_ns")]
     pub acknowledged: Duration,
 }
@@ -219,19 +220,19 @@ pub enum FoundData {
     Zeros,
     /// A unit of this run and this offset.
     Generation(u64),
-    /// A unit of this run that belongs to another offset.
+    /// A unit of this run that belongs to a different offset.
     Elsewhere {
         /// Offset for which the data was written.
         offset_bytes: Bytes,
         /// Number of the write.
         generation: u64,
     },
-    /// A unit of another run.
+    /// A unit of a different run.
     Foreign {
         /// Number of that run.
         run: u64,
     },
-    /// Sectors of several writes.
+    /// Sectors from several writes.
     Sectors,
     /// A unit with Lanemark's mark, but with changed contents.
     Changed {
@@ -244,11 +245,11 @@ pub enum FoundData {
     Error,
 }
 
-/// The reason why a verification proves less than it could.
+/// The reason why the evidence of a verification is limited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyWarning {
-    /// Journal and target are on one device, which may lose both.
+    /// The journal and the target are on one device, which may lose both.
     JournalOnTarget {
         /// Name of the device.
         device: String,
@@ -257,14 +258,14 @@ pub enum VerifyWarning {
     JournalNotSynced,
     /// The journal ends with an invalid record.
     JournalTail {
-        /// Bytes that were not read.
+        /// Amount of data that was not read.
         bytes: Bytes,
     },
     /// The run did not finish; the target may or may not contain its last requests.
     NotEnded,
-    /// The target ends before the written span; data beyond its end counts as lost.
+    /// The target ends before the written span; data beyond its end is treated as lost.
     TargetShort {
-        /// Bytes of the written span that the target still contains.
+        /// Amount of data in the written span that the target still contains.
         #[serde(rename = "held_bytes")]
         held: Bytes,
         /// The span that was written.
@@ -276,7 +277,7 @@ pub enum VerifyWarning {
         /// Reason as text.
         reason: String,
     },
-    /// Requests of the workload that do not write were skipped.
+    /// Tests that do not write were skipped.
     TestsLeftOut {
         /// Names of the tests.
         tests: Vec<String>,
@@ -288,7 +289,8 @@ impl VerifyWarning {
     pub fn text(&self) -> String {
         match self {
             Self::JournalOnTarget { device } => format!(
-                "the journal and the target are both on {device}, which can lose both; give --journal on another device"
+                "the journal and the target are both on {device}, which can lose both; \
+                 use --journal with a file on a different device"
             ),
             Self::TargetShort { held, written } => format!(
                 "the target ends after {held} of the {written} that were written; the data after that is lost"
@@ -300,12 +302,12 @@ impl VerifyWarning {
             }
             Self::JournalTail { bytes } => {
                 format!(
-                    "the last {} B of the journal are not a whole record and were skipped",
+                    "the last {} B of the journal are not a complete record and were skipped",
                     bytes.get()
                 )
             }
             Self::NotEnded => {
-                "the run did not reach its end: its last requests may or may not have been executed"
+                "the run did not finish: its last requests may or may not have been executed"
                     .to_owned()
             }
             Self::PageCache { reason } => format!(

@@ -1,24 +1,24 @@
-//! The time of transactions by the events for which sessions wait, found by sampling.
+//! The time that transactions spend waiting, by the event for which their sessions wait, measured by sampling.
 //!
 //! A server that reports the current wait of each session is queried at a fixed period. The share of queries that found
-//! a class, multiplied by the mean response time, is the time that a transaction spends in it. Each query is a sample.
-//! The certainty of a share depends on the number of samples, and waits that are shorter than the period still count in
-//! proportion.
+//! a class, multiplied by the mean response time, is the time that a transaction spends in that class. Each session in
+//! a query is a sample. The certainty of a share depends on the number of samples. Waits that are shorter than the
+//! period still contribute in proportion to their length.
 //!
-//! Some waits are not visible. A session without a reported wait counts as being on the processor. This includes the
-//! time in which it waits for a free processor, or for the system to read a page into its page cache.
+//! Some waits are not visible. A session without a reported wait is treated as running on the processor. This includes
+//! time during which it waits for a free processor, or for the system to read a page into its page cache.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The wait in which a session was found.
+/// The kind of wait of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitClass {
-    /// The session works, or is ready to work when a processor is free.
+    /// The session is working, or is ready to work when a processor is free.
     Processor,
-    /// The session waits for a read of data, its own or another session's.
+    /// The session waits for a data read, which may be another session's.
     Read,
     /// The session waits for data to be written or flushed.
     Write,
@@ -62,14 +62,14 @@ impl WaitClass {
     }
 }
 
-/// The waits in which sessions were found while counting.
+/// The waits of the sessions during the counted part of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionWaits {
-    /// The period of queries in milliseconds.
+    /// The period of the queries, in milliseconds.
     pub period_ms: u64,
     /// Number of queries.
     pub looks: u64,
-    /// Number of sessions found in each class, over all queries: the samples.
+    /// Number of samples in each class: sessions found in it, over all queries.
     pub samples: BTreeMap<WaitClass, u64>,
 }
 
@@ -79,7 +79,7 @@ impl SessionWaits {
         self.samples.values().sum()
     }
 
-    /// Returns the share of a class from 0 to 1, and its standard error if samples are independent.
+    /// Returns the share of a class from 0 to 1, and its standard error if the samples are independent.
     pub fn share(&self, class: WaitClass) -> Option<(f64, f64)> {
         let total = self.total();
         let share = self.samples.get(&class).copied().unwrap_or(0) as f64 / total as f64;

@@ -489,7 +489,7 @@ impl Warning {
                  `lanemark bench --buffered` measures a real page cache"
             }
             Self::NoCollection { .. } => {
-                "use --set drive.state.condition=random to see the steady state"
+                "--set drive.state.condition=random shows the steady state"
             }
             Self::Unfinished { .. } => {
                 "use a longer run: percentiles and maximum are lower bounds, because these requests are not included"

@@ -1,13 +1,13 @@
-//! The result of a what-if: the same tests on the current system and on another path.
+//! The result of a what-if: the same tests on the current system and on a different path.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AssumedLimit, CreditUse, HopId, PathLimit, PredictionInterval, TestResult};
 
-/// Utilisation above which a hop counts as the limit of a test.
+/// Utilisation from which a hop is treated as the limit of a test.
 const FULL: f64 = 0.9;
 
-/// Two systems under the same tests.
+/// Two systems that run the same tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
     /// The current system, `drive@platform:port`.
@@ -28,7 +28,7 @@ pub struct WhatIf {
 pub struct WhatIfTest {
     /// The test's name.
     pub test: String,
-    /// Whether the test has random offsets, so that requests a second are its figure.
+    /// Whether the test has random offsets, so that its main figure is requests a second.
     #[serde(default)]
     pub random: bool,
     /// Measured figures of the current system, if there are any.
@@ -40,11 +40,11 @@ pub struct WhatIfTest {
     /// The 80% interval of [`Self::expected`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
-    /// Measured over modelled throughput of the current system, as it applies to the other system. `None` if there is
-    /// no measurement, or if the measurement contains no information about the other system's limit.
+    /// Measured divided by modelled throughput of the current system, as it applies to the other system. `None` if
+    /// there is no measurement, or if the measurement does not contain information about the other system's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<f64>,
-    /// Requests that were simulated and counted on each system, if that is fewer than in the whole test.
+    /// Number of requests that were simulated and counted on each system, if it is lower than in the whole test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened_to: Option<u64>,
 }
@@ -61,16 +61,16 @@ pub struct WhatIfFigures {
     pub iops: f64,
     /// Mean latency, in ns.
     pub latency_mean_ns: f64,
-    /// The 99th percentile of the latency of all requests, in ns; `None` if too few requests support it.
+    /// The 99th percentile of latency over all requests, in ns; `None` if too few requests support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_p99_ns: Option<f64>,
-    /// The 99.9th percentile of the latency of all requests, in ns; `None` if too few requests support it.
+    /// The 99.9th percentile of latency over all requests, in ns; `None` if too few requests support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_p999_ns: Option<f64>,
-    /// The busiest hop with its share of the time; `None` for measured runs.
+    /// The busiest hop and its busy share; `None` for measured runs.
     pub busiest: Option<(String, f64)>,
-    /// Part of the path that limits the test. `None` for measured runs, and if requests only wait for each other's
-    /// completion.
+    /// Part of the path that limits the test; `None` for measured runs, and if requests only wait for the completion of
+    /// other requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<PathPart>,
     /// Throughput that the links would carry if all other hops took no time, in bytes a second; `None` for measured
@@ -144,13 +144,13 @@ impl WhatIfFigures {
 }
 
 impl WhatIfTest {
-    /// Returns the other system's throughput over the throughput of the current system's model.
+    /// Returns the other system's throughput divided by the throughput of the current system's model.
     pub fn ratio(&self) -> f64 {
         self.other.bytes_per_second / self.present.bytes_per_second
     }
 
-    /// Returns the share by which the expected throughput differs from the throughput of the current system. The latter
-    /// is measured if a measurement exists, and modelled otherwise.
+    /// Returns the change from the throughput of the current system to the expected throughput, as a share. The
+    /// throughput of the current system is measured if a measurement exists, and modelled otherwise.
     pub fn change(&self) -> f64 {
         let present = self.measured.as_ref().unwrap_or(&self.present);
         self.expected() / present.bytes_per_second - 1.0
@@ -161,11 +161,12 @@ impl WhatIfTest {
         self.present.limit == self.other.limit
     }
 
-    /// Returns the throughput to expect on the other system, in bytes a second.
+    /// Returns the expected throughput on the other system, in bytes a second.
     ///
     /// The modelled figure is multiplied by the ratio of measured to modelled throughput on the current system, which
-    /// removes the error of that model. The ceiling of the other system's links bounds the product. If the measurement
-    /// contains no information about the limit on the other system, the modelled figure applies unchanged.
+    /// removes the error of that model. The product is limited to the ceiling of the other system's links. If the
+    /// measurement does not contain information about the limit on the other system, the modelled figure applies
+    /// unchanged.
     pub fn expected(&self) -> f64 {
         match self.carried {
             Some(carried) => {

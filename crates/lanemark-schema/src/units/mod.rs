@@ -1,16 +1,16 @@
 //! Quantities: simulated time, bytes, rates, power, energy and ratios.
 //!
 //! Simulated time is a whole number of picoseconds, so a trajectory is the same on every machine. One SATA dword at 6
-//! Gb/s is 6,666.7 ps and one PCIe 5.0 symbol 250 ps, and neither accumulates a significant rounding error. `u64`
-//! picoseconds reach 213 days. Only meaningful operations exist: `Bytes / BytesPerSecond` is a [`Duration`],
-//! `Instant + Duration` an [`Instant`], and two instants can be subtracted but not added.
+//! Gb/s takes 6,666.7 ps and one PCIe 5.0 symbol 250 ps, and neither accumulates a significant rounding error. `u64`
+//! picoseconds reach 213 days. Only meaningful operations exist: `Bytes / BytesPerSecond` is a [`Duration`], `Instant +
+//! Duration` is an [`Instant`], and two instants can be subtracted but not added.
 //!
-//! No value wraps around. Input times are bounded by 1,000 hours, and the sum of a few of them is far below the
-//! maximum. Values that a queue sums without a bound (instants and busy times) saturate. A simulation that passes
+//! Values never wrap around. Input times are limited to 1,000 hours, and the sum of a few of them is far below the
+//! maximum. Values that a queue sums without a limit (instants and busy times) saturate. A simulation that passes
 //! [`Instant::END`] ends with an error.
 //!
-//! A quantity in a file or on a command line is text with its unit, `"115 us"` or `"16 KiB"`. MB is 10^6 bytes and MiB
-//! 2^20, and the two are never interchanged. A bare number is an error.
+//! A quantity in a file or on a command line is text with its unit, such as `"115 us"` or `"16 KiB"`. MB is 10^6 bytes
+//! and MiB is 2^20 bytes, and the two are never interchanged. A bare number is an error.
 //!
 //! Not modelled: fractions of a picosecond, and negative durations (an underflow is a bug and panics in debug builds).
 
@@ -28,7 +28,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Picoseconds in one second.
 const PICOSECONDS_PER_SECOND: u64 = 1_000_000_000_000;
 
-/// A point in simulated time: picoseconds since the start of a run.
+/// A point in simulated time, in picoseconds since the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
@@ -62,8 +62,8 @@ pub struct Ratio(f64);
 impl Instant {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
-    /// The end of simulated time, 200 days after the start. No simulation continues beyond it, which leaves 13 days of
-    /// the representable range for the services that are then in progress.
+    /// The end of simulated time, 200 days after the start. No simulation continues beyond it. The remaining 13 days of
+    /// the representable range are for the services that are then in progress.
     pub const END: Self = Self(200 * 86_400 * PICOSECONDS_PER_SECOND);
 
     /// Returns the instant `picoseconds` after the start.
@@ -91,9 +91,9 @@ impl Instant {
 impl Duration {
     /// The duration 0.
     pub const ZERO: Self = Self(0);
-    /// The longest representable time, 213 days.
+    /// Maximum representable time, 213 days.
     pub const MAX: Self = Self(u64::MAX);
-    /// The longest time that a file or a command line can state, 1,000 hours.
+    /// Maximum time that a file or a command line can state, 1,000 hours.
     pub const INPUT_MAX: Self = Self(1_000 * 3_600 * PICOSECONDS_PER_SECOND);
 
     /// Returns a duration in picoseconds.
@@ -224,8 +224,8 @@ impl Ratio {
     }
 }
 
-/// Returns `count * scale / divisor`, rounded to the nearest whole number or clamped to the maximum. The computation
-/// uses 64 bits if they suffice.
+/// Returns `count * scale / divisor`, rounded to the nearest whole number, or the maximum if it is too large. The
+/// computation uses 64 bits if they are sufficient.
 const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
     match count.checked_mul(scale) {
         Some(product) if product <= u64::MAX - divisor => {
@@ -340,7 +340,7 @@ impl Div<Duration> for Bytes {
     }
 }
 
-/// Writes a duration as a number of nanoseconds with three decimals: exact to the picosecond.
+/// Writes a duration as a number of nanoseconds with three decimals, which is exact to the picosecond.
 impl Serialize for Duration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.0 as f64 / 1e3)

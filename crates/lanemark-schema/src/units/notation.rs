@@ -1,7 +1,7 @@
 //! Quantities as text: parses `"115 us"` and prints `115 us`.
 //!
 //! A value is parsed exactly, in whole steps of its quantity (picoseconds, bytes, bits a second, microwatts,
-//! microjoules), without floating point. All quantities except bytes may be rounded to the nearest step.
+//! microjoules), without floating-point numbers. All quantities except for bytes may be rounded to the nearest step.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ pub enum QuantityError {
         /// The accepted units.
         units: &'static str,
     },
-    /// The unit belongs to another quantity or is unknown.
+    /// The unit is unknown or belongs to a different quantity.
     #[error("`{unit}` is not a unit of {quantity}; use one of {units}")]
     WrongUnit {
         /// The unit as the user wrote it.
@@ -38,16 +38,16 @@ pub enum QuantityError {
         units: &'static str,
     },
     /// The value exceeds the maximum.
-    #[error("`{text}` is too large for {quantity}: at most {most}")]
+    #[error("`{text}` is too large for {quantity}: the maximum is {most}")]
     TooLarge {
         /// The text as the user wrote it.
         text: String,
         /// The quantity that was expected.
         quantity: &'static str,
-        /// The largest value.
+        /// The maximum value.
         most: &'static str,
     },
-    /// A value between two of the smallest steps, so that rounding would change it.
+    /// The value is between two of the smallest steps, so rounding would change it.
     #[error("`{text}` is not a whole number of {step}")]
     NotWhole {
         /// The text as the user wrote it.
@@ -63,7 +63,7 @@ struct Notation {
     step: &'static str,
     /// Whether a value between two steps may be rounded to the nearest step.
     rounds: bool,
-    /// The largest value in base steps, and its text.
+    /// The maximum value in base steps, and its text.
     most: (u64, &'static str),
     listed: &'static str,
     units: &'static [(&'static str, u64)],
@@ -246,7 +246,7 @@ impl FromStr for Joules {
 
 impl FromStr for Ratio {
     type Err = QuantityError;
-    /// Reads a percentage, `"70%"`.
+    /// Parses a percentage, such as `"70%"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         const PERCENT: Notation = Notation {
             quantity: "share",
@@ -260,7 +260,7 @@ impl FromStr for Ratio {
     }
 }
 
-/// Writes `value` of base steps in the largest unit in which it is 1 or more, with three decimals.
+/// Writes `value`, in base steps, in the largest unit in which it is 1 or more, with three decimals.
 fn write_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,
@@ -285,7 +285,7 @@ impl fmt::Display for Duration {
 }
 
 impl fmt::Display for Bytes {
-    /// Writes a short whole number of a power of two if possible, and powers of ten otherwise.
+    /// Writes a short whole number in a unit that is a power of two if possible, and in powers of ten otherwise.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary = &BYTES.units[5..];
         let whole = |(_, steps): &&(&str, u64)| self.0 >= *steps && self.0.is_multiple_of(*steps);
@@ -374,7 +374,7 @@ mod tests {
         let error = "18446744073709551615 ps".parse::<Duration>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`18446744073709551615 ps` is too large for time: at most 1000 h"
+            "`18446744073709551615 ps` is too large for time: the maximum is 1000 h"
         );
         assert!(matches!("1000.1 h".parse::<Duration>(), Err(QuantityError::TooLarge { .. })));
         assert!(matches!("2000000 TiB".parse::<Bytes>(), Err(QuantityError::TooLarge { .. })));

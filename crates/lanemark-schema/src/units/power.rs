@@ -1,8 +1,8 @@
 //! Power and energy.
 //!
-//! Power is a whole number of microwatts, and energy a whole number of attojoules (10^-18 J), so that power multiplied
-//! by a time in picoseconds is exact. The energy of a drive therefore equals the sum of the energies of its parts, to
-//! the last digit.
+//! Power is a whole number of microwatts, and energy is a whole number of attojoules (10^-18 J), so that power
+//! multiplied by a time in picoseconds is exact. Therefore the energy of a drive equals the sum of the energies of its
+//! parts, to the last digit.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -17,7 +17,7 @@ pub struct Watts(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Joules(u128);
 
-/// Attojoules in a microjoule, the step in which energy is written.
+/// Attojoules in a microjoule, which is the step in which energy is written.
 const ATTOJOULES_PER_MICROJOULE: u128 = 1_000_000_000_000;
 
 impl Watts {

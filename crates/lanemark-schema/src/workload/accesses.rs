@@ -1,7 +1,7 @@
-//! The offsets of a test, drawn from its seed: the one source that simulated and real runs share.
+//! The offsets of a test, drawn from its seed. Simulated and real runs share this source.
 //!
-//! A thread's stream depends only on (seed, test, repeat, thread) and not on events during the test, so a faster target
-//! receives the same offsets in the same order.
+//! A thread's stream depends only on (seed, test, repeat, thread) and not on events during the test. Therefore a faster
+//! target receives the same offsets in the same order.
 
 use super::addresses::{AddressRule, ThreadField};
 use super::{Mix, Requests, Test};
@@ -15,10 +15,10 @@ pub enum Operation {
     Read,
     /// Memory transfers data to the target.
     Write,
-    /// Earlier writes become durable: they survive a loss of power. A flush carries neither data nor an offset.
+    /// Earlier writes become durable: they survive a power failure. A flush has neither data nor an offset.
     Flush,
-    /// The host no longer needs the data in the range (DATA SET MANAGEMENT, Deallocate, discard). A trim carries no
-    /// data.
+    /// The host no longer needs the data in the range (DATA SET MANAGEMENT, Deallocate, discard). A trim does not
+    /// transfer data.
     Trim,
 }
 
@@ -41,8 +41,8 @@ pub struct Access {
     pub length: Bytes,
 }
 
-/// The endless stream of requests of one thread of a test. For a copy the stream contains the reads, and a write
-/// follows each read.
+/// The endless stream of requests of one thread of a test. For a copy, the stream contains only the reads, and the
+/// caller writes each block after reading it.
 #[derive(Clone, Debug)]
 pub struct Accesses {
     rng: Rng,
@@ -50,11 +50,12 @@ pub struct Accesses {
     read_share: f64,
     trim_share: f64,
     block: Bytes,
-    /// The sizes of a mix, each with the share of requests that have this size or an earlier size in the list.
+    /// The sizes of a mix, each with its cumulative share: the share of requests of this size or of an earlier size in
+    /// the list.
     sizes: Box<[(f64, Bytes)]>,
     start: u64,
     step: u64,
-    /// Number of writes after which a flush follows, if flushes are requested.
+    /// Number of writes between two flushes, if flushes are requested.
     flush_every: Option<u32>,
     written: u32,
     /// Whether the caller writes the data of each read, as in a copy.
@@ -63,7 +64,7 @@ pub struct Accesses {
 
 impl Accesses {
     /// Creates the stream of thread `key.thread` of `test`, which must have passed [`Test::check`]. Returns `None` if
-    /// the test does not draw its own requests.
+    /// the test does not draw its requests.
     pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
         Some(Self::of(test, test.requests()?, key))
     }
@@ -104,8 +105,8 @@ impl Accesses {
         Access { operation, offset: Bytes(self.start + address * self.step), length }
     }
 
-    /// Returns whether the next request is a flush. A flush follows the writes before it immediately and does not have
-    /// a scheduled time in an open loop.
+    /// Returns whether the next request is a flush. A flush immediately follows the writes before it, and has no
+    /// scheduled time in an open loop.
     #[inline]
     pub fn is_flush_next(&self) -> bool {
         self.flush_every.is_some_and(|every| self.written >= every)
@@ -118,7 +119,7 @@ impl Accesses {
         }
         let drawn = self.rng.unit();
         let found = self.sizes.iter().find(|(up_to, _)| drawn < *up_to);
-        // Rounding may leave the last sum below one.
+        // Rounding may make the last sum smaller than one.
         found.or(self.sizes.last()).map_or(self.block, |(_, size)| *size)
     }
 
@@ -130,7 +131,8 @@ impl Accesses {
         if self.trim_share > 0.0 && self.rng.chance(self.trim_share) {
             return Operation::Trim;
         }
-        // Pure tests draw no random number for the direction, so their offsets are equal for reads and writes.
+        // Tests that only read or only write do not draw a random number for the direction, so reads and writes have
+        // equal offsets.
         let reads = self.read_share >= Ratio::ONE.get()
             || (self.read_share > 0.0 && self.rng.chance(self.read_share));
         if reads { Operation::Read } else { Operation::Write }

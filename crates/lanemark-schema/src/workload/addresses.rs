@@ -19,8 +19,8 @@ pub(super) enum AddressRule {
         next: u64,
         count: u64,
     },
-    /// Requests of several sizes one after the other: `step` is one alignment unit, and each request takes as many
-    /// units as it needs.
+    /// Requests of several sizes in succession: `step` is one alignment unit, and each request takes as many units as
+    /// it needs.
     Running {
         next: u64,
         count: u64,
@@ -56,7 +56,8 @@ pub(super) enum AddressRule {
         count: u64,
         hot_share: f64,
     },
-    /// Each zone with the share of requests up to its end, its first position and its number of positions.
+    /// The zones, each with the cumulative share of requests up to its end, its first position and its number of
+    /// positions.
     Zones {
         zones: Box<[(f64, u64, u64)]>,
     },
@@ -82,7 +83,7 @@ impl ThreadField {
             Pattern::Sequential if several => {
                 let unit = requests.alignment.get();
                 step_taken = unit;
-                // In units of the alignment; `step` is a multiple of it.
+                // Counts are in units of the alignment; `step` is a multiple of the unit.
                 let whole = count * (step / unit);
                 let largest = test.block.get().div_ceil(unit);
                 AddressRule::Running { next: 0, count: whole, largest, step: unit }
@@ -92,7 +93,7 @@ impl ThreadField {
             Pattern::Uniform => AddressRule::Uniform { count },
             Pattern::Shuffled => AddressRule::Shuffled { next: 0, count, key: 0 },
             Pattern::Zipf { theta } => AddressRule::Zipf { ranks: Zipf::new(count, *theta), count },
-            // The definition is the same as fio's: h = 0.2 sends 80% of the requests to 20% of the positions.
+            // The definition is the same as in fio: h = 0.2 sends 80% of the requests to 20% of the positions.
             Pattern::Pareto { h } => {
                 AddressRule::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
             }
@@ -110,13 +111,13 @@ impl ThreadField {
     }
 }
 
-/// Computes the zones' ranges among `count` block positions; a zone without a position gets its neighbour's last
-/// position.
+/// Computes the ranges of the zones among `count` block positions. A zone without a position uses the last position of
+/// its neighbour.
 fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
     let shares: f64 = zones.iter().map(|zone| zone.share.get()).sum();
     let spans: f64 = zones.iter().map(|zone| zone.span.get()).sum();
-    // A boundary that equals a position except for rounding counts as that position. Otherwise a zone loses its first
-    // position.
+    // A boundary that equals a position except for rounding is treated as that position. Otherwise a zone would lose
+    // its first position.
     let boundary = |span: f64| (span / spans * (1.0 + 1e-12) * count as f64) as u64;
     let (mut share, mut span) = (0.0, 0.0);
     let part = |zone: &Zone| {
@@ -163,7 +164,7 @@ impl AddressRule {
                 scatter((rank as u64).min(*count - 1), *count)
             }
             Self::Normal { deviation, count } => loop {
-                // A position outside the span is drawn again.
+                // If the position is outside the span, a new position is drawn.
                 let address = *count as f64 / 2.0 + rng.normal() * *deviation;
                 if address >= 0.0 && address < *count as f64 {
                     return address as u64;
@@ -186,8 +187,8 @@ impl AddressRule {
     }
 }
 
-/// Spreads neighbouring ranks over the span, one to one: multiplies by an odd number until the result is inside, as in
-/// format-preserving encryption by cycle walking.
+/// Maps neighbouring ranks to positions that are spread over the span, one to one. The rank is multiplied by an odd
+/// number until the result is inside the span, like cycle walking in format-preserving encryption.
 fn scatter(rank: u64, count: u64) -> u64 {
     let mask = count.next_power_of_two() - 1;
     let mut address = rank;
@@ -200,9 +201,9 @@ fn scatter(rank: u64, count: u64) -> u64 {
     }
 }
 
-/// Returns the position at `index` in the order that `key` determines for `count` positions: four rounds of a Feistel
-/// network on the smallest sufficient even number of bits, repeated until the result is inside. The method needs no
-/// table for any number of positions.
+/// Returns the position at `index` in the order that `key` determines for `count` positions. The method is a Feistel
+/// network with four rounds on the smallest sufficient even number of bits, repeated until the result is inside the
+/// span. It does not need a table, regardless of the number of positions.
 fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
     let mask = (1u64 << half) - 1;

@@ -1,10 +1,10 @@
-//! Each order of addresses over one, two and three positions, and its frequencies over many.
+//! Tests of each order of addresses with one, two and three positions, and of its frequencies with many positions.
 
 use super::*;
 use crate::units::{Bytes, Ratio};
 use crate::workload::{Accesses, Mix, SizeShare};
 
-/// Returns the positions of the first `count` requests of 4 KiB over `positions`.
+/// Returns the positions of the first `count` 4 KiB requests over `positions`.
 fn draw_positions(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
     let (span, volume) = (Bytes(4096 * positions), Some(Bytes::mebi(1)));
     let test = Test { span, volume, ..Test::of_blocks(Bytes::kibi(4)) };
@@ -82,13 +82,13 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
             requests.mix = Mix { sizes: vec![size(4), size(8)], ..Mix::default() };
         });
         let mut stream = Accesses::new(&test, StreamKey::from_seed(positions)).unwrap();
-        // Whole blocks of the largest size fit the span.
+        // Whole blocks of the maximum size fit the span.
         let end = test.span.get() / 8192 * 8192;
         let (mut at, mut reached) = (0, 0);
         for _ in 0..1000 {
             let access = stream.next_access();
             let (offset, length) = (access.offset.get(), access.length.get());
-            // The next access begins at the end of the last one, or at zero if the largest size no longer fits.
+            // The next access begins at the end of the previous access, or at zero if the maximum size no longer fits.
             let wanted = if at + 8192 > end { 0 } else { at };
             assert_eq!(offset, wanted, "{positions} positions");
             at = offset + length;
@@ -100,14 +100,14 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
 
 #[test]
 fn zones_are_taken_in_proportion_for_any_sum() {
-    // Shares 1:3:4 and spans 1:2:2 of ten positions, which sum to 0.8 and 0.5.
+    // The zones have shares of 1:3:4 and spans of 1:2:2 over ten positions; their sums are 0.8 and 0.5.
     let zones = vec![zone(0.1, 0.1), zone(0.3, 0.2), zone(0.4, 0.2)];
     let found = shares(Pattern::Zones { zones }, 10);
     let wanted = [1.0, 1.0, 1.5, 1.5, 1.5, 1.5, 2.0, 2.0, 2.0, 2.0].map(|share| share / 16.0);
     for (index, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
         assert!((found - wanted).abs() < 0.003, "{index}: {found} for {wanted}");
     }
-    // Equal zones, and a single zone.
+    // The cases are equal zones, and a single zone.
     for zones in [vec![zone(0.2, 0.3); 5], vec![zone(0.01, 0.01)]] {
         for share in shares(Pattern::Zones { zones: zones.clone() }, 5) {
             assert!((share - 0.2).abs() < 0.005, "{zones:?}: {share}");
@@ -129,7 +129,7 @@ fn hot_places_get_their_share_each() {
 
 #[test]
 fn pareto_sends_its_share_to_its_places() {
-    // h sends 1 - h of the requests to h of the positions, scattered over the span.
+    // `h` sends 1 - h of the requests to h of the positions, which are scattered over the span.
     for h in [0.2, 0.35] {
         let mut found = shares(Pattern::Pareto { h }, 1000);
         found.sort_by(|one, two| two.total_cmp(one));

@@ -54,9 +54,9 @@ impl<T: fmt::Display> fmt::Display for Bound<T> {
     }
 }
 
-/// Requests that one thread keeps outstanding; the maximum is the depth of one NVMe queue.
+/// Number of requests that one thread keeps outstanding; the maximum is the depth of one NVMe queue.
 pub const QUEUE_DEPTH: Bound<u32> = Bound { min: 1, max: 65_536 };
-/// Threads of a test.
+/// Number of threads of a test.
 pub const THREADS: Bound<u32> = Bound { min: 1, max: 1024 };
 /// Length of a request.
 pub const BLOCK: Bound<Bytes> = Bound { min: Bytes(1), max: Bytes::mebi(64) };
@@ -67,14 +67,14 @@ pub const RATE: Bound<f64> = Bound { min: 0.0, max: 1e9 };
 /// Delay before a test begins.
 pub const DELAY: Bound<Duration> =
     Bound { min: Duration::ZERO, max: Duration::from_seconds(86_400) };
-/// Length of a round or of an interval of a series; the minimum itself is not accepted.
+/// Length of a round, or of an interval of a series; the minimum itself is not accepted.
 pub const ROUND: Bound<Duration> =
     Bound { min: Duration::ZERO, max: Duration::from_seconds(7 * 86_400) };
-/// Users of a database.
+/// Number of users of a database.
 pub const USERS: Bound<u32> = Bound { min: 1, max: 1_000_000 };
-/// Warehouses of a database in a saved result, and the divisor of its contents.
+/// Number of warehouses of a database in a saved result, and the divisor of its contents.
 pub const WAREHOUSES: Bound<i64> = Bound { min: 1, max: 10_000_000 };
-/// Processes that write a simulated database's pages.
+/// Number of processes that write a simulated database's pages.
 pub const PAGE_WRITERS: Bound<u32> = Bound { min: 1, max: 65_536 };
 
 #[cfg(test)]

@@ -9,45 +9,45 @@ use crate::units::Bytes;
 pub struct BufferUse {
     /// The share of visits that find their page, if the model determines it.
     pub hit_ratio: Option<f64>,
-    /// Reads for each transaction.
+    /// Reads per transaction.
     pub reads: f64,
-    /// Writes of changed pages for each transaction; one write may contain several adjacent pages.
+    /// Writes of changed pages per transaction; one write may contain several adjacent pages.
     pub writes: f64,
-    /// For each transaction, the page writes for which its user waits.
+    /// Page writes per transaction for which the user waits.
     pub awaited: f64,
-    /// Number of neighbours that are written together with a page, by kind of pages; empty if pages are written one at
-    /// a time.
+    /// Numbers of neighbours that are written together with a page, by kind of page; empty if each page is written
+    /// separately.
     runs: Vec<PageRuns>,
-    /// Pages of the longest write.
+    /// Maximum number of pages in one write.
     pages_max: u32,
 }
 
-/// Writes of one kind of pages and their lengths.
+/// The writes of one kind of page, and their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct PageRuns {
-    /// Writes for each transaction.
+    /// Writes per transaction.
     writes: f64,
     /// The probability that the next neighbour is also changed.
     changed: f64,
-    /// Whether neighbours are gathered on both sides, as when a page is dropped, or on one, as when a checkpoint scans
-    /// all pages in order.
+    /// Whether neighbours on both sides are written together, as when a page is dropped, or only neighbours on one
+    /// side, as when a checkpoint scans all pages in order.
     both_sides: bool,
 }
 
-/// A kind of pages as an input of the model.
+/// A kind of page, as an input of the model.
 #[derive(Clone, Copy, Debug)]
 struct PageClassInput {
     pages: f64,
-    /// Visits for each transaction.
+    /// Visits per transaction.
     visits: f64,
     /// The share of visits that change the page.
     changed: f64,
 }
 
-/// Writes of a kind of pages.
+/// The writes of one kind of page.
 #[derive(Clone, Copy, Debug, Default)]
 struct PageClassWrites {
-    /// Pages written for each transaction.
+    /// Number of pages written per transaction.
     pages: f64,
     runs: PageRuns,
 }
@@ -55,16 +55,16 @@ struct PageClassWrites {
 impl Transactions {
     /// Computes the reads and writes of an LRU buffer with pages of size `page`, at `rate` transactions a second.
     ///
-    /// The model is the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays for the time T in
-    /// which the number of different visited pages equals the size of the buffer. With l, the page's rate of visits,
-    /// the sum of `1 - exp(-l T)` over all pages is the size of the buffer, and a visit misses with probability `exp(-l
-    /// T)`. A page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is
-    /// more frequent. If all pages fit, there are no reads, because the initial loading is not counted.
+    /// The model is the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays in the buffer for the
+    /// time T in which the number of different visited pages equals the size of the buffer. Let l be the visit rate of
+    /// a page. The sum of `1 - exp(-l T)` over all pages is the size of the buffer, and a visit misses with probability
+    /// `exp(-l T)`. A page is written when it is dropped after a change, or when a checkpoint finds it changed,
+    /// whichever is more frequent. If all pages fit, there are no reads, because the initial loading is not counted.
     ///
-    /// If neighbours are gathered, a dropped page is written together with its changed neighbours, on both sides up to
-    /// the first page that is not changed. The neighbours stay in the buffer as unchanged pages, and many of them are
-    /// later changed and written again. A checkpoint writes the changed pages in order, each run of adjacent pages in
-    /// one write.
+    /// If neighbours are written together, a dropped page is written with its changed neighbours, on both sides up to
+    /// the first unchanged page. The neighbours stay in the buffer as unchanged pages, and many of them are later
+    /// changed and written again. A checkpoint writes the changed pages in order, each run of adjacent pages with one
+    /// write.
     pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
         self.buffer_model(page).at(rate)
     }
@@ -90,7 +90,7 @@ impl Transactions {
     }
 }
 
-/// The requests that a buffer leaves to the drives at any rate of transactions.
+/// The requests that a buffer leaves to the drives, for any transaction rate.
 #[derive(Clone, Debug)]
 pub struct BufferModel<'t> {
     load: &'t Transactions,
@@ -125,7 +125,7 @@ impl BufferModel<'_> {
 }
 
 impl BufferUse {
-    /// Draws the number of pages of one write: a page and its changed neighbours.
+    /// Draws the number of pages in one write: a page and its changed neighbours.
     pub fn draw_pages(&self, rng: &mut Rng) -> u32 {
         let all: f64 = self.runs.iter().map(|runs| runs.writes).sum();
         let mut left = rng.unit() * all;
@@ -145,26 +145,26 @@ impl BufferUse {
 }
 
 impl PageClassInput {
-    /// Returns the number of visits to one page for each transaction.
+    /// Returns the number of visits to one page per transaction.
     fn page_visits(&self) -> f64 {
         self.visits / self.pages
     }
 
-    /// Returns the share of visits that do not find their page.
+    /// Returns the share of visits that do not find their page in the buffer.
     fn missed(&self, stay: f64) -> f64 {
         libm::exp(-self.page_visits() * stay)
     }
 
-    /// Returns the writes caused by dropping changed pages, of up to `pages_max` pages each.
+    /// Returns the writes caused by dropping changed pages; each write has up to `pages_max` pages.
     ///
-    /// Neighbours' writes clean a changed page at a rate g. The page is changed after a visit with probability `p = c /
-    /// (1 - (1 - c) s)`. Here c is the share of visits that change the page, and `s = l / (l + g) (1 - exp(-(l + g)
+    /// Writes of neighbours clean a changed page at a rate g. After a visit, the page is changed with probability `p =
+    /// c / (1 - (1 - c) s)`. Here c is the share of visits that change the page, and `s = l / (l + g) (1 - exp(-(l + g)
     /// T))` is the probability that the page is visited again before it is dropped or cleaned. After a visit, the page
     /// is dropped while changed with probability `exp(-l T) p exp(-g T)`; at any time it is changed with probability `p
     /// s`. If a page is dropped while changed, its neighbour has not been cleaned in the time T, because the page would
-    /// have been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was
-    /// changed before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all
-    /// writes.
+    /// have been cleaned with it. Therefore the neighbour is changed if a visit within T changed it, or if it was
+    /// changed before and has stayed changed. The rate g is the rate at which the number of cleaned pages equals the
+    /// number of pages in all writes.
     fn dropped(&self, stay: f64, pages_max: u32) -> PageClassWrites {
         if self.changed == 0.0 {
             return PageClassWrites::default();
@@ -186,7 +186,7 @@ impl PageClassInput {
         };
         let mut cleaning = 0.0;
         if pages_max > 1 && missed > 0.0 && self.changed > 0.0 {
-            // Above that rate no page stays changed from one visit to the next.
+            // Above that rate, no page stays changed from one visit to the next.
             let (mut low, mut high) = (0.0, visits * 1000.0);
             for _ in 0..60 {
                 cleaning = f64::midpoint(low, high);
@@ -205,8 +205,8 @@ impl PageClassInput {
 
     /// Returns the writes of a checkpoint every `between` transactions, which writes changed pages in order.
     ///
-    /// If pages are changed with probability d, `d (1 - d)` of them begin a run. A run of R pages takes R divided by
-    /// the longest write, rounded up. The mean is `1 / (1 - d^K)` for a longest write of K pages.
+    /// If pages are changed with probability d, `d (1 - d)` of them begin a run. The number of writes for a run of R
+    /// pages is R divided by the longest write, rounded up. The mean is `1 / (1 - d^K)` for a longest write of K pages.
     fn checkpointed(&self, stay: f64, between: f64, pages_max: u32) -> PageClassWrites {
         if between <= 0.0 {
             return PageClassWrites::default();
@@ -228,13 +228,13 @@ impl PageClassInput {
     }
 }
 
-/// Returns the mean number of pages in a run that extends from one page in both directions, with probability `next` for
-/// each next page, up to `pages_max`.
+/// Returns the mean number of pages in a run that extends from one page in both directions, up to `pages_max`. Each
+/// next page belongs to the run with probability `next`.
 fn run_both_sides(next: f64, pages_max: u32) -> f64 {
     let (mut pages, mut reached) = (1.0, 1.0);
     for further in 1..pages_max {
         reached *= next;
-        // The probability that both sides together extend this far.
+        // The probability that both sides together extend to this length.
         let more = reached * (1.0 + f64::from(further) * (1.0 - next));
         if more < 1e-12 {
             break;
@@ -244,7 +244,7 @@ fn run_both_sides(next: f64, pages_max: u32) -> f64 {
     pages
 }
 
-/// Returns the time, in transactions, for which a page stays without a visit; infinite if all pages fit.
+/// Returns the time, in transactions, for which a page stays in the buffer without a visit; infinite if all pages fit.
 fn stay(kinds: &[PageClassInput], room: f64) -> f64 {
     let held = |stay: f64| -> f64 {
         kinds.iter().map(|kind| -kind.pages * libm::expm1(-kind.page_visits() * stay)).sum()
@@ -274,7 +274,7 @@ mod tests {
     use crate::rng::StreamKey;
     use crate::units::{Duration, Ratio};
 
-    /// A page of a kind.
+    /// A page, as its kind and its number.
     type Page = (usize, u64);
 
     /// An LRU buffer, page by page.
@@ -293,7 +293,7 @@ mod tests {
             held.is_some_and(|(_, changed)| std::mem::take(changed))
         }
 
-        /// Drops the page whose last visit is the oldest; returns the number of pages that are written with it.
+        /// Drops the page with the oldest last visit; returns the number of pages that are written with it.
         fn drop_oldest(&mut self, pages_max: u64) -> u64 {
             let (_, (page, changed)) = self.held.pop_first().unwrap();
             self.last.remove(&page);
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Returns the reads, writes and written pages of a transaction with these visits to each kind, counted page by
+    /// Returns the reads, writes and written pages per transaction with these visits to each kind, counted page by
     /// page.
     fn count(kinds: &[(u64, u32, f64)], room: usize, pages_max: u64) -> (f64, f64, f64) {
         let mut rng = Rng::new(StreamKey::from_seed(3));
@@ -349,7 +349,7 @@ mod tests {
     }
 
     fn near(counted: f64, law: f64, within: f64) {
-        assert!((law / counted - 1.0).abs() < within, "{law} by the law, {counted} counted");
+        assert!((law / counted - 1.0).abs() < within, "{law} by the formula, {counted} counted");
     }
 
     #[test]
@@ -362,8 +362,8 @@ mod tests {
         near(1.0 - reads / 4.0, law.hit_ratio.unwrap(), 0.01);
     }
 
-    /// The model treats neighbours as independent of each other. This independence is an approximation: a write leaves
-    /// a run of unchanged pages.
+    /// The model treats neighbours as independent. This is an approximation, because a write leaves a run of unchanged
+    /// pages.
     #[test]
     fn neighbours_go_with_a_dropped_page_as_the_law_says() {
         for (buffer, shares) in
@@ -404,9 +404,9 @@ mod tests {
         let own = Transactions { buffer: Bytes::mebi(64), ..transactions() };
         let law = own.buffer_use(Bytes::kibi(8), 10_000.0);
         assert_eq!((law.reads, law.hit_ratio), (0.0, Some(1.0)));
-        // In a minute every page is changed: 7168 writes for 600,000 transactions.
+        // In a minute, every page is changed, so 600,000 transactions cause 7168 writes.
         near(7168.0, law.writes * 600_000.0, 1e-4);
-        // If all pages are changed, their number divided by the longest write is the number of writes.
+        // If all pages are changed, the number of writes is their number divided by the maximum pages per write.
         let gathered = Transactions { gather: Bytes::kibi(256), ..own.clone() };
         let law = gathered.buffer_use(Bytes::kibi(8), 10_000.0);
         near(7168.0 / 32.0, law.writes * 600_000.0, 1e-3);
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(never.buffer_use(Bytes::kibi(8), 10_000.0).writes, 0.0);
     }
 
-    /// A checkpoint that finds few pages changed writes each run of them at once.
+    /// A checkpoint that finds few changed pages writes each run with one write.
     #[test]
     fn a_checkpoint_writes_runs_of_changed_pages() {
         let mut own = Transactions { buffer: Bytes::mebi(64), ..transactions() };

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use super::{Load, Pattern, Requests, Start, Test, TestError};
 use crate::units::{Bytes, Duration, QuantityError, Ratio};
 
-/// A test whose values are all within their bounds, so that its users can rely on them. A checked test dereferences to
-/// its [`Test`]; a modified test must be checked again.
+/// A test whose values are all within their bounds, so that code that uses it can rely on them. A checked test
+/// dereferences to its [`Test`]; a modified test must be checked again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedTest(Test);
 
@@ -25,8 +25,8 @@ impl Deref for CheckedTest {
     }
 }
 
-/// A test under construction: one thread, one request at a time, over the first GiB of the target. Quantities are text
-/// with a unit or typed values. A volume or a duration must be given, so that the test ends.
+/// A test under construction. By default it has one thread with one request at a time, over the first GiB of the
+/// target. Quantities are text with a unit, or typed values. A volume or a duration is required, so that the test ends.
 ///
 /// ```
 /// use lanemark_schema::units::{Bytes, Duration};
@@ -45,19 +45,19 @@ impl Deref for CheckedTest {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TestBuilder {
-    /// The test without its requests, which are in the other field.
+    /// The test without its requests, which are stored separately.
     test: Test,
     requests: Requests,
-    /// The first quantity that could not be read.
+    /// The first quantity that could not be parsed.
     error: Option<TestError>,
 }
 
-/// A value that is read as a `T`: a `T` itself, or text with its unit.
+/// A value that can be converted to a `T`: a `T` itself, or text with its unit.
 pub trait Quantity<T> {
     /// Returns the value.
     ///
     /// # Errors
-    /// Returns the string, and the reason why it is not such a quantity.
+    /// Returns the string, and the reason why it cannot be parsed as this quantity.
     fn quantity(self) -> Result<T, (String, QuantityError)>;
 }
 
@@ -95,8 +95,8 @@ impl Test {
         Ok(CheckedTest(self))
     }
 
-    /// Returns a test whose fields can be set: random reads of size `block` in the first GiB, one at a time, without a
-    /// name or an end.
+    /// Returns a test whose fields can then be set: random reads of size `block` in the first GiB, at queue depth 1,
+    /// without a name or an end.
     pub fn of_blocks(block: Bytes) -> Self {
         Self {
             name: String::new(),
@@ -125,12 +125,12 @@ impl Test {
         TestBuilder::new(block, Pattern::Uniform, Ratio::ZERO)
     }
 
-    /// Builds sequential reads of `block`.
+    /// Builds sequential reads of size `block`.
     pub fn sequential_read(block: impl Quantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Sequential, Ratio::ONE)
     }
 
-    /// Builds sequential writes of `block`.
+    /// Builds sequential writes of size `block`.
     pub fn sequential_write(block: impl Quantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Sequential, Ratio::ZERO)
     }
@@ -162,7 +162,7 @@ impl TestBuilder {
         self
     }
 
-    /// Sets the display name; the default name states block, pattern and depth.
+    /// Sets the display name; the default name states the block size, the pattern and the queue depth.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.test.name);
         self
@@ -186,12 +186,12 @@ impl TestBuilder {
         self
     }
 
-    /// Sets the share of requests that are reads, `"70%"`.
+    /// Sets the share of requests that are reads, such as `"70%"`.
     pub fn read_share(self, share: impl Quantity<Ratio>) -> Self {
         self.set("read", share, |builder, share| builder.requests.read_share = share)
     }
 
-    /// Sets the span: the bytes of the target that are used.
+    /// Sets the span: the size of the used part of the target.
     pub fn span(self, span: impl Quantity<Bytes>) -> Self {
         self.set("span", span, |builder, span| builder.test.span = span)
     }
@@ -201,14 +201,14 @@ impl TestBuilder {
         self.set("offset", offset, |builder, offset| builder.test.offset = offset)
     }
 
-    /// Sets the alignment of every request's offset within the span; the default is the block.
+    /// Sets the alignment of every request's offset within the span; the default is the block size.
     pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
         self.set("alignment", alignment, |builder, alignment| {
             builder.requests.alignment = alignment;
         })
     }
 
-    /// Sets the volume: the data after which the test ends.
+    /// Sets the volume: the amount of data after which the test ends.
     pub fn volume(self, volume: impl Quantity<Bytes>) -> Self {
         self.set("volume", volume, |builder, volume| builder.test.volume = Some(volume))
     }
@@ -237,7 +237,7 @@ impl TestBuilder {
     /// Returns the checked test.
     ///
     /// # Errors
-    /// Returns the first quantity that could not be read, or the error of [`Test::check`].
+    /// Returns the first quantity that could not be parsed, or the error of [`Test::check`].
     pub fn build(self) -> Result<CheckedTest, TestError> {
         let Self { mut test, requests, error } = self;
         if let Some(error) = error {
@@ -252,7 +252,7 @@ impl TestBuilder {
 }
 
 impl Test {
-    /// Returns a name that describes the test, `4 KiB random 70% read, QD 32 x 4`, for a test without a name.
+    /// Returns a name that describes the test, such as `4 KiB random 70% read, QD 32 x 4`, for a test without a name.
     pub fn description(&self) -> String {
         let pattern = if self.is_in_order() { "sequential" } else { "random" };
         let share = self.read_share();

@@ -15,8 +15,8 @@ impl Test {
         self.check_in_units(SECTOR)
     }
 
-    /// Checks a test whose requests go through the page cache, so that they may begin and end at any byte. Trims do not
-    /// go through the page cache.
+    /// Checks a test whose requests go through the page cache, so that they may begin and end at any byte. Trims bypass
+    /// the page cache.
     ///
     /// # Errors
     /// Returns the first field that is out of bounds, with the bound.
@@ -40,7 +40,7 @@ impl Test {
             );
         }
         if !sectors(self.alignment()) {
-            let bound = bound("a multiple of 512 B", "at least 1 B");
+            let bound = bound("a multiple of 512 B", "1 B or more");
             return fail("alignment", self.alignment().to_string(), bound);
         }
         if !self.offset.get().is_multiple_of(unit.get()) {
@@ -55,7 +55,7 @@ impl Test {
         }
         self.check_limits()?;
         if !DELAY.contains(&self.start.delay) {
-            return fail("delay", self.start.delay.to_string(), "at most 24 h");
+            return fail("delay", self.start.delay.to_string(), "up to 24 h");
         }
         match &self.asks {
             LoadKind::Requests(requests) => {
@@ -65,7 +65,8 @@ impl Test {
             }
             LoadKind::Transactions(transactions) => transactions.check(self.block, self.span)?,
             LoadKind::Database(_) => {
-                let bound = "a load of requests; `lanemark oltp workload` converts a run to one";
+                let bound =
+                    "a load of requests; `lanemark oltp workload` converts a run to such a load";
                 return fail("load", "a real database".to_owned(), bound);
             }
             LoadKind::PartlyStated(stated) => {
@@ -89,7 +90,7 @@ impl Test {
             return fail(
                 "span",
                 self.span.to_string(),
-                &format!("at least {}: one block for each sequential thread", Bytes(needed)),
+                &format!("{} or more: one block per sequential thread", Bytes(needed)),
             );
         }
         self.pattern().map_or(Ok(()), Pattern::check)
@@ -104,7 +105,7 @@ impl Test {
             (Some(Rounds { length, .. }), None, None)
                 if length == Duration::ZERO || length > ROUND.max =>
             {
-                return fail("round", length.to_string(), "more than 0 s, at most 168 h");
+                return fail("round", length.to_string(), "more than 0 s and up to 168 h");
             }
             (Some(_), Some(volume), _) => {
                 return fail("volume", volume.to_string(), "not together with `round`");
@@ -113,7 +114,7 @@ impl Test {
                 return fail("duration", duration.to_string(), "not together with `round`");
             }
             (None, None, None) => {
-                let bound = "give volume, duration or both: the test never ends";
+                let bound = "a volume, a duration or both; without them the test never ends";
                 return fail("volume", "none".to_owned(), bound);
             }
             _ => {}
@@ -128,7 +129,7 @@ impl Test {
         ];
         for (field, time) in times {
             if time > Duration::INPUT_MAX {
-                return fail(field, time.to_string(), "at most 1000 h");
+                return fail(field, time.to_string(), "up to 1000 h");
             }
         }
         if self.duration == Some(Duration::ZERO) {
@@ -137,7 +138,7 @@ impl Test {
         if let Some(Interval::Fixed { interval }) = self.interval
             && (interval == Duration::ZERO || interval > ROUND.max)
         {
-            return fail("interval", interval.to_string(), "more than 0 s, at most 168 h");
+            return fail("interval", interval.to_string(), "more than 0 s and up to 168 h");
         }
         Ok(())
     }
@@ -183,7 +184,7 @@ impl Requests {
             Load::Open { rate_per_second, .. }
                 if !(rate_per_second > 0.0 && rate_per_second <= RATE.max) =>
             {
-                let bound = "above 0 and at most 1,000,000,000 a second".to_owned();
+                let bound = "above 0 and up to 1,000,000,000 a second".to_owned();
                 Err(TestError { field: "rate", value: rate_per_second.to_string(), bound })
             }
             Load::Open { .. } if self.think > Duration::ZERO => {
@@ -203,7 +204,7 @@ impl Pattern {
         };
         match self {
             Self::Zipf { theta } if !(*theta > 0.0 && *theta <= 10.0) => {
-                fail("theta", theta.to_string(), "above 0 and at most 10")
+                fail("theta", theta.to_string(), "above 0 and up to 10")
             }
             Self::HotCold { hot_span, .. } if *hot_span == Ratio::ZERO => {
                 fail("hot_span", hot_span.to_string(), "above 0%")
@@ -229,7 +230,7 @@ impl Mix {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
         if !SIZES.contains(&self.sizes.len()) {
-            return fail("sizes", format!("{} sizes", self.sizes.len()), "at most 64");
+            return fail("sizes", format!("{} sizes", self.sizes.len()), "up to 64");
         }
         for size in &self.sizes {
             let whole = size.block.get().is_multiple_of(unit.get());
@@ -249,7 +250,7 @@ impl Mix {
             return fail("block", block.to_string(), "the largest of the sizes");
         }
         if self.flush_every == Some(0) {
-            return fail("flush_every", "0".to_owned(), "at least 1");
+            return fail("flush_every", "0".to_owned(), "1 or more");
         }
         Ok(())
     }

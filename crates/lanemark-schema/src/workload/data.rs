@@ -6,7 +6,7 @@ use crate::units::Ratio;
 /// The unit of compressibility, the mapping unit of most drives.
 const UNIT: usize = 4096;
 
-/// Fills `buffer` with random bytes, and the last `compressibility` share of every 4 KiB with zeros.
+/// Fills `buffer` with random bytes, and the last part of every 4 KiB, of the share `compressibility`, with zeros.
 pub fn fill_random(buffer: &mut [u8], compressibility: Ratio, rng: &mut Rng) {
     for unit in buffer.chunks_mut(UNIT) {
         let zeros = (unit.len() as f64 * compressibility.get()).round() as usize;

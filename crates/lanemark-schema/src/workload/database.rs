@@ -1,19 +1,19 @@
-//! The load of users on a real database: a mix of five transactions, derived from TPC-C 5.11.
+//! The load of users on a real database: a mix of five kinds of transactions, derived from TPC-C 5.11.
 //!
-//! This module describes the load. The driver contains the transactions themselves, in SQL and from a seed.
-//! [`Transactions`](super::Transactions) describes the load of a simulated database.
+//! This module describes the load. The driver contains the transactions themselves, as SQL with values drawn from a
+//! seed. [`Transactions`](super::Transactions) describes the load of a simulated database.
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::Duration;
 
-/// The users of a database, and the data loaded for them. The test's number of threads is the number of users; its span
-/// is the loaded data.
+/// The users of a database, and the data that was loaded for them. The test's number of threads is the number of users,
+/// and its span is the loaded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseUsers {
     /// Mix of transactions.
     pub profile: Profile,
-    /// Warehouses that were loaded.
+    /// Number of warehouses that were loaded.
     pub warehouses: i64,
     /// Divisor of the specification's numbers of items and customers; values other than 1 are for tests.
     pub divisor: i64,
@@ -21,7 +21,7 @@ pub struct DatabaseUsers {
     pub contents_seed: u64,
     /// Whether users had keying and think times.
     pub think_times: bool,
-    /// Whether transactions were stored procedures of the server.
+    /// Whether transactions ran as stored procedures of the server.
     pub procedures: bool,
     /// Time that each user spent outside the database after each transaction of any kind.
     #[serde(rename = "pause_ns", default, skip_serializing_if = "is_none")]
@@ -33,7 +33,7 @@ fn is_none(pause: &Duration) -> bool {
     *pause == Duration::ZERO
 }
 
-/// The five transactions.
+/// The five kinds of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionKind {
@@ -71,7 +71,7 @@ impl TransactionKind {
     }
 }
 
-/// A named mix.
+/// A named mix of transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -83,7 +83,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// Returns the cards of each transaction, in the order of [`TransactionKind::ALL`].
+    /// Returns the number of cards for each kind of transaction, in the order of [`TransactionKind::ALL`].
     pub fn cards(self) -> [u64; 5] {
         match self {
             Self::Tpcc => [45, 43, 4, 4, 4],

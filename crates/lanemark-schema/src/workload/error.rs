@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value}: {bound}")]
 pub struct TestError {
-    /// The field's name in a workload file.
+    /// Name of the field in a workload file.
     pub field: &'static str,
     /// The value as the user wrote it.
     pub value: String,

@@ -1,21 +1,23 @@
 //! The arrival of requests: each after a completion (closed loop), or at scheduled times (open loop).
 //!
-//! In an open loop the latency of a request counts from its scheduled time, regardless of when it was submitted. A
-//! closed loop sends fewer requests to a target that stalls, so only the outstanding requests experience the stall (Gil
-//! Tene's *coordinated omission*; Schroeder, Wierman and Harchol-Balter, "Open versus closed", NSDI 2006).
+//! In an open loop, the latency of a request is measured from its scheduled time, regardless of when it was submitted.
+//! A closed loop sends fewer requests to a target that stalls, so only the outstanding requests experience the stall
+//! (Gil Tene's *coordinated omission*; Schroeder, Wierman and Harchol-Balter, "Open versus closed", NSDI 2006).
 
 use serde::{Deserialize, Serialize};
 
 /// The rule by which requests arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
-    /// The next request begins when a request is complete, so that the number of outstanding requests equals the queue
+    /// The next request begins when a request is complete, so the number of outstanding requests equals the queue
+    /// depth.
     /// depth.
     #[default]
     Closed,
-    /// Requests arrive at scheduled times. The queue depth limits the outstanding requests, and the others wait.
+    /// Requests arrive at scheduled times. The queue depth limits the number of outstanding requests; other requests
+    /// wait.
     Open {
-        /// Requests a second, of all threads together.
+        /// Requests a second, summed over all threads.
         rate_per_second: f64,
         /// Process by which requests arrive.
         process: ArrivalProcess,
@@ -39,7 +41,7 @@ impl ArrivalProcess {
 }
 
 impl Load {
-    /// Returns whether requests arrive when others are complete.
+    /// Returns whether a request arrives when an earlier request is complete.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }

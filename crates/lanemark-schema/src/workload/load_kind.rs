@@ -6,35 +6,35 @@ use super::requests::Requests;
 use super::transactions::Transactions;
 use crate::units::{Bytes, Ratio};
 
-/// The kind of load of a [`Test`](super::Test), with the values that only this kind has.
+/// The kind of load of a [`Test`](super::Test), with the values that only tests of this kind have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadKind {
-    /// Requests with drawn offsets, as a benchmark program makes them.
+    /// Requests with drawn offsets, as a benchmark program sends them.
     Requests(Requests),
     /// Simulated transactions of a database; each thread is a user. A real database is measured with
     /// [`LoadKind::Database`].
     Transactions(Box<Transactions>),
-    /// The users of a real database; each thread is a user, a page is the block, and the loaded data is the span. Such
+    /// The users of a real database; each thread is a user, the block is a page, and the span is the loaded data. Such
     /// a test describes a result and cannot be run on a drive or a model.
     Database(DatabaseUsers),
-    /// The requests of a recorded trace. Such a test describes a replay and cannot be run again by itself: its block is
-    /// the mean of the requests, and its span ends with the last byte that they touched.
+    /// The requests of a recorded trace. Such a test describes a replay and cannot be run by itself: its block is the
+    /// mean size of the requests, and its span ends with the last byte that the requests accessed.
     Trace(TraceSummary),
     /// The requests of a test that another program ran and did not describe completely. Such a test describes a result
     /// and cannot be run or simulated until the missing values are supplied.
     PartlyStated(PartlyStated),
 }
 
-/// Requests that the source describes only in part. Values that it does not state are absent.
+/// Requests that the source describes only partly. Values that it does not state are absent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartlyStated {
     /// Order of the requests' positions.
     pub pattern: Option<Pattern>,
-    /// The share of reads among the requests, by their counts.
+    /// The share of reads among the requests, computed from their counts.
     pub read_share: Ratio,
     /// Requests outstanding per thread.
     pub queue_depth: Option<u32>,
-    /// Every request starts at a multiple of this.
+    /// The offset of every request is a multiple of this size.
     pub alignment: Bytes,
 }
 
@@ -51,14 +51,14 @@ impl PartlyStated {
     }
 }
 
-/// Mean of the requests of a recorded trace.
+/// Mean values of the requests of a recorded trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSummary {
     /// The share of reads among the requests.
     pub read_share: Ratio,
-    /// Maximum number of requests that were outstanding, or that the replay was allowed.
+    /// Maximum number of requests that were outstanding, or that the replay could keep outstanding.
     pub queue_depth: u32,
-    /// Every request starts at a multiple of this.
+    /// The offset of every request is a multiple of this size.
     pub alignment: Bytes,
 }
 

@@ -1,4 +1,4 @@
-//! The kinds and sizes of requests that a test mixes with reads and writes of one size, and the start of tests.
+//! The kinds and sizes of requests that a test mixes with reads and writes of one size, and the start times of tests.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::units::{Bytes, Duration, Ratio};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mix {
-    /// The sizes of requests instead of one size; [`Test::block`](super::Test::block) is then the largest of them.
+    /// The sizes of requests, instead of one size; [`Test::block`](super::Test::block) is then the largest size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeShare>,
-    /// The share of requests that trim. The others read and write by
-    /// [`Requests::read_share`](super::Requests::read_share).
+    /// The share of requests that trim. [`Requests::read_share`](super::Requests::read_share) determines the share of
+    /// reads among the other requests.
     #[serde(skip_serializing_if = "Ratio::is_zero")]
     pub trim_share: Ratio,
     /// Number of writes after which each thread submits a flush, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u32>,
-    /// Makes the test a copy of its span to this offset of the target, if given: each block that was read is then
-    /// written there, and only afterwards does its buffer receive the next block.
+    /// Makes the test a copy of its span to this offset of the target, if given. Each block that was read is then
+    /// written there, and its buffer receives the next block only after that.
     #[serde(rename = "copy_to_bytes", skip_serializing_if = "Option::is_none")]
     pub copy_to: Option<Bytes>,
 }
@@ -27,21 +27,20 @@ pub struct Mix {
 /// A request size and its share in a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeShare {
-    /// Size of such a request.
+    /// Size of the requests.
     #[serde(rename = "block_bytes")]
     pub block: Bytes,
-    /// The share of all requests that have this size. The shares of a mix need not sum to one; they count in
-    /// proportion.
+    /// The share of all requests that have this size. The shares of a mix are relative weights and need not sum to one.
     pub share: f64,
 }
 
-/// The start of a test.
+/// The start time of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Start {
     /// Whether the test begins together with the previous test, instead of after the end of that test.
     pub beside: bool,
-    /// Delay after that moment.
+    /// Delay after the previous test's start or end.
     #[serde(rename = "delay_ns")]
     pub delay: Duration,
 }
@@ -58,7 +57,7 @@ impl Mix {
     pub const PLAIN: Self =
         Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None, copy_to: None };
 
-    /// Returns the mean length of a request, which is `block` if the mix does not contain sizes.
+    /// Returns the mean length of a request, which is `block` if the mix does not state sizes.
     pub fn block_mean(&self, block: Bytes) -> f64 {
         if self.sizes.is_empty() {
             return block.get() as f64;

@@ -1,15 +1,15 @@
-//! The workload of a target: tests that each apply one load until a limit.
+//! The workload of a target: tests that each apply one load until a limit is reached.
 //!
-//! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. A modelled drive and a real one
-//! receive the same value, and [`Accesses`] turns it into the same offsets for both. In a closed loop each thread keeps
-//! `queue_depth` requests outstanding and issues the next one `think` after a completion. In an open loop requests have
-//! scheduled times ([`Load`]).
+//! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. Modelled and real drives receive the
+//! same value, and [`Accesses`] turns it into the same offsets for both. In a closed loop each thread keeps
+//! `queue_depth` requests outstanding and issues the next request `think` after a completion. In an open loop requests
+//! have scheduled times ([`Load`]).
 //!
 //! [`Test`] contains the settings that all tests have. [`LoadKind`] contains the settings of one kind of test: drawn
 //! requests, or a database's transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of
 //! [`LoadKind::Trace`] summarises it in a result.
 //!
-//! Not modelled: jobs that wait for another job's requests. A copy is one job, whose writes wait for its reads.
+//! Not modelled: jobs that wait for another job's requests. A copy is one job whose writes wait for its reads.
 
 mod accesses;
 mod addresses;
@@ -60,19 +60,19 @@ use crate::units::{Bytes, Duration, Ratio};
 
 /// The smallest unit that a drive addresses.
 pub const SECTOR: Bytes = Bytes(512);
-/// The mix of a test that does not draw its own requests.
+/// The mix of a test that does not draw its requests.
 const PLAIN: &Mix = &Mix::PLAIN;
 
-/// A named list of tests that run one after the other on one target.
+/// A named list of tests that run in succession on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Name of the workload's file in the library, `crystaldiskmark-8`.
+    /// Name of the workload's file in the library, such as `crystaldiskmark-8`.
     pub id: String,
     /// Display name.
     pub name: String,
     /// Number of times that each test is run.
     pub repeats: u32,
-    /// The method that averages the repeats into one figure.
+    /// Method for averaging the repeats into one figure.
     pub average: Average,
     /// Order in which tests and repeats are measured.
     #[serde(default)]
@@ -98,8 +98,8 @@ impl Workload {
         }
     }
 
-    /// Returns the groups of tests that run in parallel, by their numbers, in order. A test that starts after the
-    /// previous test begins a group. The first test always begins one.
+    /// Returns the groups of tests that run in parallel, as ranges of their indices, in order. A test that starts after
+    /// the previous test begins a group. The first test always begins a group.
     pub fn groups(&self) -> Vec<Range<usize>> {
         let begins = |index: &usize| *index == 0 || !self.tests[*index].start.beside;
         let firsts: Vec<usize> = (0..self.tests.len()).filter(begins).collect();
@@ -107,13 +107,13 @@ impl Workload {
         firsts.iter().zip(ends).map(|(&first, end)| first..end).collect()
     }
 
-    /// Returns whether no other test runs in parallel with `test`, which is identified by its name.
+    /// Returns whether no other test runs in parallel with `test`, which the function identifies by its name.
     pub fn runs_alone(&self, test: &Test) -> bool {
         let index = self.tests.iter().position(|listed| listed.name == test.name);
         index.is_none_or(|index| self.is_alone(index))
     }
 
-    /// Returns whether no other test runs in parallel with the test of this number.
+    /// Returns whether no other test runs in parallel with the test at the index `test`.
     pub fn is_alone(&self, test: usize) -> bool {
         let beside = |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
         (test == 0 || !beside(test)) && !beside(test + 1)
@@ -128,12 +128,13 @@ pub enum Order {
     /// Each test with all its repeats, then the next test.
     #[default]
     Listed,
-    /// Every test once in a random order, then again in another, so that drift (heat, other programs, a filling cache)
-    /// does not affect only one test.
+    /// Every test once in a random order, then again in a different random order, so that drift (heat, other programs,
+    /// a filling cache) does not affect only one test.
     Shuffled,
 }
 
-/// The method that averages repeats into one figure. There is no best-of-N: it grows with N on any noisy target.
+/// The method for averaging repeats into one figure. There is no best-of-N, because it grows with N on any noisy
+/// target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Average {
@@ -143,7 +144,7 @@ pub enum Average {
     Median,
 }
 
-/// A test: one load with its limit.
+/// A test: one load and its limit.
 ///
 /// Each kind of test has its own values in [`Test::asks`]; all kinds have the other values.
 ///
@@ -163,11 +164,11 @@ pub enum Average {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "saved::SavedTest", into = "saved::SavedTest")]
 pub struct Test {
-    /// Display name, `RND4K Q32T1 read`.
+    /// Display name, such as `RND4K Q32T1 read`.
     pub name: String,
-    /// The size of each request, or of the largest in a mix; the page of a database; the mean of a trace.
+    /// The size of each request; in a mix, the maximum size; for a database, the page size; for a trace, the mean size.
     pub block: Bytes,
-    /// Threads, each with its own queue, or users of a database.
+    /// Number of threads, each with its own queue, or number of users of a database.
     pub threads: u32,
     /// Size of the used range of the target, which starts at [`Test::offset`].
     pub span: Bytes,
@@ -177,7 +178,8 @@ pub struct Test {
     pub volume: Option<Bytes>,
     /// The test stops after this time, if given.
     pub duration: Option<Duration>,
-    /// The test stops when the figures of rounds are steady, if given; then there is neither a volume nor a duration.
+    /// The test stops when the figures of its rounds are steady, if given; in that case it has neither a volume nor a
+    /// duration.
     pub rounds: Option<Rounds>,
     /// The intervals of the sample's series, if given.
     pub interval: Option<Interval>,
@@ -185,7 +187,7 @@ pub struct Test {
     pub ramp: Duration,
     /// The share of zeros in each written 4 KiB, which a drive can compress.
     pub compressibility: Ratio,
-    /// Start of the test.
+    /// The start time of the test.
     pub start: Start,
     /// Requests or transactions of the test.
     pub asks: LoadKind,
@@ -208,14 +210,15 @@ impl Test {
         }
     }
 
-    /// Returns the test with its requests changed. A test without drawn requests stays unchanged.
+    /// Returns the test with changed requests. A test without drawn requests stays unchanged.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Requests)) -> Self {
         self.requests_mut().map(change);
         self
     }
 
-    /// Returns the requests outstanding per thread; a database's user waits for each request.
+    /// Returns the number of requests outstanding per thread; it is 1 for a database, whose users wait for each
+    /// request.
     pub fn queue_depth(&self) -> u32 {
         match &self.asks {
             LoadKind::Requests(requests) => requests.queue_depth,
@@ -225,7 +228,7 @@ impl Test {
         }
     }
 
-    /// Returns the share of requests that are reads. In a database the share follows from the buffer during the run, so
+    /// Returns the share of requests that are reads. For a database the buffer determines the share during the run, so
     /// one half is returned.
     pub fn read_share(&self) -> Ratio {
         match &self.asks {
@@ -236,7 +239,7 @@ impl Test {
         }
     }
 
-    /// Returns the alignment of the requests' offsets; in a database, the page size.
+    /// Returns the alignment of the requests' offsets; for a database, the page size.
     pub fn alignment(&self) -> Bytes {
         match &self.asks {
             LoadKind::Requests(requests) => requests.alignment,
@@ -246,7 +249,7 @@ impl Test {
         }
     }
 
-    /// Returns the order of the requests' positions, if the test draws them and states how.
+    /// Returns the order of the requests' positions, if the test draws them and states the order.
     pub fn pattern(&self) -> Option<&Pattern> {
         match &self.asks {
             LoadKind::PartlyStated(stated) => stated.pattern.as_ref(),
@@ -254,7 +257,7 @@ impl Test {
         }
     }
 
-    /// Returns the requests outstanding per thread; absent if the source of a result does not state it.
+    /// Returns the number of requests outstanding per thread; `None` if the source of a result does not state it.
     pub fn stated_queue_depth(&self) -> Option<u32> {
         match &self.asks {
             LoadKind::PartlyStated(stated) => stated.queue_depth,
@@ -271,8 +274,7 @@ impl Test {
         }
     }
 
-    /// Returns the requests in addition to reads and writes of one size; the result is empty if the test does not draw
-    /// its own requests.
+    /// Returns the requests in addition to reads and writes of one size; empty if the test does not draw its requests.
     pub fn mix(&self) -> &Mix {
         self.requests().map_or(PLAIN, |requests| &requests.mix)
     }
@@ -283,7 +285,7 @@ impl Test {
         self.requests().map_or(Duration::ZERO, |requests| requests.think)
     }
 
-    /// Returns whether every offset of the span is equally likely. The pages of a database are included.
+    /// Returns whether every offset of the span is equally likely. This includes the pages of a database.
     pub fn is_uniform(&self) -> bool {
         match &self.asks {
             LoadKind::Requests(requests) => requests.pattern == Pattern::Uniform,
@@ -292,12 +294,12 @@ impl Test {
         }
     }
 
-    /// Returns whether the test draws its own requests, in a closed loop.
+    /// Returns whether the test draws its requests, in a closed loop.
     pub fn is_closed(&self) -> bool {
         self.requests().is_some_and(|requests| requests.load.is_closed())
     }
 
-    /// Returns whether requests of a thread follow each other on the target.
+    /// Returns whether successive requests of a thread are adjacent on the target.
     pub fn is_in_order(&self) -> bool {
         self.requests().is_some_and(Requests::is_in_order)
     }
@@ -337,7 +339,7 @@ impl Test {
         self.writes() || self.trims()
     }
 
-    /// Returns the requests outstanding over all threads.
+    /// Returns the number of requests outstanding over all threads.
     pub fn population(&self) -> u64 {
         u64::from(self.queue_depth()) * u64::from(self.threads)
     }
@@ -347,7 +349,7 @@ impl Test {
         Bytes(self.offset.get().saturating_add(self.span.get()))
     }
 
-    /// Returns the end of the used part of the target: of the span, or of its copy.
+    /// Returns the end of the used part of the target: the end of the span, or of its copy.
     pub fn end(&self) -> Bytes {
         let copy = self.mix().copy_to.map(|to| to.get().saturating_add(self.span.get()));
         self.span_end().max(Bytes(copy.unwrap_or(0)))
@@ -358,7 +360,7 @@ impl Test {
 pub(crate) mod tests {
     use super::*;
 
-    /// Returns 4 KiB uniform random reads over 1 GiB, one at a time.
+    /// Returns 4 KiB uniform random reads over 1 GiB, at queue depth 1.
     pub(crate) fn random_read() -> Test {
         Test {
             name: "RND4K Q1T1 read".to_owned(),

@@ -1,12 +1,12 @@
-//! Requests that only the page cache accepts, converted to the requests that the page cache makes.
+//! Requests that only the page cache accepts, converted to the requests that the page cache sends to the device.
 //!
-//! A device transfers whole sectors. A request of 2,300 B therefore goes through the page cache, and the kernel
-//! transfers every page that it touches (Linux, `Documentation/admin-guide/sysctl/vm.rst`, on write-back by pages). A
-//! request of `l` bytes that begins `r` bytes after the start of a page touches `ceil((r + l) / 4096)` pages. The
-//! offsets of a test are multiples of its alignment `a`, so that `r` takes each multiple of `gcd(a, 4096)` equally
+//! A device transfers whole sectors. Therefore a request of 2,300 B goes through the page cache, and the kernel
+//! transfers every page that the request touches (Linux, `Documentation/admin-guide/sysctl/vm.rst`, on write-back by
+//! pages). A request of `l` bytes that begins `r` bytes after the start of a page touches `ceil((r + l) / 4096)` pages.
+//! The offsets of a test are multiples of its alignment `a`, so `r` takes each multiple of `gcd(a, 4096)` equally
 //! often. This determines the share of requests that touch one page, two pages and so on.
 //!
-//! The test in pages makes as many requests as the original test. Not modelled: a page that is written in part and must
+//! The test in pages has as many requests as the original test. Not modelled: a page that is partly written and must
 //! first be read because it is not in the cache; a page that the next sequential request writes again (here it writes
 //! the next page); several requests that are written back together.
 
@@ -18,15 +18,16 @@ use crate::units::Bytes;
 pub const PAGE: Bytes = Bytes::kibi(4);
 
 impl Test {
-    /// Returns whether any request is not a multiple of 512 B, or does not begin at one, so that it must go through the
-    /// page cache.
+    /// Returns whether the length or the offset of any request is not a multiple of 512 B, so that the request must go
+    /// through the page cache.
     pub fn needs_page_cache(&self) -> bool {
         let sizes = self.mix().sizes.iter().map(|size| size.block);
         let mut all = sizes.chain([self.block, self.alignment(), self.offset]);
         self.requests().is_some() && all.any(|bytes| !bytes.get().is_multiple_of(SECTOR.get()))
     }
 
-    /// Returns the test with the requests that the page cache makes; unchanged if it does not need the page cache.
+    /// Returns the test with the requests that the page cache sends; unchanged if the test does not need the page
+    /// cache.
     #[must_use]
     pub fn in_pages(&self) -> Self {
         let Some(requests) = self.requests().filter(|_| self.needs_page_cache()) else {
@@ -57,8 +58,8 @@ impl Test {
 }
 
 impl Workload {
-    /// Replaces the requests of each test that needs the page cache with requests of whole pages; returns whether there
-    /// was such a test.
+    /// Replaces the requests of each test that needs the page cache with requests for whole pages. Returns whether
+    /// there was such a test.
     pub fn take_pages(&mut self) -> bool {
         let mut any = false;
         for test in self.tests.iter_mut().filter(|test| test.needs_page_cache()) {
@@ -88,7 +89,8 @@ fn touched(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
         }
     }
     found.sort_by_key(|size| size.block);
-    // Each size touches one of two numbers of pages; if not all numbers fit, the smaller one counts as the larger.
+    // Each size touches one of two numbers of pages. If there is no space for all numbers, the smaller number is
+    // counted as the larger one.
     while found.len() > SIZES.max {
         let SizeShare { share, .. } = found.remove(0);
         found[0].share += share;
@@ -126,7 +128,7 @@ mod tests {
             let paged = in_order(block).in_pages();
             assert_eq!(paged.check(), Ok(()), "{block}");
             assert!(!paged.needs_page_cache());
-            // 4,096 requests one after the other begin at every possible offset in a page.
+            // 4,096 successive requests begin at every possible offset in a page.
             let pages = |at: u64| (at * block + block).div_ceil(4096) - at * block / 4096;
             let mean = (0..4096).map(|at| pages(at) as f64 * 4096.0).sum::<f64>() / 4096.0;
             assert!(

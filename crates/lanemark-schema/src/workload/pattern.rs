@@ -16,15 +16,16 @@ pub struct Zone {
 /// The order of the addresses of a test's requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
+    /// Requests are adjacent; each thread has an equal part of the span and starts again when it reaches the end.
     Sequential,
     /// Requests run from the end of the thread's part of the span to its beginning.
     Backward,
     /// Requests go to every position in the span with equal probability.
     Uniform,
-    /// Requests go to each block of the span once in a random order, then again in another.
+    /// Requests go to each block of the span once in a random order, then again in a different random order.
     Shuffled,
-    /// Requests go to scattered blocks by a power law: `h` = 0.2 sends 80% of the requests to 20% of the offsets.
+    /// Requests go to scattered blocks according to a power law: `h` = 0.2 sends 80% of the requests to 20% of the
+    /// offsets.
     Pareto {
         /// Above 0 and below 1.
         h: f64,
@@ -36,7 +37,7 @@ pub enum Pattern {
     },
     /// Requests go to zones, which are consecutive parts of the span, according to the zones' shares.
     Zones {
-        /// Zones of the span; shares and spans are taken in proportion.
+        /// Zones of the span; their shares and spans are relative weights.
         zones: Vec<Zone>,
     },
     /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
@@ -48,7 +49,7 @@ pub enum Pattern {
     HotCold {
         /// The part of the span that is hot.
         hot_span: Ratio,
-        /// The share of requests that go to the zone.
+        /// The share of requests that go to the hot part.
         hot_share: Ratio,
     },
 }

@@ -1,11 +1,11 @@
-//! The requests of a test: their offsets, directions and sizes, and their arrival.
+//! The requests of a test: their offsets, directions, sizes and arrival times.
 
 use super::load::Load;
 use super::mix::Mix;
 use super::pattern::Pattern;
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The requests of a test without a trace or database.
+/// The requests of a test that is neither a trace nor a database load.
 ///
 /// ```
 /// use lanemark_schema::units::Bytes;
@@ -22,9 +22,9 @@ pub struct Requests {
     pub pattern: Pattern,
     /// The share of requests that are reads.
     pub read_share: Ratio,
-    /// Requests outstanding per thread.
+    /// Number of requests outstanding per thread.
     pub queue_depth: u32,
-    /// Every request starts at a multiple of this within the span.
+    /// Within the span, every offset is a multiple of this size.
     pub alignment: Bytes,
     /// Time for which a thread waits between a completion and its next request.
     pub think: Duration,
@@ -35,7 +35,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Returns random reads in the span, one at a time, at multiples of `alignment`.
+    /// Returns random reads in the span, at queue depth 1, at multiples of `alignment`.
     pub fn aligned_to(alignment: Bytes) -> Self {
         Self {
             pattern: Pattern::Uniform,
@@ -48,13 +48,13 @@ impl Requests {
         }
     }
 
-    /// Returns whether requests of a thread follow each other on the target.
+    /// Returns whether successive requests of a thread are adjacent on the target.
     pub fn is_in_order(&self) -> bool {
         matches!(self.pattern, Pattern::Sequential | Pattern::Backward)
     }
 
-    /// Returns the distance between the addresses of requests of `block`: sequential blocks begin at the next multiple
-    /// of the alignment, and others at any multiple.
+    /// Returns the distance between the possible addresses of requests of size `block`: sequential blocks begin at the
+    /// next multiple of the alignment, and other blocks at any multiple.
     pub(crate) fn step(&self, block: Bytes) -> u64 {
         match self.is_in_order() {
             true => block.get().next_multiple_of(self.alignment.get()),

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Duration;
 
-/// Rounds that follow each other until their figure is steady (`result::steady`).
+/// Rounds that run in succession until their figure is steady (`result::steady`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
     /// Length of a round.
     #[serde(rename = "length_ns")]
     pub length: Duration,
-    /// The tracked figure.
+    /// The figure that is tracked.
     pub tracked: TrackedFigure,
 }
 
@@ -31,7 +31,7 @@ pub enum TrackedFigure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
-    /// A round length with up to a thousand intervals.
+    /// Up to a thousand intervals of a round length.
     Automatic,
     /// A given length.
     Fixed {

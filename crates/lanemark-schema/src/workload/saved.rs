@@ -1,6 +1,6 @@
 //! A test in result files: one flat table for all kinds of tests.
 //!
-//! For compatibility, a test without such a value is saved with a fixed value. A database submits one random request
+//! For compatibility, a test that lacks such a value is saved with a fixed value: a database submits one random request
 //! at a time, half of them reads, and a trace has neither a mix nor a think time. These values are ignored when such a
 //! test is read.
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::units::{Bytes, Duration, Ratio};
 
-/// A test's table.
+/// The table of a test.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Test")]
 pub(super) struct SavedTest {
@@ -82,7 +82,7 @@ impl SavedLoad {
 }
 
 impl SavedPattern {
-    /// Returns the pattern that draws the positions; `None` for a trace, or if it is not stated.
+    /// Returns the pattern that draws the positions; `None` for a trace, or if the pattern is not stated.
     fn stated_pattern(self) -> Option<Pattern> {
         Some(match self {
             Self::Sequential => Pattern::Sequential,
@@ -127,7 +127,7 @@ impl TryFrom<SavedTest> for Test {
             return Err(TestError {
                 field: "queue_depth",
                 value: "not stated".to_owned(),
-                bound: "a number, unless the requests are of a closed loop".to_owned(),
+                bound: "a number, unless the requests form a closed loop".to_owned(),
             });
         }
         let stated_depth = queue_depth;
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// The tables of results from the time when all kinds of tests had all values.
+    /// The tables in results from versions in which all kinds of tests had all values.
     #[test]
     fn files_have_the_keys_that_they_always_had() {
         let head = r#"{"name":"RND4K Q1T1 read","block_bytes":4096,"pattern":"#;

@@ -8,7 +8,7 @@ use crate::units::Duration;
 /// Distinguishes the stream of times from the stream of offsets with the same key.
 const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 
-/// The times at which the requests of one thread are to be submitted.
+/// The times at which the requests of one thread are due.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     rng: Rng,
@@ -19,7 +19,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Creates the times of thread `key.thread` of `test`, if its loop is open.
+    /// Creates the schedule of thread `key.thread` of `test`, if its loop is open.
     pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
         let Load::Open { rate_per_second, process } = test.requests()?.load else { return None };
         let mean_ns = f64::from(test.threads) / rate_per_second * 1e9;
@@ -32,7 +32,7 @@ impl Schedule {
         Some(schedule)
     }
 
-    /// Returns the time at which the next request is due, since the start of the load.
+    /// Returns the time at which the next request is due, counted from the start of the load.
     pub fn next_due(&self) -> Duration {
         Duration::from_picoseconds((self.next_ns * 1e3) as u64)
     }

@@ -1,12 +1,13 @@
-//! The load of a simulated database: users that run one transaction after another, a page buffer, and a log with group
+//! The load of a simulated database: users that run transactions in succession, a page buffer, and a log with group
 //! commit.
 //!
 //! A transaction begins with processor time. The reads of the pages that are not in the buffer divide this time into
-//! parts that are equal on average; the reads follow each other. A transaction with changes ends when its log record is
-//! stored. Afterwards its user is elsewhere for a while: in the client, on the network, and waiting for locks if these
-//! are not modelled separately. Changed pages are written in the background, or by the user that needs their space.
+//! parts that are equal on average; each read starts after the previous one. A transaction with changes ends when its
+//! log record is stored. Afterwards its user spends some time elsewhere: in the client, on the network, and waiting for
+//! locks if these are not modelled separately. Changed pages are written in the background, or by the user that needs
+//! their space.
 //!
-//! The pages that a transaction reads and writes follow from the buffer ([`Transactions::buffer_use`]).
+//! The buffer determines the pages that a transaction reads and writes ([`Transactions::buffer_use`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +17,13 @@ use crate::units::{Bytes, Duration, Ratio};
 
 /// Maximum number of kinds of pages.
 const PAGE_CLASSES_MAX: usize = 64;
-/// Maximum number of visits of a transaction to pages of a kind.
+/// Maximum number of visits to pages of one kind, per transaction.
 const VISITS_MAX: f64 = 10_000.0;
-/// Maximum multiple of a transaction's time that waits for locks may take.
+/// Maximum time that waits for locks may take, as a multiple of the other time of a transaction.
 const LOCKS_MAX: f64 = 1000.0;
 
-/// The transactions that each user runs. The test's number of threads is the number of users; a page is its block; the
-/// log is at the end of its span.
+/// The transactions that each user runs. The test's number of threads is the number of users, the block is a page, and
+/// the log is at the end of the span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transactions {
     /// Mean time between two transactions of a user; exponentially distributed.
@@ -40,17 +41,18 @@ pub struct Transactions {
     pub checkpoint: Duration,
     /// Maximum number of outstanding page writes.
     pub page_writers: u32,
-    /// The longest write of adjacent changed pages; 0 B: each page is written separately.
+    /// Maximum size of a write of adjacent changed pages; with 0 B, each page is written separately.
     #[serde(rename = "gather_bytes", default, skip_serializing_if = "is_alone")]
     pub gather: Bytes,
-    /// Share of the pages that users visit: of the warehouses, if each user stays at one warehouse.
+    /// Share of the pages that users visit. If each user stays at one warehouse, it is the share of the warehouses in
+    /// use.
     pub in_use: Ratio,
     /// Classes of pages that a transaction visits.
     pub pages: Vec<PageClass>,
-    /// Reads and writes counted for each transaction; if they are known, buffer and pages are not used.
+    /// Reads and writes per transaction, from a count; if they are known, buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<RequestsPerTransaction>,
-    /// Waits for locks, as a multiple of the time that a transaction takes at processor and storage, because a
+    /// Waits for locks, as a multiple of the time that a transaction spends on the processor and on storage, because a
     /// transaction holds its locks for that time.
     #[serde(default, skip_serializing_if = "is_none")]
     pub locks: f64,
@@ -58,15 +60,15 @@ pub struct Transactions {
     pub log: Log,
 }
 
-/// Pages with equal visits.
+/// A class of pages with equal visit rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageClass {
-    /// Name of the pages' content.
+    /// Name of the content of the pages.
     pub name: String,
     /// Total size of all pages of the class.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// Mean visits of a transaction; each page is equally likely, regardless of earlier visits.
+    /// Mean number of visits per transaction; each page is equally likely, regardless of earlier visits.
     pub visits: f64,
     /// The share of visits that change the page.
     pub changed: Ratio,
@@ -80,11 +82,11 @@ pub struct Log {
     /// Size of a transaction's log record.
     #[serde(rename = "record_bytes")]
     pub record: Bytes,
-    /// The longest write.
+    /// Maximum size of a write.
     #[serde(rename = "write_max_bytes")]
     pub write_max: Bytes,
-    /// Writes outstanding at once. Records that arrive in the meantime wait for the next write (group commit); a write
-    /// counts when all earlier writes have ended.
+    /// Maximum number of outstanding log writes. Records that arrive in the meantime wait for the next write (group
+    /// commit). A write takes effect when all earlier writes have ended.
     pub outstanding: u32,
     /// Whether a flush follows each write.
     pub flush: bool,
@@ -93,15 +95,15 @@ pub struct Log {
     pub area: Bytes,
 }
 
-/// Mean requests of a transaction.
+/// Mean numbers of requests per transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestsPerTransaction {
-    /// Pages read.
+    /// Number of pages read.
     pub reads: f64,
-    /// Changed pages written.
+    /// Number of changed pages written.
     pub writes: f64,
-    /// Page writes for which the user waits, to free the space of the page that it reads next; the other writes run in
-    /// the background.
+    /// Number of page writes for which the user waits, to free space for the page that it reads next; the other writes
+    /// run in the background.
     #[serde(default, skip_serializing_if = "is_none")]
     pub awaited: f64,
 }
@@ -144,7 +146,7 @@ impl Transactions {
         let pages: u64 = self.pages.iter().map(|class| class.size.get()).sum();
         let room = span.get().saturating_sub(log.area.get());
         if pages > room {
-            let bound = format!("at most {}: the span without the log", Bytes(room));
+            let bound = format!("up to {}: the span without the log", Bytes(room));
             return fail("size", Bytes(pages).to_string(), &bound);
         }
         if self.in_use == Ratio::ZERO {
@@ -173,10 +175,10 @@ impl Transactions {
             );
         }
         if log.record == Bytes::ZERO || log.record > log.write_max {
-            return fail("record", log.record.to_string(), "above 0 and at most write_max");
+            return fail("record", log.record.to_string(), "above 0 and up to write_max");
         }
         if !whole(log.area) || log.area < log.write_max || log.area >= span {
-            let bound = "a multiple of 512 B, at least write_max, and less than the span";
+            let bound = "a multiple of 512 B, from write_max to less than the span";
             return fail("area", log.area.to_string(), bound);
         }
         if self.processor == Duration::ZERO {
@@ -197,7 +199,7 @@ pub(crate) mod tests {
         PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }
     }
 
-    /// Returns two kinds of pages of 8 KiB, and a log with one write at a time.
+    /// Returns two kinds of 8 KiB pages, and a log with one write at a time.
     pub(crate) fn transactions() -> Transactions {
         Transactions {
             elsewhere: Duration::from_microseconds(500),

@@ -1,13 +1,13 @@
-//! Faults: the failures of a simulated system under load, with their times.
+//! Faults: the failures of a simulated system under load, and their times.
 //!
-//! A plan is a list of [`Fault`]s, each with its time. It is plain data, read from `[[fault]]` tables and from
-//! `--fault` (one grammar for both, in `text`), and stored in a [`Workload`](super::Workload) or a system. The
-//! simulator (`sim/fault`, `sim/simulator/faults.rs`) models the effect of each fault on requests, with its formulas
-//! and their sources.
+//! A plan is a list of [`Fault`]s, each with its time. It is plain data. It is read from `[[fault]]` tables and from
+//! `--fault`, which share one grammar (`text`), and is stored in a [`Workload`](super::Workload) or a system. The
+//! simulator (`sim/fault`, `sim/simulator/faults.rs`) models the effect of each fault on requests, with formulas and
+//! their sources.
 //!
-//! A *silent* fault corrupts, misdirects or loses data, and no request fails.
+//! A *silent* fault corrupts, misdirects or loses data without failing a request.
 //!
-//! Not modelled: faults that follow from age or heat.
+//! Not modelled: faults that are caused by age or heat.
 
 mod text;
 
@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, Ratio};
 
-/// Maximum number of faults of a plan.
+/// Maximum number of faults in a plan.
 pub const FAULTS_MAX: usize = 1_000;
-/// The longest delay, timeout or restart of a fault.
+/// Maximum delay, timeout or restart time of a fault.
 const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
-/// Maximum share of bits that a link corrupts: above it, no long packet arrives intact.
+/// Maximum share of bits that a link corrupts. Above this share, no long packet arrives intact.
 const BIT_ERRORS_MAX: f64 = 1e-5;
 /// Maximum number of commands that one fault holds.
 const STUCK_MAX: u32 = 65_536;
@@ -39,7 +39,7 @@ pub struct Fault {
     pub at: Instant,
     /// Length of the fault; permanent if absent.
     pub length: Option<Duration>,
-    /// Number of the faulty drive, from 0; all drives if absent.
+    /// Number of the faulty drive, counted from 0; all drives if absent.
     pub drive: Option<u16>,
     /// Share of the requests that the fault affects; all if absent.
     pub share: Option<Ratio>,
@@ -48,10 +48,10 @@ pub struct Fault {
 }
 
 /// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect: in `sim/fault/mod.rs` for
-/// a fault of the media, otherwise in `sim/simulator/faults.rs`.
+/// a fault of the media, and in `sim/simulator/faults.rs` for other faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
-    /// Flash reads have to be repeated with other thresholds.
+    /// Some flash reads must be repeated with different thresholds.
     ReadRetries(ReadRetries),
     /// A range of the drive cannot be read.
     MediaError {
@@ -59,7 +59,7 @@ pub enum FaultKind {
         range: Option<ByteRange>,
         /// Time that the drive retries before it returns an error.
         recovery: Duration,
-        /// Whether a write makes its part of the range readable again.
+        /// Whether a write makes the written part of the range readable again.
         heals: bool,
     },
     /// A range of the drive cannot be written.
@@ -69,31 +69,31 @@ pub enum FaultKind {
         /// Time that the drive retries before it returns an error.
         recovery: Duration,
     },
-    /// Reads return wrong bits without an error. The data on the media is right.
+    /// Reads return wrong bits without an error. The data on the media is correct.
     BitFlips {
         /// The affected range; the whole drive if absent.
         range: Option<ByteRange>,
         /// Number of wrong bits in each affected read.
         bits: u32,
     },
-    /// Writes are acknowledged and not executed.
+    /// Writes are acknowledged but not executed.
     LostWrite {
         /// The affected range; the whole drive if absent.
         range: Option<ByteRange>,
     },
-    /// Writes are executed at another offset.
+    /// Writes are executed at a different offset.
     MisdirectedWrite {
         /// The affected range; the whole drive if absent.
         range: Option<ByteRange>,
     },
-    /// Flushes are acknowledged and store nothing.
+    /// Flushes are acknowledged but do not store anything.
     LyingFlush,
     /// Each command takes longer on the media.
     Latency {
         /// Additional time of each command.
         extra: Duration,
     },
-    /// The media accept no command.
+    /// The media do not accept commands.
     Pause,
     /// Commands are not answered.
     Stuck(StuckCommands),
@@ -106,7 +106,7 @@ pub enum FaultKind {
         /// Time from a command's error until the host sends it again, over SATA and SAS.
         recovery: Duration,
     },
-    /// A link trains to another width or rate.
+    /// A link trains to a different width or rate.
     Retrain {
         /// The link.
         link: LinkSelector,
@@ -115,12 +115,12 @@ pub enum FaultKind {
     },
     /// A port returns no answers.
     PortLoss {
-        /// The port, 0 for the first.
+        /// Number of the port; 0 is the first port.
         port: u8,
-        /// Time that the host waits for an answer; the timeout of its multipath layer if absent.
+        /// Time that the host waits for an answer; if absent, the timeout of its multipath layer.
         timeout: Option<Duration>,
     },
-    /// The drive accepts no writes.
+    /// The drive rejects writes.
     ReadOnly {
         /// Bytes that the drive accepts from the host before it rejects writes, counted from the beginning of the run.
         written: Bytes,
@@ -141,15 +141,15 @@ pub struct ByteRange {
     pub end: Bytes,
 }
 
-/// Reads that have to be repeated because too many bits were wrong.
+/// Reads that must be repeated because too many bits were wrong.
 ///
-/// The share of reads that need a retry is `unworn + share * (cycles / endurance)^2`, up to 95%, and the same share
-/// of the retried reads needs a second retry.
+/// The share of reads that need a retry is `unworn + share * (cycles / endurance)^2`, up to 95%. The same share of the
+/// retried reads needs a second retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadRetries {
-    /// The share in a block without program and erase cycles.
+    /// The share of retries in a block without program and erase cycles.
     pub unworn: Ratio,
-    /// The share that wear has added at the end of the drive's life.
+    /// Increase of the share due to wear, at the end of the drive's life.
     pub share: Ratio,
     /// Rated program and erase cycles of a block.
     pub endurance: u32,
@@ -162,31 +162,32 @@ pub struct StuckCommands {
     pub commands: u32,
     /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// Time of an abort that ends such a command; if absent, the host resets the drive.
+    /// Time of an abort that ends an unanswered command; if absent, the host resets the drive.
     pub abort: Option<Duration>,
     /// Time of a reset.
     pub reset: Duration,
-    /// Whether the host sends the command again, or lets its request fail.
+    /// Whether the host sends the command again; otherwise the request fails.
     pub again: bool,
 }
 
 /// A link on a path to a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkSelector {
-    /// The drive's port, 0 for the first.
+    /// Number of the drive's port; 0 is the first port.
     pub port: u8,
-    /// Number of the link on the path, 0 for the nearest to the host; if absent, the last link, at the drive.
+    /// Number of the link on the path; 0 is the link nearest to the host. If absent, the last link, which ends at the
+    /// drive.
     pub number: Option<u8>,
 }
 
-/// The rate and width to which a link trains. Absent values stay unchanged.
+/// The rate and width to which a link trains. Absent values do not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrainedRate {
-    /// Lanes of PCI Express, phys of SAS.
+    /// Number of PCI Express lanes or SAS phys.
     pub lanes: Option<u32>,
-    /// The generation of PCI Express.
+    /// PCI Express generation.
     pub generation: Option<u32>,
-    /// The line rate of SATA or SAS.
+    /// SATA or SAS line rate.
     pub speed: Option<BitsPerSecond>,
 }
 
@@ -194,14 +195,14 @@ impl ByteRange {
     /// All bytes of any drive.
     pub const WHOLE: Self = Self { start: Bytes::ZERO, end: Bytes(u64::MAX) };
 
-    /// Returns whether any byte from `start` to before `end` is in the range.
+    /// Returns whether the range contains any byte between `start`, included, and `end`, excluded.
     pub fn overlaps(&self, start: Bytes, end: Bytes) -> bool {
         self.start < end && start < self.end
     }
 }
 
 impl FaultKind {
-    /// Returns the range of a fault that has one; `None` for the whole drive.
+    /// Returns the range of a fault; `None` if it affects the whole drive.
     pub fn range(&self) -> Option<ByteRange> {
         match *self {
             Self::MediaError { range, .. }
@@ -222,7 +223,7 @@ impl FaultKind {
         }
     }
 
-    /// Returns whether requests succeed although the fault makes their data wrong.
+    /// Returns whether requests succeed even though the fault makes their data wrong.
     pub fn is_silent(&self) -> bool {
         match self {
             Self::BitFlips { .. }

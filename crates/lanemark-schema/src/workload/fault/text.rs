@@ -1,7 +1,7 @@
 //! The grammar of faults: `power-cut at=2s boot=5s`, or the same keys in a `[[fault]]` table.
 //!
-//! A fault is a kind and keys with values, each a quantity with its unit. [`read`] takes the split keys and values and
-//! reports all errors at once. [`Fault`] is read from one line of text and written as one.
+//! A fault is a kind, and keys with values; each value is a quantity with its unit. [`read`] takes the separated keys
+//! and values and reports all errors at once. The text form of a [`Fault`] is one line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,8 @@ use super::{
 use crate::text::saved_as_text;
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};
 
-/// The kinds with the keys of each in addition to `at`, `for` and `drive`: first the required keys, then the optional
-/// ones.
+/// The kinds of faults, each with its required keys and then its optional keys. The keys `at`, `for` and `drive` are
+/// not listed.
 const KINDS: [(&str, &[&str], &[&str]); 15] = [
     ("bit-flips", &[], &["range", "share", "bits"]),
     ("latency", &["extra"], &["share"]),
@@ -32,32 +32,32 @@ const KINDS: [(&str, &[&str], &[&str]); 15] = [
     ("stuck", &[], &["commands", "timeout", "abort", "reset", "then"]),
     ("write-error", &[], &["range", "share", "recovery"]),
 ];
-/// Kinds that would affect every request without a range and a share.
+/// Kinds that would affect every request if neither a range nor a share were given.
 const LIMITED: [&str; 5] =
     ["bit-flips", "lost-write", "media-error", "misdirected-write", "write-error"];
 /// Keys that every kind of fault has.
 const ALWAYS: [&str; 3] = ["at", "for", "drive"];
-/// Default time that a drive tries to read or write a bad sector: the usual limit of drives for arrays (SCT Error
+/// Default time for which a drive tries to read or write a bad sector: the usual limit of drives for arrays (SCT Error
 /// Recovery Control, ATA8-ACS 8.3; 7 s).
 const MEDIA_RECOVERY: Duration = Duration::from_seconds(7);
-/// Default time from a command's link error until the host sends it again. Assumed.
+/// Default time from a command's link error until the host sends the command again. Assumed.
 const LINK_RECOVERY: Duration = Duration::from_microseconds(1_000);
 /// Default time of a restart. Assumed.
 const BOOT: Duration = Duration::from_seconds(10);
-/// The longest text of a fault.
+/// Maximum length of a fault's text.
 const TEXT_MAX: usize = 1_000;
 
 /// An error in the text of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FaultError {
-    /// Key in error; `kind` for the kind.
+    /// Key with the error; `kind` if the kind is wrong.
     pub key: String,
     /// Message that states the error and the accepted values.
     pub message: String,
 }
 
-/// The keys of a fault while they are read, with the errors found.
+/// The keys of a fault during parsing, and the errors found.
 struct FaultKeys<'t> {
     given: &'t [(&'t str, &'t str)],
     errors: Vec<FaultError>,
@@ -72,7 +72,7 @@ impl<'t> FaultKeys<'t> {
         self.given.iter().find(|(given, _)| *given == key).map(|(_, text)| *text)
     }
 
-    /// Returns the value of `key` from `parse`, or `None` if it is missing or wrong.
+    /// Returns the value of `key` from `parse`, or `None` if it is missing or invalid.
     fn parsed<T, E: fmt::Display>(
         &mut self,
         key: &str,
@@ -127,7 +127,7 @@ impl<'t> FaultKeys<'t> {
         LinkSelector { port, number: self.integer("link", 0, 15).map(|number| number as u8) }
     }
 
-    /// Records keys that `kind` does not have, that are missing, or that are repeated.
+    /// Records the keys that do not belong to `kind`, that are missing, or that are repeated.
     fn check(&mut self, kind: &str, must: &[&str], may: &[&str]) {
         let given = self.given;
         let known = |key: &&str| must.contains(key) || may.contains(key) || ALWAYS.contains(key);
@@ -158,7 +158,10 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
     let mut keys = FaultKeys { given, errors: Vec::new() };
     let Some((_, must, may)) = KINDS.iter().find(|(known, ..)| *known == kind) else {
         let known: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
-        keys.fail("kind", format!("there is no fault `{kind}`; there are {}", known.join(", ")));
+        keys.fail(
+            "kind",
+            format!("there is no fault `{kind}`; the faults are {}", known.join(", ")),
+        );
         return Err(keys.errors);
     };
     keys.check(kind, must, may);
@@ -166,15 +169,12 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
     let length: Option<Duration> = keys.quantity("for");
     let drive = keys.integer("drive", 0, u32::from(u16::MAX) / 2).map(|drive| drive as u16);
     if length == Some(Duration::ZERO) {
-        keys.fail("for", "for: a fault lasts longer than 0 s".to_owned());
+        keys.fail("for", "for: the length of a fault must be longer than 0 s".to_owned());
     }
     if kind == "power-cut" && length.is_some() {
-        keys.fail(
-            "for",
-            "`power-cut` does not have a `for`: `boot` sets how long it lasts".to_owned(),
-        );
+        keys.fail("for", "`power-cut` does not have a `for`: `boot` sets its length".to_owned());
     }
-    // The share of `read-retries` is a share of flash reads, not of requests.
+    // For `read-retries`, the share is a share of flash reads, not of requests.
     let share = if kind == "read-retries" { None } else { keys.share() };
     let kind = kind_of(kind, &mut keys);
     match kind {
@@ -185,7 +185,7 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
     }
 }
 
-/// Returns the kind by its name, or `None` if a required key is missing or wrong.
+/// Returns the kind named `kind`, or `None` if a required key is missing or invalid.
 fn kind_of(kind: &str, keys: &mut FaultKeys<'_>) -> Option<FaultKind> {
     Some(match kind {
         "bit-flips" => {
@@ -261,13 +261,13 @@ fn kind_of(kind: &str, keys: &mut FaultKeys<'_>) -> Option<FaultKind> {
             FaultKind::Stuck(StuckCommands { commands, timeout, abort, reset, again })
         }
         _ => {
-            keys.fail("kind", format!("the keys of `{kind}` are not read"));
+            keys.fail("kind", format!("the keys of `{kind}` cannot be parsed"));
             return None;
         }
     })
 }
 
-/// Reads `1GiB..2GiB`.
+/// Parses a range such as `1GiB..2GiB`.
 fn range(text: &str) -> Result<ByteRange, String> {
     let (start, end) = text
         .split_once("..")
@@ -283,11 +283,11 @@ fn range(text: &str) -> Result<ByteRange, String> {
 impl FromStr for Fault {
     type Err = String;
 
-    /// Reads a kind and its keys, `media-error range=1GiB..2GiB drive=1`. The error contains all mistakes, one in each
-    /// line.
+    /// Parses a kind and its keys, such as `media-error range=1GiB..2GiB drive=1`. The error contains all mistakes, one
+    /// per line.
     fn from_str(text: &str) -> Result<Self, String> {
         if text.len() > TEXT_MAX {
-            return Err(format!("a fault is written in at most {TEXT_MAX} characters"));
+            return Err(format!("the text of a fault may have up to {TEXT_MAX} characters"));
         }
         let mut words = text.split_whitespace();
         let kind = words.next().unwrap_or_default();
@@ -310,7 +310,7 @@ impl FromStr for Fault {
 
 saved_as_text!(Fault);
 
-/// Writes a key and its value, without the space between number and unit; times and sizes are exact.
+/// Writes a key and its value, without a space between number and unit; times and sizes are exact.
 struct Pair<'t, T>(&'t str, T);
 
 impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
@@ -319,8 +319,8 @@ impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
     }
 }
 
-/// Returns a quantity as displayed, if that text parses to the same value; otherwise returns `whole` in the smallest
-/// unit.
+/// Returns a quantity as displayed if that text parses to the same value; otherwise returns the value `whole` in the
+/// smallest unit.
 fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
     let text = value.to_string();
     match text.parse().is_ok_and(|read: T| read == *value) {
@@ -424,7 +424,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// Writes a fault in the notation of the command line; reading the text returns the same fault.
+/// Writes a fault in the notation of the command line. Parsing the text returns the same fault.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;

@@ -48,7 +48,7 @@ fn every_kind_is_read_with_its_usual_values_and_written_as_it_reads() {
 #[test]
 fn all_errors_are_reported_at_once() {
     assert_eq!(errors("brownout at=1s").len(), 1);
-    assert!(errors("brownout at=1s")[0].contains("there are bit-flips, latency"));
+    assert!(errors("brownout at=1s")[0].contains("the faults are bit-flips, latency"));
     let messages = errors("media-error range=2GiB..1GiB at=1 drive=-1 boot=1s at");
     assert_eq!(
         messages,
@@ -70,7 +70,7 @@ fn all_errors_are_reported_at_once() {
         ("pause at=1s", "needs `for`"),
         ("pause for=0s", "longer than 0 s"),
         ("power-cut for=1s", "`boot` sets"),
-        ("power-cut at=4801h", "at most 1000 h"),
+        ("power-cut at=4801h", "the maximum is 1000 h"),
         ("retrain at=1s", "needs `lanes`"),
         ("stuck then=wait", "neither"),
         ("stuck commands=0", "from 1 to 65536"),
@@ -96,7 +96,7 @@ fn all_errors_are_reported_at_once() {
         let messages = errors(text);
         assert!(messages.iter().any(|message| message.contains(part)), "{text}: {messages:?}");
     }
-    assert!(errors(&"x".repeat(5_000))[0].contains("at most"));
+    assert!(errors(&"x".repeat(5_000))[0].contains("up to"));
 }
 
 proptest! {
