@@ -89,7 +89,7 @@ fn a_time_without_its_zone_is_a_note_and_the_first_time_counts() {
     let row = "ALL,All,4K mix,1,2,3,1000,0.25,0.5,7,9,0,12288000,4096000,3000,1000,2048,3";
     let run = super::read(&file("2024-03-05 06:07:08", &[row]), "r.csv").unwrap();
     assert_eq!(run.timestamp, None);
-    let note = "r.csv: its time, 2024-03-05 06:07:08, lacks a time zone and is omitted";
+    let note = "r.csv: its time, 2024-03-05 06:07:08, is omitted because it lacks a time zone";
     assert_eq!(run.notes, [note]);
     let headless = format!("{COLUMNS}\n{row}\n");
     let run = super::read(&headless, "r.csv").unwrap();
