@@ -293,8 +293,8 @@ fn an_engine_that_waits_has_a_depth_of_one() {
 #[test]
 fn bad_input_is_reported_with_its_position() {
     for (text, message) in [
-        ("", "jobs.fio: the file lacks jobs"),
-        ("[global]\nsize=1m\n", "jobs.fio: the file lacks jobs"),
+        ("", "jobs.fio: the file does not contain jobs"),
+        ("[global]\nsize=1m\n", "jobs.fio: the file does not contain jobs"),
         ("rw=read\n", "jobs.fio:1: `rw=read` is before the first section"),
         ("[a\n", "jobs.fio:1: `[a` is not terminated"),
         ("[a]\nsize=1m\nrw=reed\n", "jobs.fio:3: rw=reed: expected read, write"),

@@ -194,10 +194,10 @@ fn requests_that_failed_are_written_and_read_back() {
 #[test]
 fn input_that_is_not_output_of_fio_is_refused() {
     for (text, message) in [
-        ("", "out.json: it contains no JSON"),
-        ("fio: failed\n", "out.json: it contains no JSON"),
-        ("{", "out.json:1: is not valid JSON"),
-        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: is not valid JSON"),
+        ("", "out.json: it does not contain JSON"),
+        ("fio: failed\n", "out.json: it does not contain JSON"),
+        ("{", "out.json:1: not valid JSON"),
+        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: not valid JSON"),
         ("{}", "out.json: `fio version` is missing"),
         (r#"{"fio version":"fio-1.59"}"#, "out.json: `fio-1.59` is not a known"),
         (r#"{"fio version":"fio-3.1"}"#, "out.json: the list `jobs` is"),

@@ -119,12 +119,12 @@ fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
     let controller = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/controllers.toml", from, to, expected);
     };
-    controller("\"260 MB/s\"", "\"0 MB/s\"", "is not a quantity above zero");
+    controller("\"260 MB/s\"", "\"0 MB/s\"", ": not a quantity above zero");
     controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
     controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
     controller("value = 35000", "value = -35000", "-35000");
     let (emptying, nothing) = ("{ value = \"22%\"", "{ value = \"0%\"");
-    controller(emptying, nothing, "`beside_emptying`: 0%: is not a quantity above zero");
+    controller(emptying, nothing, "`beside_emptying`: 0%: not a quantity above zero");
     let disks = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/disks.toml", from, to, expected);
     };
@@ -163,7 +163,7 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
     }
     let expected = "34:14: round_trip = 2 ms: must be from 1 ns to 1 ms";
     says("tags = 32\nround_trip = \"2 ms\"", expected);
-    let expected = "round_trip = 2 us: neither `tags` nor `posted_credits` is given | give the";
+    let expected = "round_trip = 2 us does not have an effect without `tags` or `posted_credits` | state the";
     says("round_trip = \"2 us\"", expected);
 }
 

@@ -55,7 +55,7 @@ fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
     let error = workload::open(&Library::built_in(), &path).unwrap_err().to_string();
     for (line, part) in [
         (17, "there is no fault `brownout`"),
-        (19, "the fault lacks a `kind`"),
+        (19, "the fault does not have a `kind`"),
         (24, "ends before it begins"),
         (25, "`5` lacks a unit"),
         (26, "`media-error` does not have a key `boot`"),

@@ -196,7 +196,7 @@ fn a_way_that_fails_is_read_and_told() {
     let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
-    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has only that path";
+    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB does not have another path";
     assert!(alone.contains(expected), "{alone}");
     let file = spoilt.path(DELL);
     let text = fs::read_to_string(&file).unwrap();

@@ -78,7 +78,7 @@ fn what_no_usb_port_can_be_is_told() {
     let rate = "rate         = { value = \"430 MB/s\", assumed = \"400 to 460";
     let slow = "rate         = { value = \"4 B/s\", assumed = \"the most that such";
     says(UASP, rate, slow, "bridge.rate = 4 B/s: at least 1 MB/s");
-    says(UASP, "[uasp]", "[sas]", "lacks a UASP driver");
+    says(UASP, "[uasp]", "[sas]", "does not have a UASP driver");
 }
 
 #[test]

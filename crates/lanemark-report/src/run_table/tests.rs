@@ -94,7 +94,7 @@ fn intervals_name_the_value_that_widens_most() {
         percentiles: Vec::new(),
     };
     let all = [interval(0.2, "x", 0.5), interval(0.1, "y", 0.3), interval(0.1, "y", 0.4)];
-    let end = "y widens the interval of 2 tests most.";
+    let end = "y contributes most to the interval width in 2 tests.";
     assert!(widest_of(all.iter()).unwrap().ends_with(end));
     let end = "x contributes most to the interval width in one test.";
     assert!(widest_of(all[..2].iter()).unwrap().ends_with(end));

@@ -75,7 +75,7 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
         ),
         (
             &[&[300, 90, 70, 10], &[200, 95, 70, 20], &[100, 50, 90, 30]],
-            "3 runs each move the most data in some of the 4 tests that all 3 runs have, at most in 2.",
+            "3 runs each move the most data in some of the 4 tests that all 3 runs have, each in up to 2.",
         ),
         (&[&[100], &[]], "2 runs that do not have a test in common."),
     ];

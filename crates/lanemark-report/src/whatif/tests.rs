@@ -218,7 +218,7 @@ fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
     let shortened =
         "2 of 3 tests were simulated in shortened form, with at most 900 counted requests.";
     assert!(text.contains(shortened), "{text}");
-    assert!(text.contains("y widens the interval of 2 tests most."), "{text}");
+    assert!(text.contains("y contributes most to the interval width in 2 tests."), "{text}");
     whatif.measured = Some("m.json".to_owned());
     let unused = "The limit of every test moves to a part that was not measured";
     assert!(whatif_evidence(&whatif, &style).contains(unused));

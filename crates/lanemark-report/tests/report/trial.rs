@@ -81,7 +81,7 @@ fn the_faster_system_is_named_with_its_factor_and_interval() {
         let mut rows = text.lines().filter(|line| line.starts_with(name));
         rows.next_back().unwrap().to_owned()
     };
-    // Ratios are to the first system.
+    // Ratios are relative to the first system.
     assert!(row("slow").contains("1.00x") && row("fast").contains("0.50x"), "{text}");
     assert!(row("fast").contains("1.00") && row("fast").contains("in time"), "{text}");
 }
@@ -162,7 +162,7 @@ fn power_cuts_say_whether_acknowledged_data_was_lost() {
     let text = trial_text(&[], &[damaged], &WIDE).replace('\n', " ");
     assert!(text.contains("ACKNOWLEDGED DATA WAS LOST in 1"), "{text}");
     assert!(text.contains("cut 3, after 0.250 s: the check ended with exit code 1: row 17"));
-    assert!(text.contains("2 came after the command had ended"), "{text}");
+    assert!(text.contains("2 happened after the command had ended"), "{text}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
         "write: io=1X, runt=5msec",
     ] {
         let error = side(text).map(|_| ()).unwrap_err();
-        assert_eq!(error, format!("`{text}`: no figures of a direction"));
+        assert_eq!(error, format!("`{text}` does not contain the figures of a direction"));
     }
 }
 
@@ -88,7 +88,7 @@ fn latencies_of_every_unit_are_in_nanoseconds() {
         assert!(ends(text) == Ok(None), "{text}");
     }
     for text in ["clat (usec): min=1, max=3", "clat (usec): min=1, avg=3"] {
-        assert!(ends(text) == Err(format!("`{text}`: no latencies")), "{text}");
+        assert!(ends(text) == Err(format!("`{text}` does not contain latencies")), "{text}");
     }
     for (text, wanted) in [
         ("clat percentiles (usec):", Some((Completion, 1e3))),

@@ -174,7 +174,7 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
     for (gap, part) in [
         (
             Gap::AllLinks { on_pci: false },
-            "No link to x reports its rate, so the limit there is not known.",
+            "No link to x reports its rate, so no limit on these links can be determined.",
         ),
         (Gap::AllLinks { on_pci: true }, " `sudo lspci -vvv` shows the PCI Express links"),
         (Gap::Rate("h".to_owned()), "x: the trained rate of the link to h (LnkSta) is not known."),
@@ -187,7 +187,7 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
             Gap::Ends("h".to_owned()),
             "x: the capability of both ends of the link to h is not known.",
         ),
-        (Gap::Behind("h".to_owned()), "x: the rates of the links behind h are not known."),
+        (Gap::Behind("h".to_owned()), "x: the rates of the links downstream of h are not known."),
         (Gap::Network("h".to_owned()), "x: the rate of the network to h is not known."),
     ] {
         let text = gap.sentence("x");
