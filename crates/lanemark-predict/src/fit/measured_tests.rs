@@ -187,7 +187,7 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
     });
     let flushed = plain().with(|requests| requests.mix.flush_every = Some(1));
     for (test, reason) in [
-        (beside, "it ran at the same time as another test"),
+        (beside, "it ran in parallel with another test"),
         (rounds, "a short simulation does not reach a steady state"),
         (open, "its requests were submitted at given times"),
         (flushed, "it contains several sizes, flushes or trims"),
@@ -440,7 +440,7 @@ fn results_of_one_drive_are_combined_with_their_warnings() {
     assert_eq!(all.trials.len(), 1);
     let rate = (100.0_f64 * 100.0 * 121.0).cbrt() * 4096.0;
     assert_near(all.trials[0].throughput(), rate, "three repeats");
-    let reason = "it ran at the same time as another test".to_owned();
+    let reason = "it ran in parallel with another test".to_owned();
     assert_eq!(
         all.warnings,
         [
