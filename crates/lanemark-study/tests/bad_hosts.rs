@@ -1,4 +1,4 @@
-//! Invalid files of hosts and adapters: each error states its position, the bound and a remedy.
+//! Invalid host and adapter files: each error states its position, the bound, and a remedy.
 
 mod spoilt;
 

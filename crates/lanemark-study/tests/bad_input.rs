@@ -1,4 +1,4 @@
-//! Every error in a file is reported with its position and with a correction.
+//! Every error in a file is reported with its position and a correction.
 
 use std::fs;
 use std::path::Path;
@@ -141,7 +141,7 @@ fn lanes_that_do_not_exist_are_an_error() {
 
 #[test]
 fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
-    // The first latency in the file belongs to the DMI link, and its other keys may precede it.
+    // The first latency in the file belongs to the DMI link, and other keys of this link may precede it.
     let says = |line: &str, expected: &str| {
         let (from, to) = ("latency          =", format!("{line}\nlatency          ="));
         system_says(NVME, PLATFORM, from, &to, expected);
@@ -282,8 +282,7 @@ fn queues_and_interrupts_are_read_as_written() {
     let time = Duration::from_microseconds(100);
     assert_eq!(written.coalescing, CoalescingSpec { threshold: 8, time });
     assert_eq!(written.interrupt_time, Duration::from_microseconds(1));
-    // Defaults without the keys: round robin with single commands, and an interrupt for each completion, including its
-    // time.
+    // The defaults of missing keys are round robin with single commands, and an interrupt per completion with its time.
     let plain = Spoilt::new(PLATFORM, "[nvme]\n", "[nvme]\n")
         .system(NVME)
         .unwrap()
@@ -380,7 +379,7 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
         (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
     let added = stored.spec.attachments[0].port_path.links[0].latency.picoseconds()
         - cut.unwrap().spec.attachments[0].port_path.links[0].latency.picoseconds();
-    // One packet of 128 B with 24 B of framing and header on PCIe 3.0 x4.
+    // The additional time is one packet of 128 B, with 24 B of framing and header, on PCIe 3.0 x4.
     assert!((38_000..42_000).contains(&added), "{added} ps");
 }
 

@@ -1,4 +1,4 @@
-//! Sentences and tables of tests over time.
+//! Tests of the sentences and tables about tests over time.
 
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::result::steady::{Reason, Round};
@@ -11,7 +11,7 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_seconds(seconds)
 }
 
-/// Returns a series of ten seconds a point with these writes a second.
+/// Returns a series with ten seconds per point and these write rates in requests a second.
 fn series(rates: &[u64]) -> Series {
     let point = |&rate: &u64| Point {
         writes: 10 * rate,

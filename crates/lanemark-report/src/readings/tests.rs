@@ -1,4 +1,4 @@
-//! Readings of devices as sentences.
+//! Tests of the sentences about a machine's readings.
 
 use lanemark_schema::result::{DeviceUse, DriveHealth, LatencyHistogram, Sample, ThreadUse};
 
