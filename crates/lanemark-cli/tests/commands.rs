@@ -256,7 +256,7 @@ fn wrong_input_is_reported_and_exits_with_2() {
         (&["sim", NVME, "crystaldiskmark-5", "--size", "1TB"], "ends beyond the drive's 512 GB"),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "4KiB"], "span = 4 KiB: 1 MiB or more"),
         (&["sim", NVME, "crystaldiskmark-5", "--set", "drive.flash.read"], "PARAMETER=VALUE"),
-        (&["compare", "README.md", "README.md"], "is not a result in a known format"),
+        (&["compare", "README.md", "README.md"], "not a result in a known format"),
     ];
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();

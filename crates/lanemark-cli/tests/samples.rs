@@ -76,7 +76,7 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
     fs::create_dir(folder.path().join("hard-disk")).unwrap();
     printed(folder.path(), &["study", "hard-disk", "--no-interval", "--no-save", "--json"]);
     let message = refused(folder.path(), &["study", "/dev/zero"], 2);
-    assert!(message.contains("is not a file"), "{message}");
+    assert!(message.contains("not a file"), "{message}");
 }
 
 #[test]

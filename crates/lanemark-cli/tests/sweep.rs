@@ -320,7 +320,7 @@ fn errors_are_reported_before_anything_runs() {
     fails(&out, &axis("drive=samsung-950-pro-512g"), 2, "unknown drive", "samsung-950-pro-512gb");
     fails(&out, &axis("queue_depth=1-32"), 2, "queue_depth = 1-32", "1..32");
     fails(&out, &axis("pattern=random,sideways"), 2, "must be sequential", "");
-    fails(&out, &axis("queue_depth="), 2, "lacks values", "1..256*2");
+    fails(&out, &axis("queue_depth="), 2, "no values", "1..256*2");
     fails(&out, &axis("queue_depth=4,4"), 2, "twice", "");
     fails(
         &out,
@@ -329,7 +329,7 @@ fn errors_are_reported_before_anything_runs() {
         "2000000",
         "*2",
     );
-    fails(&out, &[], 2, "lacks an axis", "queue_depth");
+    fails(&out, &[], 2, "no axis", "queue_depth");
     let several = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .args([
             "sweep",

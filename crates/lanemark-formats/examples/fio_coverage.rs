@@ -1,4 +1,4 @@
-//! The support for a folder of fio job files: a table by file, and the share of supported option uses.
+//! Prints the support for a folder of fio job files: a table by file, and the share of option uses that are supported.
 //!
 //! `cargo run -p lanemark-formats --example fio_coverage -- FOLDER`
 
@@ -64,7 +64,7 @@ fn main() {
     }
 }
 
-/// The kind of target for which a job file is written.
+/// The kind of target for which a job file is intended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     FilesAndBlockDevices,
@@ -85,7 +85,7 @@ struct Tally {
 fn class(text: &str, name: &str, errors: Option<&FormatErrors>) -> Class {
     let other =
         |errors: &FormatErrors| errors.0.iter().any(|error| error.message.contains("ioengine="));
-    // The engine of these jobs is set on the command line.
+    // The engine of these jobs must be set on the command line.
     let passes = name.starts_with("xnvme")
         || text.contains("ioengine=io_uring_cmd")
         || text.contains("ioengine=sg");

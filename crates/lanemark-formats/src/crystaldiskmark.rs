@@ -1,10 +1,11 @@
-//! A result as the text that CrystalDiskMark 8 copies to the clipboard.
+//! A result in the format of the text that CrystalDiskMark 8 copies to the clipboard.
 //!
-//! Each line contains the kind of test, its size, depth and threads, MB/s of 10^6 bytes, requests a second and mean
-//! latency. The program prints the best of its repeats, and the best latency separately. Here each figure is the median
-//! of the repeats, which the head of the text states.
+//! Each line contains the kind of test, its size, depth and threads, MB/s of 10^6 bytes, requests a second, and the
+//! mean latency. CrystalDiskMark prints the best of its repeats, and the best latency separately. Here each figure is
+//! the median of the repeats, as the head of the text states.
 //!
-//! Not written: the comment, the drive's fill and the operating system, which a result does not contain.
+//! The comment, the fill level of the drive and the operating system are not written, because a result does not contain
+//! them.
 
 mod read;
 
@@ -19,7 +20,7 @@ pub(crate) use read::{is_ours, read};
 /// The line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
-    /// Carriage return and line feed, as the program writes them.
+    /// Carriage return and line feed, as CrystalDiskMark writes them.
     #[default]
     CrLf,
     /// Line feed, as on Unix.
@@ -74,7 +75,7 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     }
 }
 
-/// Returns `  SEQ    1MiB (Q=  8, T= 1):   561.163 MB/s [    535.2 IOPS] < 14911.81 us>`.
+/// Returns a line such as ` SEQ 1MiB (Q= 8, T= 1): 561.163 MB/s [ 535.2 IOPS] < 14911.81 us>`.
 fn line(result: &TestResult) -> String {
     let test = &result.test;
     let median = |of: fn(&Sample) -> f64| {

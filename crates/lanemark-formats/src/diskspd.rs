@@ -1,7 +1,7 @@
-//! diskspd's output, as text and as XML (`-Rxml`), as a result.
+//! Reads diskspd's output as a result, from text or from XML (`-Rxml`).
 //!
-//! Each time span is a test, and all of its targets together form one target. Bytes, requests and latencies are the
-//! sums over all threads that the program prints. Latencies are known only for a run with `-L`; in the text they are in
+//! Each time span is a test, and all targets of the time span together form one target. Bytes, requests and latencies
+//! are sums over all threads that diskspd prints. Latencies are known only for a run with `-L`; the text states them in
 //! ms.
 //!
 //! | file | contents |

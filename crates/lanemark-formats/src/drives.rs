@@ -1,10 +1,10 @@
-//! A machine's drives as its administrator's tools list them: models, sizes, wear and temperature.
+//! The drives of a machine as administration tools list them: models, sizes, wear and temperature.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `described` | a drive, and values of its description |
-//! | `nvme_list` | `nvme list`, its table and `-o json` |
-//! | `smartctl` | `smartctl -j`, of one drive |
+//! | `described` | a drive, and functions for values in descriptions |
+//! | `nvme_list` | `nvme list`, as a table and with `-o json` |
+//! | `smartctl` | `smartctl -j`, for one drive |
 //! | `lsblk` | `lsblk -J` |
 //! | `lstopo` | `lstopo --of xml`, with the PCI bridges above each drive |
 //!
@@ -36,7 +36,7 @@ pub fn is_ours(text: &str) -> bool {
 /// Reads the drives in the output of a tool. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the text is not such output, or if it lists no drive.
+/// Returns an error if the text is not the output of a supported tool, or if it does not list a drive.
 pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut drives = if lstopo::is_ours(text) {
@@ -45,7 +45,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> 
         nvme_list::table(text)
     } else {
         let root: Value = serde_json::from_str(text).map_err(|error| {
-            FormatError::at(file, error.line() as u64, format!("is not JSON: {error}")).hint(HINT)
+            FormatError::at(file, error.line() as u64, format!("not JSON: {error}")).hint(HINT)
         })?;
         if let Some(devices) = root.get("blockdevices") {
             lsblk::read(devices)
@@ -54,21 +54,21 @@ pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> 
         } else if root.get("json_format_version").is_some() {
             smartctl::read(&root)
         } else {
-            return Err(FormatError::file(file, "lists no drives").hint(HINT));
+            return Err(FormatError::file(file, "no drives are listed").hint(HINT));
         }
     };
     if drives.is_empty() {
-        return Err(FormatError::file(file, "lists no drives").hint(HINT));
+        return Err(FormatError::file(file, "no drives are listed").hint(HINT));
     }
     if drives.len() > DRIVES_MAX {
-        let message = format!("lists {} drives; at most {DRIVES_MAX} are read", drives.len());
+        let message = format!("{} drives; the maximum is {DRIVES_MAX}", drives.len());
         return Err(FormatError::file(file, message));
     }
     drives.iter_mut().for_each(DescribedDrive::judge);
     Ok(drives)
 }
 
-const HINT: &str = "give the output of `nvme list`, `nvme list -o json`, `smartctl -j -a`, `lsblk -J -O` or `lstopo --of xml`";
+const HINT: &str = "use the output of `nvme list`, `nvme list -o json`, `smartctl -j -a`, `lsblk -J -O` or `lstopo --of xml`";
 
 #[cfg(test)]
 mod tests {

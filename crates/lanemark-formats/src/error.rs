@@ -1,4 +1,4 @@
-//! The errors in a file, and the values that are only approximated: the position, the value, the reason and the advice.
+//! The errors in a file, and notes on approximated values. Each states the position, the value, the reason, and advice.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use lanemark_schema::text::is_shown;
 /// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatError {
-    /// The file's name as the user wrote it.
+    /// The file as the user named it.
     pub file: String,
-    /// The line, from 1; absent if the error is about the whole file.
+    /// The line, counted from 1; `None` if the error is about the whole file.
     pub line: Option<u64>,
-    /// Description of the error, with the value and the expected values.
+    /// Description of the error, with the value and the values that are expected.
     pub message: String,
-    /// Advice on how to correct the value.
+    /// Advice on how to correct the error.
     pub hint: Option<String>,
 }
 
@@ -33,15 +33,15 @@ pub enum SupportLevel {
 /// An option that is not supported exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The file's name as the user wrote it.
+    /// The file as the user named it.
     pub file: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: u64,
-    /// The option's name in the file.
+    /// The name of the option in the file.
     pub option: String,
-    /// Degree to which the value is supported.
+    /// The degree to which the value is supported.
     pub kept: SupportLevel,
-    /// Reason, with the action that replaces the value.
+    /// The reason, and the setting that is used instead of the value.
     pub reason: String,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for FormatErrors {
         for (index, error) in self.0.iter().enumerate() {
             let gap = if index > 0 { "\n" } else { "" };
             write!(f, "{gap}{error}")?;
-            // The caller displays all errors, and the last hint after them.
+            // The caller displays the errors, followed by the last hint.
             if let (Some(hint), true) = (&error.hint, index + 1 < self.0.len()) {
                 write!(f, " ({hint})")?;
             }
@@ -106,7 +106,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// Returns a value in a displayable form: printable and not too long.
+/// Returns a value in a form that can be displayed: printable and not too long.
 pub(crate) fn shown(text: &str) -> String {
     const SHOWN_MAX: usize = 60;
     let clean: String = text.chars().take(SHOWN_MAX).flat_map(printable).collect();

@@ -1,27 +1,27 @@
-//! fio's job files as workloads.
+//! Reads fio's job files as workloads.
 //!
-//! The format and the options are described in fio's HOWTO ("Job file format", "Job file parameters"); `option` lists
-//! the treatment of each option. A job is a test; its clones (`numjobs`) are the threads of the test. Jobs run in
-//! parallel up to a job that waits for the earlier ones (`stonewall`, `wait_for`).
+//! fio's HOWTO describes the format and the options ("Job file format", "Job file parameters"); `option` states how
+//! each option is treated. A job is a test, and its clones (`numjobs`) are the threads of the test. Jobs run in
+//! parallel until a job waits for the earlier jobs (`stonewall`, `wait_for`).
 //!
 //! | file | contents |
 //! |---|---|
 //! | `command` | a command line as a job file |
 //! | `lines` | sections, comments, includes, the environment |
 //! | `number` | sizes and times |
-//! | `option` | every option with its treatment |
-//! | `job` | a job's own options over the global ones |
+//! | `option` | every option, and how it is treated |
+//! | `job` | the options of a job, including the global options |
 //! | `direction`, `block`, `order` | kinds, lengths and offsets of requests |
-//! | `range` | files as parts of one target |
+//! | `range` | the files of jobs as parts of one target |
 //! | `pace` | rates and limits |
 //! | `settings` | the result of reading a job file |
 //! | `surroundings` | the environment in which a job file is read |
 //!
-//! If fio draws offsets at random from a map that contains each offset once, the pattern is `Shuffled`; with
-//! `norandommap` it is `Uniform`. Offsets follow from Lanemark's seeds, not from fio's.
+//! If fio draws random offsets from a map that contains each offset once, the pattern is `Shuffled`; with `norandommap`
+//! it is `Uniform`. The offsets depend on Lanemark's seeds, not on fio's.
 //!
-//! Not read: arithmetic in parentheses, keywords such as `$mb_memory`, and options of engines that do not access a
-//! local file or block device. All of them are errors.
+//! Arithmetic in parentheses, keywords such as `$mb_memory`, and options of engines that do not access a local file or
+//! block device are not supported; each of them causes an error.
 
 mod block;
 mod command;
@@ -54,19 +54,19 @@ pub(crate) use order::normal_for;
 use range::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 
-/// Maximum number of tests of a job file.
+/// Maximum number of tests in a job file.
 const TESTS_MAX: usize = 4096;
 
 /// Reads a job file.
 ///
 /// # Errors
-/// Returns all errors and unsupported options of the file, each with its line.
+/// Returns all errors and unsupported options in the file, each with its line.
 pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatErrors> {
     let mut found = Findings::default();
     let sections = lines::read(text, around, &mut found.faults);
     let jobs = job::jobs(&sections, &mut found);
     if jobs.is_empty() && found.faults.is_empty() {
-        let error = FormatError::file(around.file, "the file lacks jobs");
+        let error = FormatError::file(around.file, "the file does not contain jobs");
         return Err(error.hint("add at least one section in addition to [global]").into());
     }
     let mut settings = settings(&jobs, &mut found);
@@ -121,7 +121,7 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
         }
         let buffered = job.flag("buffered", findings).map(|buffered| !buffered);
         let direct = job.flag("direct", findings).or(buffered).unwrap_or(false);
-        // Trims do not go through the page cache.
+        // Trims do not use the page cache.
         let cached =
             Direction::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
@@ -177,7 +177,7 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
     all
 }
 
-/// Sets whether jobs continue after errors. Here the setting applies to all jobs.
+/// Sets whether jobs continue after errors. In Lanemark, the setting applies to all jobs.
 fn goes_on(job: &Job, all: &mut FioSettings, findings: &mut Findings) {
     const NAME: &str = "continue_on_error";
     let wanted = job.parsed(NAME, findings, |text| match text {
@@ -215,7 +215,7 @@ fn tests(
     for (index, (job, placed)) in jobs.iter().zip(ranges).enumerate() {
         let waits = waits(job, &jobs[..index], findings);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
-        // A job without a valid range is also read, so that all its errors are reported.
+        // A job with an invalid range is also read, so that all its errors are reported.
         let whole = |placed: &Vec<JobRange>| placed.clone();
         let nowhere = vec![JobRange {
             offset: Bytes::ZERO,
@@ -257,7 +257,7 @@ fn tests(
     tests
 }
 
-/// Returns the error of a test that is out of bounds, at the line of the option that causes it.
+/// Returns an error about a test that is out of bounds, at the line of the option that causes it.
 fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
     let options: &[&str] = match error.field {
         "block" | "sizes" => &["bssplit", "bsrange", "bs"],
@@ -277,15 +277,15 @@ fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
     }
 }
 
-/// Returns whether a job's engine waits for each read that goes through the page cache: libaio is asynchronous only
-/// with direct I/O (fio's HOWTO, `ioengine`, `libaio`).
+/// Returns whether a job's engine waits for each read that uses the page cache; libaio is asynchronous only with direct
+/// I/O (fio's HOWTO, `ioengine`, `libaio`).
 fn waits_for_cache(job: &Job, test: &Test) -> bool {
     job.text("ioengine").is_some_and(|name| name.trim() == "libaio")
         && test.reads()
         && test.queue_depth() > 1
 }
 
-/// Returns whether a job begins when the earlier jobs have ended.
+/// Returns whether a job begins only when the earlier jobs have ended.
 fn waits(job: &Job, before: &[Job], findings: &mut Findings) -> bool {
     let walled = job.flag("stonewall", findings).unwrap_or(false);
     let Some(name) = job.text("wait_for") else { return walled };
@@ -309,7 +309,7 @@ fn free_name(tests: &[Test], name: String) -> String {
 }
 
 fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
-    // After an error, the job is read only to find further errors: a file with errors is not a workload.
+    // After an error, the job is read only to find other errors, because a file with errors does not become a workload.
     let direction = Direction::of(job, findings).unwrap_or(Direction::MIXED);
     let read_share = read_share(job, direction, findings);
     let blocks = Blocks::of(job, direction, read_share.get(), findings);
@@ -395,7 +395,7 @@ fn trim_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio
     }
 }
 
-/// Returns the number of writes after which a flush follows.
+/// Returns the number of writes between two flushes.
 fn flushes(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u32> {
     let mut every: Option<u64> = None;
     for name in ["fsync", "fdatasync"] {
@@ -415,7 +415,7 @@ fn flushes(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u
     every.filter(|_| direction.writes).map(|every| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// Returns the queue depth. An engine that waits has one request outstanding, regardless of `iodepth`.
+/// Returns the queue depth. An engine that waits for its requests has one request outstanding, regardless of `iodepth`.
 fn depth(job: &Job, findings: &mut Findings) -> Option<u32> {
     let Some(depth) = QUEUE_DEPTH.accept(job.integer("iodepth", findings).unwrap_or(1)) else {
         findings.fault(job.error("iodepth", &QUEUE_DEPTH.to_string()));

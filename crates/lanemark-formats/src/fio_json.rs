@@ -1,18 +1,18 @@
-//! fio's JSON output, written from a result and read into one.
+//! fio's JSON output, which is written from a result and read into a result.
 //!
-//! The layout follows fio 3.33, as `stat.c` writes it (`show_thread_status_json`, `add_ddir_status_json`).
+//! The layout is the layout of fio 3.33, as `stat.c` writes it (`show_thread_status_json`, `add_ddir_status_json`).
 //!
 //! | file | contents |
 //! |---|---|
 //! | `layout` | JSON with fio's order, spacing and decimals |
-//! | `write` | a result as the output of fio |
-//! | `options` | a test as fio's options |
+//! | `write` | a result in the format of fio's output |
+//! | `options` | a test as options of fio |
 //! | `read` | the output of fio, entry by entry |
-//! | `documents` | the documents in a file: snapshots of a run, successive runs, lists |
-//! | `own` | Lanemark's additions to its export: the repeats and their statistic |
-//! | `sampled` | one job's figures |
+//! | `documents` | the documents in a file: snapshots of a run, successive runs, or lists |
+//! | `own` | Lanemark's additions to its export: the repeats, and the statistic over them |
+//! | `sampled` | the figures of one job |
 //! | `draft` | one job with its test |
-//! | `results` | the files of one target as a result |
+//! | `results` | the files about one target as a result |
 
 mod documents;
 mod draft;

@@ -3,11 +3,11 @@
 //! | file | contents |
 //! |---|---|
 //! | `options` | the options of a job in the normal output |
-//! | `normal` | the output without `--output-format`, of fio 2 and 3 |
+//! | `normal` | the output of fio 2 and 3 without `--output-format` |
 //! | `terse` | `--output-format=terse` (`--minimal`), versions 3 to 5 |
 //! | `parts` | latencies, clones of a job, errors |
 //!
-//! The normal output states the options `rw`, `bs`, `ioengine` and `iodepth`; the terse output states no options.
+//! The normal output states the options `rw`, `bs`, `ioengine` and `iodepth`; the terse output does not state options.
 
 mod normal;
 mod options;

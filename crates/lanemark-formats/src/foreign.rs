@@ -1,4 +1,4 @@
-//! Results of other programs, in any format that is read.
+//! Results from other programs, in any supported format.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
 use crate::stated::StatedRun;
 use crate::{crystaldiskmark, diskspd, fio_text, iometer};
 
-/// A run of another program.
+/// A run by another program.
 #[derive(Clone)]
 pub struct ForeignRun(Content);
 
@@ -30,8 +30,8 @@ impl fmt::Debug for ForeignRun {
 /// Reads the runs in a text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns the error of the format's reader, or an error if the format is not supported; for a known format it suggests
-/// an alternative.
+/// Returns the error of the format's reader, or an error if the format is not supported. For a known format, the error
+/// suggests an alternative.
 pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let format = match recognise(text) {
@@ -41,11 +41,11 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
             return Err(error.hint(known.advice));
         }
         RecognisedFormat::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
-            let error = FormatError::file(file, "is a workload, not a result");
-            return Err(error.hint("give it to `lanemark sim` or `lanemark bench --workload`"));
+            let error = FormatError::file(file, "this is a workload, not a result");
+            return Err(error.hint("use it with `lanemark sim` or `lanemark bench --workload`"));
         }
         RecognisedFormat::Unknown => {
-            return Err(FormatError::file(file, "is not a result in a known format").hint(READ));
+            return Err(FormatError::file(file, "not a result in a known format").hint(READ));
         }
     };
     let stated = match format {
@@ -63,11 +63,11 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     Ok(vec![ForeignRun(Content::Stated(Box::new(stated)))])
 }
 
-/// Returns the results of runs: one for each target in fio's JSON, and one for each file in the other formats.
-/// `supplied` contains the settings of tests that do not state them.
+/// Returns the results of runs: one result per target for fio's JSON, and one result per file for other formats.
+/// `supplied` contains settings for tests that do not state them.
 ///
 /// # Errors
-/// Returns an error for each file with impossible values.
+/// Returns one error per file with impossible values.
 pub fn results(
     runs: Vec<ForeignRun>,
     supplied: &SuppliedSettings,

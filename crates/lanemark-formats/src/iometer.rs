@@ -1,7 +1,7 @@
-//! Iometer's files: reads settings (`.icf`) as a workload, reads a results file as a result, and writes a result as a
-//! results file.
+//! Iometer's files. Settings (`.icf`) are read as a workload, results files are read as results, and results are
+//! written as results files.
 //!
-//! Both have the format of Iometer 1.1 (its User's Guide, "Test Configuration File" and "Result File").
+//! Both kinds of files have the format of Iometer 1.1 (its User's Guide, "Test Configuration File" and "Result File").
 
 mod assembly;
 mod csv;

@@ -1,22 +1,24 @@
-//! The formats of other programs, as text in and text out: this crate opens no files and does not read the environment.
+//! The formats of other programs, converted from and to text; this crate does not open files or read the environment.
 //!
 //! | module | reads | writes |
 //! |---|---|---|
-//! | [`fio`] | job files, to a workload and settings | – |
-//! | [`fio_json`] | `--output-format=json` and `json+`, to a result | the same, of a result |
-//! | `fio_text` | the normal and the terse output, to a result | – |
-//! | [`iometer`] | `.icf`, to a workload; the results file, to a result | the results file, of a result |
-//! | [`crystaldiskmark`] | its texts and KDiskMark's, to a result | the text that the program copies to the clipboard |
-//! | `diskspd` | text and XML, to a result | – |
-//! | [`drives`] | drives as `nvme list`, `smartctl`, `lsblk` and `lstopo` list them | – |
+//! | [`fio`] | job files, into a workload and settings | – |
+//! | [`fio_json`] | `--output-format=json` and `json+`, into a result | the same format, from a result |
+//! | `fio_text` | the normal and the terse output, into a result | – |
+//! | [`iometer`] | `.icf`, into a workload; the results file, into a result | the results file, from a result |
+//! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that the program copies to the clipboard
+//! |
+//! | `diskspd` | text and XML, into a result | – |
+//! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
-//! | `partly`, `stated`, `words`, `xml` | parts of the readers: tests of incomplete descriptions, numbers with units, XML | – |
+//! | `partly`, `stated`, `words`, `xml` | shared parts of the readers: incompletely described tests, numbers with
+//! units, XML | – |
 //!
-//! The meaning of another program's file is preserved, or the difference is reported: an approximated value gives a
-//! [`Note`] with its reason, and an unsupported one gives a [`FormatError`] that names the line. No value is omitted
-//! silently.
+//! The meaning of another program's file is preserved, or the difference is reported: an approximated value results in
+//! a [`Note`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No value is
+//! omitted silently.
 //!
-//! fio's iolog is a trace and is in `lanemark-trace`.
+//! fio's iolog is a trace, and `lanemark-trace` reads it.
 
 pub mod crystaldiskmark;
 mod diskspd;

@@ -1,10 +1,11 @@
-//! Tests and latencies that a source states only in part.
+//! Tests and latencies that a source describes only in part.
 
 use lanemark_schema::result::{LatencyDetail, LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{LoadKind, PartlyStated, Pattern, Requests};
 
-/// Returns the requests of a test in closed loop, completely stated if its source has both pattern and depth.
+/// Returns the requests of a test in a closed loop. They are marked as completely stated if the source states both the
+/// pattern and the depth.
 pub(crate) fn asks(
     stated: (Option<Pattern>, Option<u32>),
     read_share: Ratio,
@@ -23,7 +24,7 @@ pub(crate) fn asks(
     }
 }
 
-/// Returns the warning about latencies if the source has less than a distribution.
+/// Returns a warning about the latencies of a test if the source does not contain a full distribution.
 pub(crate) fn latency_warning(test: &str, sample: &Sample, are_rates: bool) -> Option<Warning> {
     let sides = [&sample.reads, &sample.writes, &sample.unified, &sample.trims];
     let known: Vec<&LatencyHistogram> =

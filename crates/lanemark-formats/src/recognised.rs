@@ -1,11 +1,11 @@
-//! The format of a text, by its contents.
+//! Recognises the format of a text by its contents.
 //!
-//! A format that is known but not supported is reported by name, with an alternative.
+//! If a format is known but not supported, the error names it and suggests an alternative.
 
-/// A supported format of results.
+/// A supported result format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFormat {
-    /// fio's JSON, also with messages before it.
+    /// fio's JSON, possibly after messages.
     FioJson,
     /// fio's normal output.
     FioText,
@@ -21,7 +21,7 @@ pub enum ResultFormat {
     Iometer,
 }
 
-/// A known format that is not a readable result.
+/// A known format that cannot be read as a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFormat {
     /// The name of the format, with its article.
@@ -33,15 +33,15 @@ pub struct KnownFormat {
 /// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecognisedFormat {
-    /// A result that is read.
+    /// A result in a supported format.
     Result(ResultFormat),
-    /// A format that is known.
+    /// A text in a known but unsupported format.
     Known(KnownFormat),
-    /// No known format.
+    /// A text in an unknown format.
     Unknown,
 }
 
-/// Advice for a text of no known format.
+/// Advice for a text in an unknown format.
 pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
      later and of KDiskMark; diskspd's text and XML; Iometer's results CSV";
 
@@ -49,9 +49,9 @@ const MEASURE: &str =
     "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
 const REPLAY: &str = "it is a trace: `lanemark replay` reads it";
-const WORKLOAD: &str = "it is a workload: give it to `lanemark sim` or `lanemark bench --workload`";
+const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench --workload`";
 
-/// Formats, each identified by strings that all occur in it.
+/// Formats, each identified by strings that must all occur in the text.
 const KNOWN: &[(&[&str], &str, &str)] = &[
     (&["\"schema_version\"", "\"provenance\""], "a Lanemark result", "it needs no import"),
     (&["\"json_format_version\"", "\"smartctl\""], "smartctl's JSON", INSPECT),
@@ -62,7 +62,7 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (
         &["SMART", "=== START OF INFORMATION SECTION ==="],
         "smartctl's text",
-        "give the output of `smartctl -j -a` to `lanemark inspect`",
+        "use the output of `smartctl -j -a` with `lanemark inspect`",
     ),
     (&["LnkSta:", "LnkCap:"], "lspci's output", "`lanemark inspect --lspci FILE` reads it"),
     (&["iolog", "fio version 2"], "a fio trace", REPLAY),
@@ -89,7 +89,7 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     (
         &["CrystalDiskInfo"],
         "the text output of CrystalDiskInfo",
-        "give the output of `smartctl -j -a` to `lanemark inspect`",
+        "use the output of `smartctl -j -a` with `lanemark inspect`",
     ),
 ];
 
@@ -117,7 +117,7 @@ pub fn recognise(text: &str) -> RecognisedFormat {
         }
         if crate::fio_text::is_terse_2(text) {
             return RecognisedFormat::Known(KnownFormat {
-                name: "fio's terse output of version 2",
+                name: "version 2 of fio's terse output",
                 advice: "run fio with --output-format=json+, or with --terse-version=3",
             });
         }
@@ -138,7 +138,7 @@ pub fn recognise(text: &str) -> RecognisedFormat {
     }
 }
 
-/// Returns whether the text begins as JSON does; a bracket also begins a section of other formats.
+/// Returns whether the text begins like JSON. A section in other formats also begins with a bracket.
 fn is_json(text: &str) -> bool {
     match text.strip_prefix('[') {
         Some(rest) => rest.trim_start().starts_with(['{', '[', '"', ']']),

@@ -1,8 +1,8 @@
-//! The tests of a program that prints figures without a complete description of its tests, as a result.
+//! Results of programs that print figures without a complete description of their tests.
 //!
-//! A reader converts such a text to a [`StatedRun`]. A setting that the text does not state is absent, and no default
-//! is assumed. A test without a pattern or a depth describes a result and cannot be simulated until the user supplies
-//! the setting.
+//! A reader converts a text of this kind to a [`StatedRun`]. A setting that the text does not state is absent, and no
+//! default is assumed. A test without a pattern or a depth can describe a result, but cannot be simulated until the
+//! user supplies the setting.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,53 +19,53 @@ use crate::error::{FormatError, shown};
 use crate::fio_json::{Imported, SuppliedSettings};
 use crate::partly::{asks, latency_warning};
 
-/// Maximum number of tests of a file. A histogram of latencies takes 300 KB.
+/// Maximum number of tests in a file. A latency histogram takes 300 KB.
 pub(crate) const TESTS_MAX: usize = 1024;
-/// The time whose requests are counted if a program states rates without the time of its runs.
+/// The time over which requests are counted if a program states rates but not the time of its runs.
 pub(crate) const RATES_FOR: Duration = Duration::from_seconds(10);
-/// Minimum number of requests whose mean size is significant.
+/// Minimum number of requests for which the mean size is significant.
 const COUNTED_MIN: u64 = 100;
-/// Difference between the stated and the counted size of a request that rounding can explain.
+/// Relative difference between the stated and the counted request size that rounding can explain.
 const SIZE_SLACK: f64 = 0.02;
-/// Counts beyond this are not counts of requests.
+/// Maximum count; a larger number cannot be a number of requests.
 const COUNT_MAX: f64 = (1_u64 << 53) as f64;
-/// One exbibyte, so that the sum of reads and writes does not overflow.
+/// Maximum number of bytes, one exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: f64 = (1_u64 << 60) as f64;
-/// The longest run and the longest latency that are read, in seconds: 200 days.
+/// The maximum run time and latency, in seconds: 200 days.
 const SECONDS_MAX: f64 = 200.0 * 86_400.0;
 
-/// A test as far as its source states it.
+/// A test as far as the source describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct StatedTest {
     pub(crate) name: String,
     pub(crate) pattern: Option<Pattern>,
-    /// The size of each request; absent if only the counts show it.
+    /// The size of each request; `None` if it is known only from the counts.
     pub(crate) block: Option<Bytes>,
-    /// The share of reads among the requests; absent if only the counts show it.
+    /// The share of reads among the requests; `None` if it is known only from the counts.
     pub(crate) read_share: Option<Ratio>,
     pub(crate) threads: Option<u32>,
-    /// Requests outstanding per thread.
+    /// Number of outstanding requests per thread.
     pub(crate) queue_depth: Option<u32>,
-    /// The used size of the target.
+    /// The size of the part of the target that the test uses.
     pub(crate) span: Option<Bytes>,
     /// The time after which the test ends.
     pub(crate) duration: Option<Duration>,
     pub(crate) sample: Sample,
 }
 
-/// The content of a file of another program.
+/// The content of a file from another program.
 #[derive(Clone, Debug)]
 pub(crate) struct StatedRun {
-    /// The file's name in errors.
+    /// The name of the file in errors.
     pub(crate) file: String,
-    /// Program and version, `CrystalDiskMark 8.0.4`.
+    /// Program and version, such as `CrystalDiskMark 8.0.4`.
     pub(crate) program: String,
     /// Path of the target, if it is stated.
     pub(crate) path: Option<String>,
     pub(crate) engine: Option<String>,
     /// Whether the page cache was bypassed, if it is stated.
     pub(crate) direct: Option<bool>,
-    /// Time at which the run began, in seconds since 1970, if it is stated with its time zone.
+    /// Time at which the run began, in seconds since 1970, if it is stated with a time zone.
     pub(crate) timestamp: Option<u64>,
     pub(crate) tests: Vec<StatedTest>,
     pub(crate) warnings: Vec<Warning>,
@@ -93,7 +93,7 @@ impl StatedRun {
     /// Returns an error if there are too many tests.
     pub(crate) fn add(&mut self, test: StatedTest) -> Result<(), FormatError> {
         if self.tests.len() >= TESTS_MAX {
-            return Err(FormatError::file(&self.file, format!("has more than {TESTS_MAX} tests")));
+            return Err(FormatError::file(&self.file, format!("more than {TESTS_MAX} tests")));
         }
         self.tests.push(test);
         Ok(())
@@ -104,10 +104,10 @@ impl StatedRun {
         self.notes.push(format!("{}: {text}", self.file));
     }
 
-    /// Adds the note about a time of the machine's clock, whose zone the file does not state.
+    /// Adds a note about a local time, because the file does not state the time zone.
     pub(crate) fn note_local_time(&mut self, time: &str) {
         let time = shown(time.trim());
-        self.note(&format!("its time, {time}, lacks a time zone and is omitted"));
+        self.note(&format!("its time, {time}, is omitted because it lacks a time zone"));
     }
 
     /// Returns the result; `supplied` contains settings that the file does not state.
@@ -117,7 +117,7 @@ impl StatedRun {
     pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
-            return Err(FormatError::file(&file, "does not contain a test with figures")
+            return Err(FormatError::file(&file, "no test with figures")
                 .hint("check that the file is complete"));
         }
         let stem = stem(&file);
@@ -172,7 +172,7 @@ impl StatedRun {
             let given = match supplied.span {
                 Some(_) => format!("assumed to be {size}, as --span states"),
                 None => {
-                    format!("assumed to be {size}; give the size of the file or device with --span")
+                    format!("assumed to be {size}; set the size of the file or device with --span")
                 }
             };
             notes
@@ -210,7 +210,7 @@ impl StatedRun {
 }
 
 impl StatedTest {
-    /// Creates a test without settings.
+    /// Creates a test without any settings.
     pub(crate) fn new(name: impl Into<String>, sample: Sample) -> Self {
         Self {
             name: name.into(),
@@ -225,7 +225,7 @@ impl StatedTest {
         }
     }
 
-    /// Returns the contradiction between the stated size of a request and the counts, if there is one.
+    /// Returns the contradiction between the stated request size and the counts, if there is one.
     fn size_contradiction(&self) -> Option<String> {
         let block = self.block?;
         let sides = [("read", &self.sample.reads), ("write", &self.sample.writes)];
@@ -239,7 +239,7 @@ impl StatedTest {
         })
     }
 
-    /// Returns the test; `size` is the size of the target if the test does not state it.
+    /// Returns the test; `size` is the size of the target, for a test that does not state it.
     fn test(&self, size: Bytes, supplied: &SuppliedSettings) -> Test {
         let count = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
@@ -274,7 +274,7 @@ impl StatedTest {
     }
 }
 
-/// Returns the processor time of a job of one thread, from its `user` and `system` time in per cent.
+/// Returns the processor time of a job with one thread, from its `user` and `system` time in per cent.
 pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
     let requests = sample.operations() as f64;
     let spent = |percent: f64| percent / 100.0 * sample.elapsed.as_seconds() * 1e9 / requests;
@@ -282,10 +282,10 @@ pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
     known.then(|| CpuUse { user_ns_per_request: spent(user), system_ns_per_request: spent(system) })
 }
 
-/// Returns a direction's result of `count` requests.
+/// Returns the result of one direction with `count` requests.
 ///
 /// # Errors
-/// Returns the name of the value that is impossible in a run.
+/// Returns a description of the value that is impossible in a run.
 pub(crate) fn direction(
     bytes: f64,
     count: f64,
@@ -314,13 +314,13 @@ pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String
     }
 }
 
-/// Returns a latency in ns, or `None` if it is not a valid latency.
+/// Returns a latency in ns; `None` if it is not a valid latency.
 pub(crate) fn nanoseconds(value: f64, ns_per_unit: f64) -> Option<f64> {
     let ns = value * ns_per_unit;
     (0.0..=SECONDS_MAX * 1e9).contains(&ns).then_some(ns)
 }
 
-/// Returns a histogram of a stated mean. A mean of 0 was not measured.
+/// Returns a histogram with a stated mean. A mean of 0 means that the latency was not measured.
 pub(crate) fn of_mean(
     count: u64,
     mean_ns: Option<f64>,
@@ -338,7 +338,7 @@ pub(crate) fn of_mean(
     }
 }
 
-/// Returns a file's name without folder and extension.
+/// Returns the name of a file without its folder and extension.
 fn stem(file: &str) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let stem = match name.rsplit_once('.') {
@@ -356,16 +356,16 @@ fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
 }
 
-/// The names of the tests, each listed once.
+/// Assigns a unique name to each test.
 #[derive(Default)]
 struct TestNames {
     taken: HashSet<String>,
-    /// The next number for a name that is taken.
+    /// The next number to append, for each name that is already used.
     next: HashMap<String, u32>,
 }
 
 impl TestNames {
-    /// Returns `name`, with a number after it if it is taken.
+    /// Returns `name`, with a number appended if the name is already used.
     fn free(&mut self, name: &str) -> String {
         let clean: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
         let mut free = clean.clone();

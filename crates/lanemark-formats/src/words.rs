@@ -1,6 +1,6 @@
-//! Numbers with units in the texts of other programs.
+//! Reads numbers with units in the texts of other programs.
 
-/// Returns the number at the start of `text`, and the rest. Thousands are not separated.
+/// Returns the number at the start of `text`, and the rest. A number does not contain thousands separators.
 pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
@@ -16,7 +16,8 @@ pub(crate) fn whole(text: &str) -> Option<u32> {
     text[..end].parse().ok()
 }
 
-/// Returns the number at the start of `text` with the suffix `k`, `M` or `G` of powers of 1000, and the rest.
+/// Returns the number at the start of `text` and the rest. The number may have the suffix `k`, `M` or `G`, in powers of
+/// 1000.
 pub(crate) fn suffixed(text: &str) -> Option<(f64, &str)> {
     let (number, rest) = number(text)?;
     let factor = match rest.chars().next() {
@@ -28,8 +29,8 @@ pub(crate) fn suffixed(text: &str) -> Option<(f64, &str)> {
     Some((number * factor, &rest[1..]))
 }
 
-/// Returns the size at the start of `text` in bytes, and the rest. The prefixes are powers of 1024 with or without an
-/// `i`, unless `decimal` is set: then only the prefixes with an `i` are powers of 1024.
+/// Returns the size at the start of `text` in bytes, and the rest. Prefixes are powers of 1024, with or without an `i`.
+/// If `decimal` is set, only prefixes with an `i` are powers of 1024.
 pub(crate) fn size(text: &str, decimal: bool) -> Option<(f64, &str)> {
     let (number, rest) = number(text)?;
     let rest = rest.trim_start();
@@ -56,7 +57,8 @@ pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'
     rest.split_once(after).map(|(inside, _)| inside)
 }
 
-/// Returns the seconds since 1970 of `2021/10/13 17:19:51 UTC` or the same with dashes, `T` and `Z`.
+/// Returns the seconds since 1970 for a time such as `2021/10/13 17:19:51 UTC`, or for the same time with dashes, `T`
+/// and `Z`.
 pub(crate) fn utc(text: &str) -> Option<u64> {
     let parts: Vec<u32> = text
         .split(|letter: char| !letter.is_ascii_digit())
@@ -74,7 +76,7 @@ pub(crate) fn utc(text: &str) -> Option<u64> {
     if !fits {
         return None;
     }
-    // Days since 1970 by the proleptic Gregorian calendar, whose years begin in March here.
+    // Days since 1970 in the proleptic Gregorian calendar; here, years begin in March.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
     let days = u64::from(days - 719_468);
@@ -118,7 +120,7 @@ mod tests {
             ("1999-12-31T23:59:59Z", Some(946_684_799)),
             ("2000-02-29T00:00:00Z", Some(951_782_400)),
             ("2038-01-19T03:14:07Z", Some(2_147_483_647)),
-            // The year 2100 lacks a 29th of February.
+            // The year 2100 does not have a 29th of February.
             ("2100-03-01T00:00:00Z", Some(4_107_542_400)),
             ("9999-12-31T23:59:59Z", Some(253_402_300_799)),
             ("10000-01-01T00:00:00Z", None),

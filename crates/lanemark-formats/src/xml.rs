@@ -1,7 +1,7 @@
-//! Small XML documents as trees: elements with attributes, text and children.
+//! Reads small XML documents as trees of elements with attributes, text and children.
 //!
-//! Depth, number of elements and length of a text are bounded. Entities other than the five that XML predefines are not
-//! replaced, and a document type is skipped, so a document cannot grow by its declarations.
+//! The depth, the number of elements and the length of a text are limited. Only the five entities that XML predefines
+//! are replaced, and a document type is skipped, so declarations cannot enlarge a document.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ pub struct Element {
     pub name: String,
     /// Attributes by name.
     pub attributes: BTreeMap<String, String>,
-    /// The text between the children, without surrounding space.
+    /// The text between the children, without leading and trailing space.
     pub text: String,
-    /// The elements in it.
+    /// The child elements.
     pub children: Vec<Element>,
 }
 
@@ -42,7 +42,7 @@ impl Element {
         self.child(name).map(|child| child.text.as_str())
     }
 
-    /// Returns an attribute.
+    /// Returns the value of an attribute.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.get(name).map(String::as_str)
     }
@@ -62,7 +62,7 @@ impl Element {
 /// Returns the root element of the text.
 ///
 /// # Errors
-/// Returns the line of the first error with its description.
+/// Returns the line of the first error, and a description of the error.
 pub fn parse(text: &str) -> Result<Element, (u64, String)> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<Element> = Vec::new();
@@ -126,7 +126,7 @@ fn text(bytes: &[u8]) -> Result<String, String> {
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| error.to_string())
 }
 
-/// Returns the character of an entity.
+/// Returns the character that an entity represents.
 fn letter(entity: &BytesRef<'_>) -> Result<char, String> {
     if let Some(letter) = entity.resolve_char_ref().map_err(|error| error.to_string())? {
         return Ok(letter);

@@ -1,5 +1,4 @@
-//! The requests of a job file equal fio's own requests: fio runs the file with its null engine and records its
-//! requests.
+//! The requests of a job file equal fio's requests: fio runs the file with its null engine and records the requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +13,7 @@ use lanemark_schema::workload::{Accesses, Operation};
 /// A request: its kind, its offset and its length.
 type Request = (Operation, u64, u64);
 
-/// Returns the requests of fio, or an empty list without fio.
+/// Returns fio's requests; `None` if fio is not installed.
 fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
     if Command::new("fio").arg("--version").output().is_err() {
         lanemark_testbed::skipped("fio is not installed (apt-get install fio)");
@@ -32,7 +31,7 @@ fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
     Some(log.lines().filter_map(request).collect())
 }
 
-/// Parses a line of an iolog of version 2 or 3.
+/// Parses a line of an iolog, version 2 or 3.
 fn request(line: &str) -> Option<Request> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [.., action, offset, length] = words[..] else { return None };
@@ -46,7 +45,7 @@ fn request(line: &str) -> Option<Request> {
     Some((operation, offset.parse().ok()?, length.parse().ok()?))
 }
 
-/// Returns the requests of the job file according to this crate.
+/// Returns the requests that Lanemark makes for the job file.
 fn by_us(options: &str, count: usize) -> Vec<Request> {
     let around = JobEnvironment {
         file: "job.fio",
@@ -83,7 +82,7 @@ fn places_in_order_are_the_same_one_by_one() {
         ("offset", "rw=read\nbs=16k\nsize=1m\noffset=256k\nfilesize=4m\n"),
     ] {
         let Some(fio) = by_fio(name, options) else { return };
-        // With gaps, fio makes further passes over the file for the remaining blocks; the test compares one pass.
+        // With gaps, fio passes over the file again for the remaining blocks, but the test compares only one pass.
         let once = fio.len().min(if name == "gaps" { 64 } else { usize::MAX });
         assert!(once > 30, "{name}: {once}");
         // In backward order, fio begins at 0 and then continues from the end.
@@ -149,7 +148,7 @@ fn distributions_send_as_much_to_as_little() {
         let Some(fio) = by_fio(name, &options) else { return };
         let ours = by_us(&options, 51_200);
         assert_eq!(fio.len(), ours.len());
-        // The share of requests to the most popular offsets, for this percentage of the offsets.
+        // The share of requests that go to the most popular offsets, for this percentage of the offsets.
         for percent in [1, 5, 20, 50] {
             let to_most = |requests: &[Request]| {
                 let mut counts = vec![0usize; 16_384];

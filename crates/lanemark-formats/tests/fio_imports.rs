@@ -1,4 +1,5 @@
-//! fio's printed figures are unchanged after import and export, and unprinted figures do not appear.
+//! The figures that fio printed do not change in an import and export, and figures that fio did not print do not
+//! appear.
 
 use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{
@@ -20,7 +21,7 @@ fn import(text: &str) -> RunResult {
     import_all(text, &SuppliedSettings::default()).remove(0)
 }
 
-/// A direction of `count` requests of 4 KiB whose latencies are `latency`.
+/// Returns a direction with `count` requests of 4 KiB and the latencies `latency`.
 fn direction(count: u64, latency: &Value) -> Value {
     json!({
         "io_bytes": count * 4096, "io_kbytes": count * 4, "runtime": 1000, "total_ios": count,
@@ -49,8 +50,8 @@ fn reads(result: &RunResult) -> &LatencyHistogram {
 }
 
 proptest! {
-    /// The property is tested for any number of requests and any list of percentiles and latencies, as fio prints them
-    /// in `json` or `json+`.
+    /// The property is tested for any number of requests, and for any list of percentiles and latencies that fio can
+    /// print in `json` or `json+`.
     #[test]
     fn every_percentile_in_the_file_comes_back_as_written(
         latencies in prop::collection::vec(1_000u64..50_000_000, 1..400),
@@ -98,7 +99,7 @@ proptest! {
             }
             prop_assert_eq!((side.count(), side.min_ns()), (count, Some(sorted[0])));
         }
-        // Pooled over directions and repeats, saved, and exported again.
+        // The result is pooled over directions and repeats, saved, and exported again.
         let saved: RunResult = serde_json::from_str(&serde_json::to_string(&result).unwrap()).unwrap();
         let exported = import(&fio_json::write(&saved, 0));
         for (percent, ns) in &printed {
@@ -107,7 +108,7 @@ proptest! {
         }
     }
 
-    /// Lanemark's own run keeps its headline figures and each percentile through the export.
+    /// The export of a Lanemark run keeps the run's headline figures and percentiles.
     #[test]
     fn an_export_that_is_imported_has_the_figures_that_were_exported(
         repeats in prop::collection::vec(
@@ -161,7 +162,7 @@ fn latencies_that_fio_did_not_measure_have_no_figures() {
     assert_eq!(result.tests[0].latency_mean_ns.count, 0);
     assert!(result.tests[0].iops.value > 0.0);
     assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NoLatencies { .. })));
-    // With disable_clat only the other kind of latency is measured.
+    // With disable_clat, only the other kind of latency is measured.
     let mut only_lat = direction(500, &zeros);
     only_lat["lat_ns"] = json!({"min": 10, "max": 90, "mean": 40.0, "N": 500});
     let result = import(&output(options(), &[("read", only_lat)]).to_string());
@@ -215,7 +216,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
         let texts = warned(&with(options));
         assert!(texts[0].contains(reason), "{texts:?}");
     }
-    // The counts remain; the block size is the mean, and the share follows from the reads.
+    // The counts are kept. The block size is the mean, and the share is computed from the number of reads.
     let sum = with(json!({"rw": "write", "bs": "64k", "size": "1g", "iodepth": "64"}));
     let test = import(&sum.to_string()).tests.remove(0).test;
     assert_eq!((test.block, test.read_share().get()), (Bytes::kibi(4), 0.5));
@@ -246,7 +247,7 @@ fn an_output_without_options_states_none_and_takes_them_from_the_user() {
     let test = result.tests[0].test.clone();
     assert_eq!((test.pattern(), test.queue_depth()), (Some(&Pattern::Uniform), 8));
     assert!(test.checked().is_ok());
-    // Stated options take precedence.
+    // Options that the output states take precedence.
     let stated = output(options(), &[("read", direction(2_000, &measured()))]);
     assert_eq!(import_all(&stated.to_string(), &supplied)[0].tests[0].test.queue_depth(), 4);
 }
@@ -296,7 +297,7 @@ fn runs_after_each_other_and_lists_are_all_imported() {
     };
     assert_eq!(counts(&format!("{one}\n{other}\n")), [2_000, 2_001]);
     assert_eq!(counts(&format!("[{one},{other}]")), [2_000, 2_001]);
-    // Two outputs printed a second apart, of a run that continued for 1.3 s, are one result.
+    // Two outputs that were printed a second apart, during a run that continued for 1.3 s, are one result.
     let mut snapshot = other.clone();
     snapshot["timestamp"] = json!(1_700_000_001);
     snapshot["jobs"][0]["read"]["runtime"] = json!(2_300);

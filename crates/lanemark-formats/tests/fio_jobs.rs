@@ -1,4 +1,4 @@
-//! Job files of our own with every option: supported options become a test, and unsupported options are reported.
+//! Job files with every option: supported options become a test, and unsupported options are reported.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ fn only(text: &str) -> Test {
     tests.remove(0)
 }
 
-/// Returns the option names of a job file.
+/// Returns the names of the options in a job file.
 fn named(text: &str) -> BTreeSet<&str> {
     let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or("").trim());
     let options = lines.filter(|line| !line.is_empty() && !line.starts_with('['));
@@ -100,7 +100,7 @@ fn rates_of_reads_and_writes_are_both_kept() {
         test.requests().unwrap().load,
         Load::Open { rate_per_second: 400.0, process: ArrivalProcess::Even }
     );
-    // With a rate for one direction, the other follows from the mix.
+    // If the rate of only one direction is set, the mix determines the rate of the other direction.
     let test = only("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
     let Load::Open { rate_per_second, .. } = test.requests().unwrap().load else {
         panic!("{:?}", test.asks)
@@ -114,7 +114,7 @@ fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
     let test = only(&format!("{base}rw=read\nsize=16m\n"));
     assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
     assert_eq!(test.volume, Some(Bytes::mebi(64)));
-    // A clone without a size continues to the end of the file, as in fio: 64, 48, 32 and 16 MiB.
+    // As in fio, a clone without a size continues to the end of the file: 64, 48, 32 and 16 MiB.
     let jobs = read(&format!("{base}rw=read\n"));
     let parts: Vec<_> = jobs.workload.tests.iter().map(|test| (test.offset, test.span)).collect();
     let mebi = Bytes::mebi;
@@ -186,7 +186,7 @@ fn the_options_that_are_read_become_tests() {
     let Load::Open { rate_per_second, process } = paced.requests().unwrap().load else {
         panic!("no rate")
     };
-    // 4 MiB a second in blocks of 8.5 KiB on average are 481.9 requests a second, which is below 500.
+    // 4 MiB a second in blocks with a mean of 8.5 KiB are 481.9 requests a second, which is below 500.
     assert!((rate_per_second - 481.88).abs() < 0.01, "{rate_per_second}");
     assert_eq!(process, ArrivalProcess::Poisson);
     assert_eq!(paced.mix().flush_every, Some(8));
@@ -214,7 +214,7 @@ fn jobs_run_beside_each_other_up_to_a_wall() {
 
 #[test]
 fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
-    // The note concerns jobs after the named one, for which fio would not wait.
+    // The note is about jobs after the named job, for which fio would not wait.
     for (jobs, notes) in [
         ("[global]\nsize=1m\n[a]\n[b]\n[c]\nwait_for=b\n", 0),
         ("[global]\nsize=1m\n[a]\n[b]\n[c]\nwait_for=a\n", 1),
@@ -244,7 +244,7 @@ fn several_files_of_a_job_are_noted_as_one_part() {
     for (line, noted) in [
         ("filename=/a:/b", Some("filename")),
         ("filename=/a", None),
-        // A colon that is part of the name.
+        // The colon is a part of the name.
         ("filename=/a\\:b", None),
         ("nrfiles=2", Some("nrfiles")),
         ("nrfiles=1", None),
@@ -294,8 +294,8 @@ fn an_engine_that_waits_has_a_depth_of_one() {
 #[test]
 fn bad_input_is_reported_with_its_position() {
     for (text, message) in [
-        ("", "jobs.fio: the file lacks jobs"),
-        ("[global]\nsize=1m\n", "jobs.fio: the file lacks jobs"),
+        ("", "jobs.fio: the file does not contain jobs"),
+        ("[global]\nsize=1m\n", "jobs.fio: the file does not contain jobs"),
         ("rw=read\n", "jobs.fio:1: `rw=read` is before the first section"),
         ("[a\n", "jobs.fio:1: `[a` is not terminated"),
         ("[a]\nsize=1m\nrw=reed\n", "jobs.fio:3: rw=reed: expected read, write"),
@@ -395,7 +395,7 @@ proptest! {
 
 #[test]
 fn the_page_cache_takes_requests_of_any_size_and_waits_for_those_of_libaio() {
-    // The disk check from etcd's documentation.
+    // This is the disk check from etcd's documentation.
     let etcd = read("[mytest]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n");
     let test = &etcd.workload.tests[0];
     assert_eq!((test.block, test.mix().flush_every), (Bytes(2300), Some(1)));

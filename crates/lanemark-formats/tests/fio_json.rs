@@ -1,4 +1,4 @@
-//! fio's JSON: the output of fio 3.33 is read, written again, and read without differences.
+//! The JSON output of fio 3.33 can be read, written, and read again without differences.
 
 use lanemark_formats::FormatErrors;
 use lanemark_formats::fio_json::{self, Imported, SuppliedSettings};
@@ -121,7 +121,7 @@ fn version_two_counts_kib_and_microseconds() {
     assert!(sample.writes.is_none());
 }
 
-/// Returns the keys of JSON text in their order, without numeric keys.
+/// Returns the keys of a JSON text in order, without numeric keys.
 fn keys(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.trim().split_once("\" :"));
     let names = lines.map(|(key, _)| key.trim_start_matches('"'));
@@ -131,7 +131,7 @@ fn keys(text: &str) -> Vec<&str> {
 #[test]
 fn written_output_has_fios_keys_in_fios_order() {
     let written = fio_json::write(&read(PLUS).result, 1_795_181_870);
-    // The last job of both outputs, from its figures up to the devices.
+    // The last job of both outputs, from its figures to the list of devices.
     let figures = |text: &'static str| -> Vec<&'static str> {
         let all = keys(text);
         let from = all.iter().rposition(|key| *key == "read").unwrap();
@@ -173,7 +173,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let errors = &mut run.tests[0].samples[0].errors;
     (0..3).for_each(|_| errors.count_errno(61));
     let written = fio_json::write(&run, 0);
-    // The job continued; if the error had ended the job, fio would have printed its number.
+    // The job continued. If the error had ended the job, fio would have printed the number of the error.
     assert!(written.contains("\"total_err\" : 3") && written.contains("\"first_error\" : 61"));
     assert!(!written.contains("\"error\" : 61"));
     let again = read(&written).result;
@@ -183,7 +183,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let written = fio_json::write(&run, 0);
     assert!(written.contains("\"error\" : 61"));
     assert!(!read(&written).result.complete);
-    // fio without continue_on_error prints only the number.
+    // Without continue_on_error, fio prints only the number.
     let ended =
         fio_json::write(&read(PLUS).result, 0).replacen("\"error\" : 0", "\"error\" : 5", 1);
     assert_eq!(read(&ended).result.tests[0].errors().to_string(), "1 other error (EIO)");
@@ -194,10 +194,10 @@ fn requests_that_failed_are_written_and_read_back() {
 #[test]
 fn input_that_is_not_output_of_fio_is_refused() {
     for (text, message) in [
-        ("", "out.json: it contains no JSON"),
-        ("fio: failed\n", "out.json: it contains no JSON"),
-        ("{", "out.json:1: is not valid JSON"),
-        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: is not valid JSON"),
+        ("", "out.json: it does not contain JSON"),
+        ("fio: failed\n", "out.json: it does not contain JSON"),
+        ("{", "out.json:1: not valid JSON"),
+        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: not valid JSON"),
         ("{}", "out.json: `fio version` is missing"),
         (r#"{"fio version":"fio-1.59"}"#, "out.json: `fio-1.59` is not a known"),
         (r#"{"fio version":"fio-3.1"}"#, "out.json: the list `jobs` is"),
@@ -250,7 +250,7 @@ fn a_job_that_exceeded_its_size_was_time_based() {
         let text = OLD.replace(r#""iodepth" : "8""#, &options.replace("1m", size));
         read(&text).result.tests[0].test.clone()
     };
-    // 40 MiB were transferred.
+    // The job transferred 40 MiB.
     assert_eq!(imported("1m").volume, None);
     assert_eq!(imported("1g").volume, Some(Bytes::mebi(1024)));
     assert_eq!(imported("1m").duration, Some(Duration::from_seconds(10)));
@@ -272,7 +272,7 @@ fn files_of_one_target_are_one_result_with_distinct_test_names() {
     assert_eq!(names(1), ["old"]);
     assert_eq!(results[0].result.test("old (d16)").unwrap().test.queue_depth(), 16);
     assert_eq!(results[0].files, ["f/d8.json", "f/d16.json", "x.json"]);
-    // Each invalid file is named.
+    // The errors name each invalid file.
     let wrong = OLD.replace("10000", "0");
     let error = import(&[("a.json", OLD), ("b.json", &wrong), ("c.json", &wrong)], None);
     let error = error.unwrap_err().to_string();
@@ -290,7 +290,7 @@ fn a_span_is_the_targets_and_not_the_moved_data() {
         (test.offset, test.span, target.size_bytes, imported.notes.len())
     };
     let (gib, tib) = (Bytes(1 << 30), Bytes(1 << 40));
-    // A share of the 40 MiB transferred.
+    // The share is relative to the 40 MiB that were transferred.
     assert_eq!(with("", None), (Bytes::ZERO, Bytes::mebi(40), Bytes::mebi(40), 1));
     assert_eq!(with("", Some(tib)), (Bytes::ZERO, tib, tib, 1));
     assert_eq!(with(r#", "size" : "25%""#, Some(tib)), (Bytes::ZERO, Bytes(1 << 38), tib, 1));
@@ -298,9 +298,9 @@ fn a_span_is_the_targets_and_not_the_moved_data() {
     assert_eq!(with(r#", "filesize" : "1g""#, None), (Bytes::ZERO, gib, gib, 0));
     let rest = Bytes((1 << 40) - (1 << 30));
     assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, tib, 1));
-    // An unknown option does not prevent the others from being read.
+    // An unknown option does not prevent other options from being read.
     assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
-    // One file states the size for the files next to it.
+    // One file states the size, which also applies to the other files.
     let sized = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
     let both = import(&[("a.json", OLD), ("b.json", &sized)], None).unwrap().remove(0).result;
     assert_eq!(both.tests[0].test.span, gib);
@@ -309,14 +309,14 @@ fn a_span_is_the_targets_and_not_the_moved_data() {
 #[test]
 fn processor_time_is_read_where_fio_does_not_print_its_own_runtime() {
     let one = read(OLD).result.tests[0].samples[0].cpu.unwrap();
-    // 1% and 2% of 10 s for 10,240 requests.
+    // The processor time is 1% and 2% of 10 s, for 10,240 requests.
     assert!((one.user_ns_per_request - 1e8 / 10_240.0).abs() < 1e-6, "{one:?}");
     assert!((one.system_ns_per_request - 2e8 / 10_240.0).abs() < 1e-6, "{one:?}");
-    // Four clones, whose times fio added, took four times as long.
+    // fio added the times of four clones, so the time is four times as long.
     let grouped = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "numjobs" : "4""#);
     let four = read(&grouped).result.tests[0].samples[0].cpu.unwrap();
     assert!((four.user_ns_per_request / one.user_ns_per_request - 4.0).abs() < 1e-9, "{four:?}");
-    // Later versions print it.
+    // Later versions print `job_runtime`.
     let printed = OLD.replace(r#""usr_cpu""#, r#""job_runtime" : 20000, "usr_cpu""#);
     let twice = read(&printed).result.tests[0].samples[0].cpu.unwrap();
     assert!((twice.user_ns_per_request / one.user_ns_per_request - 2.0).abs() < 1e-9, "{twice:?}");

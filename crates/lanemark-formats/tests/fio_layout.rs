@@ -1,5 +1,5 @@
-//! The ranges, sizes and offsets of the tests that a fio job file makes, each computed by hand: files as parts of one
-//! target, clones with increments, strides, mixes of block sizes, steps and distributions.
+//! The ranges, sizes and offsets of the tests that result from fio job files, all computed by hand: files as parts of
+//! one target, clones with increments, strides, mixes of block sizes, steps and distributions.
 
 use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
 use lanemark_formats::{FormatErrors, SupportLevel};
@@ -18,7 +18,7 @@ fn read_on(text: &str, target_size: u64) -> Result<FioJobs, FormatErrors> {
     fio::read(text, &around)
 }
 
-/// Returns the tests of a file on a target of this size.
+/// Returns the tests in a file for a target of this size.
 fn tests_on(text: &str, target_size: u64) -> Vec<Test> {
     let read = read_on(text, target_size);
     read.unwrap_or_else(|errors| panic!("{text}: {errors}")).workload.tests
@@ -41,7 +41,7 @@ fn nearly(options: &str) -> Vec<String> {
     notes.map(|note| note.option).collect()
 }
 
-/// Offset, span and volume in KiB, and the threads.
+/// Returns offset, span and volume in KiB, and the number of threads.
 fn ranges(tests: &[Test]) -> Vec<(u64, u64, u64, u32)> {
     let kibi = |bytes: Bytes| bytes.get() as f64 / 1024.0;
     let range = |test: &Test| {
@@ -53,7 +53,7 @@ fn ranges(tests: &[Test]) -> Vec<(u64, u64, u64, u32)> {
     tests.iter().map(range).collect()
 }
 
-/// A range in MiB: offset, span, volume and threads.
+/// Returns a range in MiB: offset, span, volume and threads.
 fn mebi(offset: u64, span: u64, volume: u64, threads: u32) -> (u64, u64, u64, u32) {
     (offset * 1024, span * 1024, volume * 1024, threads)
 }
@@ -64,11 +64,11 @@ fn a_job_uses_the_part_of_its_file_from_its_offset() {
         ("filename=x\nsize=6m", mebi(0, 6, 6, 1)),
         ("filename=x\nsize=6m\noffset=2m", mebi(2, 6, 6, 1)),
         ("filename=x\nfilesize=8m\noffset=2m", mebi(2, 6, 6, 1)),
-        // A size beyond the end of the file is only the amount of data.
+        // A size beyond the end of the file is only an amount of data.
         ("filename=x\nfilesize=8m\nsize=6m\noffset=4m", mebi(4, 4, 6, 1)),
         ("filename=x\nfilesize=8m\nsize=50%\noffset=25%", mebi(2, 4, 4, 1)),
         ("filename=x\nfilesize=8m\noffset=8188k", (8188, 4, 4, 1)),
-        // Half of 20 KiB is 10 KiB, and its whole blocks have 8 KiB.
+        // Half of 20 KiB is 10 KiB, which contains 8 KiB in whole blocks.
         ("filename=x\nfilesize=20k\noffset=50%", (8, 12, 12, 1)),
         ("filename=x\nfilesize=1m-4m", mebi(0, 4, 4, 1)),
         ("filename=x:y\nfilesize=2m", mebi(0, 4, 4, 1)),
@@ -77,7 +77,7 @@ fn a_job_uses_the_part_of_its_file_from_its_offset() {
         ("filename=x\noffset=1g", mebi(1024, 63 * 1024, 63 * 1024, 1)),
         ("filename=x\nfilesize=8m\nsize=1m\nfill_device=0", mebi(0, 1, 1, 1)),
         ("filename=x\nfilesize=8m\nsize=1m\nfill_device=1", mebi(0, 8, 8, 1)),
-        // Clones share a named file, and have separate files otherwise.
+        // Clones share a file that is named; otherwise they have separate files.
         ("size=6m\nnumjobs=3", mebi(0, 18, 18, 3)),
         ("filesize=2m\nnrfiles=3\nnumjobs=2", mebi(0, 12, 12, 2)),
         ("filename=x\nfilesize=8m\nnumjobs=2", mebi(0, 8, 16, 2)),
@@ -110,14 +110,14 @@ fn a_job_uses_the_part_of_its_file_from_its_offset() {
 fn clones_with_an_increment_begin_that_far_apart() {
     const FILE: &str = "[a]\nfilename=x\nfilesize=8m\n";
     for (options, wanted) in [
-        // Parts that adjoin are one test.
+        // Adjacent parts become one test.
         (format!("{FILE}numjobs=2\noffset_increment=2m\nsize=2m\n"), vec![mebi(0, 4, 4, 2)]),
         (format!("{FILE}numjobs=4\noffset_increment=25%\nsize=2m\n"), vec![mebi(0, 8, 8, 4)]),
         (
             "[a]\nfilename=x\nnumjobs=3\noffset_increment=2m\nsize=2m\n".to_owned(),
             vec![mebi(0, 6, 6, 3)],
         ),
-        // Parts with gaps, parts that overlap, and parts that the end of the file shortens.
+        // The cases are parts with gaps, overlapping parts, and parts that the end of the file shortens.
         (
             format!("{FILE}numjobs=2\noffset_increment=2m\nsize=1m\n"),
             vec![mebi(0, 1, 1, 1), mebi(2, 1, 1, 1)],
@@ -134,7 +134,7 @@ fn clones_with_an_increment_begin_that_far_apart() {
             format!("{FILE}numjobs=2\noffset_increment=3m\noffset=1m\n"),
             vec![mebi(1, 7, 7, 1), mebi(4, 4, 4, 1)],
         ),
-        // With separate files, the second clone's file is 8 MiB further.
+        // With separate files, the file of the second clone begins 8 MiB later.
         (
             "[a]\nfilesize=8m\nnumjobs=2\noffset_increment=2m\nsize=1m\noffset=1m\n".to_owned(),
             vec![mebi(1, 1, 1, 1), mebi(11, 1, 1, 1)],
@@ -154,7 +154,7 @@ fn clones_with_an_increment_begin_that_far_apart() {
 #[test]
 fn files_without_a_size_divide_the_rest_of_the_target() {
     for (text, target, wanted) in [
-        // The only file has all of the target; several have whole MiB of it.
+        // A single file uses the whole target, and several files use whole MiB of it.
         ("[a]\nfilename=x\nbs=512\n", 5 * MEBI + 1024, vec![(0, 5121, 5121, 1)]),
         ("[a]\n[b]\n", 7 * MEBI + 512, vec![mebi(0, 3, 3, 1), mebi(3, 3, 3, 1)]),
         ("[a]\nnumjobs=2\n", 7 * MEBI, vec![mebi(0, 6, 6, 2)]),
@@ -169,7 +169,7 @@ fn files_without_a_size_divide_the_rest_of_the_target() {
             9 * MEBI,
             vec![mebi(0, 1, 1, 1), mebi(1, 6, 6, 3), mebi(7, 2, 2, 1)],
         ),
-        // Jobs of one file share its part, which is as long as the longest of them needs.
+        // Jobs with the same file share its part, which is as long as any of them needs.
         (
             "[a]\nfilename=x\nsize=2m\n[b]\nfilename=x\nsize=6m\n[c]\nsize=1m\n",
             64 * MEBI,
@@ -192,7 +192,7 @@ fn the_zones_of_a_stride_are_that_far_apart() {
     const STRIDED: &str = "filename=x\nzonemode=strided\nzonesize=1m";
     for (options, wanted) in [
         ("filesize=8m\nzoneskip=2m", vec![(0, 1024), (3072, 1024), (6144, 1024)]),
-        // A third zone begins if a byte or more is left for it.
+        // There is a third zone if a byte or more is left for it.
         ("filesize=6m\nzoneskip=2m", vec![(0, 1024), (3072, 1024)]),
         ("filesize=6208k\nzoneskip=2m", vec![(0, 1024), (3072, 1024), (6144, 64)]),
         ("filesize=6m\nzonerange=2m", vec![(0, 1024), (2048, 1024), (4096, 1024)]),
@@ -233,13 +233,13 @@ fn requests_have_the_sizes_of_their_kinds_in_proportion() {
         ("rw=randread\nbsrange=4k-16k", 16, 4, quarters(4)),
         ("rw=randread\nbsrange=4k-19k", 16, 4, quarters(4)),
         ("rw=randread\nbsrange=16k-16k", 16, 16, vec![]),
-        // Sequential requests adjoin at multiples of the common divisor.
+        // Sequential requests are adjacent at multiples of the common divisor.
         ("rw=read\nbssplit=8k/50:12k/50", 12, 4, vec![(8, 0.5), (12, 0.5)]),
         ("rw=randread\nbssplit=8k/50:12k/50", 12, 8, vec![(8, 0.5), (12, 0.5)]),
         ("rw=randread\nbssplit=12k/75:8k/25", 12, 8, vec![(12, 0.75), (8, 0.25)]),
         ("rw=randread\nbssplit=4k/0:8k/100", 8, 8, vec![]),
         ("rw=randread\nbssplit=4k/:8k/:16k/50", 16, 4, vec![(4, 0.25), (8, 0.25), (16, 0.5)]),
-        // Shares below 100 together count in proportion.
+        // If the shares sum to less than 100, they count in proportion.
         ("rw=randread\nbssplit=4k/20:8k/60", 8, 4, vec![(4, 0.25), (8, 0.75)]),
         ("rw=randrw\nrwmixread=75\nbs=4k,8k", 8, 4, vec![(4, 0.75), (8, 0.25)]),
         ("rw=randrw\nrwmixread=75\nbs=,8k", 8, 4, vec![(4, 0.75), (8, 0.25)]),
@@ -274,7 +274,7 @@ fn requests_have_the_sizes_of_their_kinds_in_proportion() {
     ] {
         assert_eq!(nearly(options), noted, "{options}");
     }
-    // 65 sizes become 64, from the smallest to the largest.
+    // 65 sizes are reduced to 64, which include the smallest and the largest.
     let sizes = |options: &str| -> Vec<u64> {
         test(options).mix().sizes.iter().map(|size| size.block.get() / (4 * KIBI)).collect()
     };
@@ -333,7 +333,8 @@ fn distributions_have_their_bounds_and_their_parts() {
     ] {
         assert_eq!(pattern(text), Some(wanted), "{text}");
     }
-    // Twelve uniform draws have the variance 1/144, and one in a width w has w²/12; fio's width is up to a half.
+    // The mean of twelve uniform draws has the variance 1/144, and a draw with the width w has the variance w²/12;
+    // fio's width is up to one half.
     for (text, wanted) in [
         ("normal:100", 1.0 / 6.0),
         ("normal:50", 1.0 / 6.0),

@@ -1,5 +1,5 @@
-//! The options of a fio job that determine its end, its rates and its requests, each by itself and together, with the
-//! options about which a note remains.
+//! Tests of the options that determine a job's end, rates and requests, individually and together, and of the notes on
+//! approximated options.
 
 use lanemark_formats::SupportLevel;
 use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
@@ -16,12 +16,12 @@ fn read(text: &str) -> FioJobs {
     fio::read(text, &around).unwrap_or_else(|errors| panic!("{text}: {errors}"))
 }
 
-/// Returns the test of a job with these options.
+/// Returns the test for a job with these options.
 fn test(options: &str) -> Test {
     read(&format!("[a]\n{options}\n")).workload.tests.remove(0)
 }
 
-/// Returns the options that are kept approximately, in the order of their notes.
+/// Returns the options that are approximated, in the order of their notes.
 fn nearly(options: &str) -> Vec<String> {
     let notes = read(&format!("[a]\n{options}\n")).notes.into_iter();
     notes.filter(|note| note.kept == SupportLevel::Nearly).map(|note| note.option).collect()

@@ -1,4 +1,4 @@
-//! Results of other programs: each figure has the unit of its program, and figures that a text does not state stay
+//! Results from other programs: each figure has the unit of its program, and figures that a text does not state are
 //! unknown.
 
 use lanemark_formats::fio_json::{Imported, SuppliedSettings};
@@ -9,7 +9,7 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Average, Pattern};
 
-/// The samples, each with its file's name.
+/// The name and the text of each sample file.
 const SAMPLES: [(&str, &str); 11] = [
     ("crystaldiskmark-3.txt", include_str!("foreign/crystaldiskmark-3.txt")),
     ("crystaldiskmark-6.txt", include_str!("foreign/crystaldiskmark-6.txt")),
@@ -80,7 +80,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
     assert_eq!(only(one).elapsed, Duration::from_seconds(5));
     let one = test(&result, "RND4K Q32T16 read");
     assert_eq!((one.test.threads, one.test.queue_depth()), (16, 32));
-    // Only means are stated.
+    // The text states only mean latencies.
     let latency = reads(one);
     assert_eq!(
         (latency.detail(), latency.percentile_ns(50.0), latency.max_ns()),
@@ -102,7 +102,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
 fn old_versions_have_the_sizes_of_their_documentation() {
     let result_6 = result(sample("crystaldiskmark-6.txt"));
     let one = test(&result_6, "SEQ128K Q32T1 read");
-    // The requests a second follow from the size.
+    // The requests a second are computed from the size.
     assert_eq!(figures(one), (524_288_000.0, 4000.0, 0.0));
     assert_eq!(reads(one).detail(), LatencyDetail::Count);
     assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
@@ -115,7 +115,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
         imported.notes
     );
     let result_3 = result(sample("crystaldiskmark-3.txt"));
-    // Names come from the library's workload.
+    // The name is the name in the library's workload.
     let one = test(&result_3, "512K read");
     assert_eq!((one.test.block, one.test.queue_depth()), (Bytes::kibi(512), 1));
     assert_eq!(test(&result_3, "Seq read").throughput_bytes_per_second.value, 104_858_000.0);
@@ -133,7 +133,7 @@ fn kdiskmarks_throughput_follows_from_its_requests() {
         test(&imported.result, "RND4K Q32T1 read").throughput_bytes_per_second.value,
         409_600_000.0
     );
-    // Its mixed figures are means of both directions.
+    // Mixed tests are omitted, because their figures are means of both directions.
     assert!(imported.result.tests.iter().all(|test| !test.test.name.contains("mix")));
     let notes = imported.notes.join("\n");
     assert!(
@@ -170,14 +170,14 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     assert!(engine(result).starts_with("fio-3.33"), "{}", engine(result));
     let one = test(result, "reads");
     let side = only(one).reads.as_ref().unwrap();
-    // Bytes follow from the issued requests, not from the rounded text.
+    // The bytes are computed from the issued requests, not from the rounded text.
     assert_eq!((side.bytes, side.latency.count()), (Bytes(500_000 * 4096), 500_000));
     assert_eq!(only(one).elapsed, Duration::from_seconds(10));
     assert_eq!(
         (one.test.threads, one.test.queue_depth(), one.test.pattern()),
         (2, 16, Some(&Pattern::Uniform))
     );
-    // The percentiles describe the completion latency, and so does its mean.
+    // The percentiles and the mean are of the completion latency.
     let latency = reads(one);
     assert_eq!((latency.detail(), latency.stated().len()), (LatencyDetail::Percentiles, 6));
     assert_eq!(
@@ -186,7 +186,7 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     );
     assert_eq!((latency.mean_ns(), latency.max_ns()), (635_250.0, Some(4_923_000)));
     assert_eq!(latency.percentile_ns(95.0), None);
-    // Percentages of two clones are shares of an unknown duration.
+    // The percentages of two clones are relative to a time that is not known.
     assert_eq!(only(one).cpu, None);
     let log = test(result, "log");
     // The engine waits for each request.
@@ -206,7 +206,7 @@ fn the_kilobytes_of_fio_2_have_1024_bytes() {
     let one = only(test(&result, "old"));
     let (reads, writes) = (one.reads.as_ref().unwrap(), one.writes.as_ref().unwrap());
     assert_eq!((reads.bytes, writes.bytes), (Bytes(10_000 * 8192), Bytes(5_000 * 8192)));
-    // Its units differ between lines: ms for the extremes, us for the percentiles.
+    // The unit differs between lines: ms for the minimum and maximum, and us for the percentiles.
     assert_eq!(
         (reads.latency.mean_ns(), reads.latency.percentile_ns(50.0)),
         (2_500_000.0, Some(2_320_000))
@@ -224,11 +224,11 @@ fn repeated_figures_of_one_run_count_once_and_clones_are_added() {
     assert_eq!(imported.result.tests.len(), 2);
     assert_eq!(imported.result.tests[0].iops.value, 50_000.0);
     assert!(imported.notes.iter().any(|note| note.contains("status-interval")));
-    // Two consecutive runs.
+    // The text contains two consecutive runs.
     let appended = result(&format!("{text}\n{text}"));
     assert_eq!(appended.tests.len(), 4);
     assert_eq!(appended.tests[2].test.name, "reads (2)");
-    // Clones without group_reporting.
+    // The clones are listed without group_reporting.
     let entry = &figures[..figures.find("log: (groupid").unwrap()];
     let clones = format!("{options}\nreads: (groupid{entry}reads: (groupid{figures}");
     let one = &result(&clones).tests[0];
@@ -254,7 +254,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
         let one = test(&result, "mix");
         let (reads, writes) =
             (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
-        // 1,999 and 999 requests a second, truncated from 1999.8 and 999.9.
+        // The rates of 1999.8 and 999.9 requests a second are truncated to 1,999 and 999.
         assert_eq!((reads.latency.count(), writes.latency.count()), (20_000, 10_000), "{name}");
         assert_eq!((reads.bytes, one.test.block), (Bytes(20_000 * 4096), Bytes(4096)));
         assert_eq!(
@@ -264,7 +264,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
         assert_eq!(writes.latency.percentile_ns(50.0), Some(80_000));
         assert_eq!((one.test.stated_queue_depth(), one.test.pattern()), (None, None));
         assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NotStated { .. })));
-        // The user can supply them.
+        // The user can supply these settings.
         let supplied = SuppliedSettings {
             span: Some(Bytes::mebi(4096)),
             pattern: Some(Pattern::Uniform),
@@ -321,11 +321,11 @@ fn a_part_of_diskspds_text_has_its_command_line() {
     let one = test(&own, "RND4K Q16T8 write");
     assert_eq!((one.iops.value, one.latency_mean_ns.value), (100.0, 2_500_000.0));
     assert!(only(one).reads.is_none());
-    // A size that the counts contradict is not used.
+    // A size is not used if the counts contradict it.
     let other = result(&text.replace("-b4K", "-b8K"));
     assert_eq!(other.tests[0].test.block, Bytes(4096));
     assert!(other.warnings.iter().any(|warning| matches!(warning, Warning::Imported { .. })));
-    // Without -L there are no latencies.
+    // Without -L, the text does not contain latencies.
     let bare = text.replace(" | AvgLat | LatStdDev", "").replace(" | 2.5 | 1", "");
     let bare = result(&bare);
     assert_eq!((bare.tests[0].iops.value, bare.tests[0].latency_mean_ns.value), (100.0, 0.0));
@@ -350,18 +350,18 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
         (Some(&Pattern::Uniform), Bytes(2_097_152 * 512))
     );
     assert!((one.test.read_share().get() - 0.67).abs() < 1e-9);
-    // Workers of different depths do not have a common depth.
+    // If the depths of the workers differ, the test does not have a depth.
     let other = sample("iometer.csv").replacen("2097152,16\nDISK", "2097152,4\nDISK", 1);
     assert_eq!(result(&other).tests[0].test.stated_queue_depth(), None);
-    // Partly random requests do not have a pattern.
+    // Partly random requests do not correspond to a pattern.
     let partly = sample("iometer.csv").replace("4096,100,67,100,", "4096,100,67,50,");
     assert_eq!(result(&partly).tests[0].test.pattern(), None);
-    // Only a time in UTC is kept. 2024-03-05 12:00 is 19,787.5 days after 1970.
+    // Only a time in UTC is kept. 2024-03-05 12:00 is 19,787.5 days after the start of 1970.
     let timestamp = |text: &str| import(text, &SuppliedSettings::default()).timestamp;
     assert_eq!(timestamp(sample("iometer.csv")), None);
     let utc = sample("iometer.csv").replace("2024-03-05 12:00:00:000", "2024-03-05T12:00:00Z");
     assert_eq!(timestamp(&utc), Some(19_787 * 86_400 + 43_200));
-    // Lanemark's own export is read again.
+    // Lanemark can read its own export.
     let text = lanemark_formats::iometer::write(&own);
     let again = result(&text);
     assert_eq!(
@@ -393,7 +393,7 @@ fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
     }
 }
 
-/// Reads `text`, and checks the accepted result.
+/// Reads `text`, and checks the result if it is accepted.
 fn survives(text: &str) {
     let Ok(runs) = foreign::read(text, "it") else { return };
     let Ok(all) = foreign::results(runs, &SuppliedSettings::default()) else { return };
@@ -419,7 +419,7 @@ fn cut_and_damaged_texts_are_errors_or_results_that_can_be() {
             survives(&text[..at + line.len() / 2]);
             survives(&text.replacen(line, "", 1));
         }
-        // Each number in turn is replaced by an impossible one.
+        // Each number in turn is replaced by an impossible number.
         let digits: Vec<usize> = text
             .char_indices()
             .filter(|(at, letter)| {

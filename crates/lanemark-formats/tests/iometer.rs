@@ -1,5 +1,5 @@
-//! Iometer's settings are converted to tests; a result is converted to its rows of 80 columns and to CrystalDiskMark's
-//! lines.
+//! Iometer's settings are converted to tests, and a result is converted to rows with 80 columns and to
+//! CrystalDiskMark's lines.
 
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::iometer::{self, IometerSettings};
@@ -51,7 +51,7 @@ fn specifications_are_tests_and_like_workers_are_threads() {
     assert_eq!(settings.targets, ["C: example", "D: example"]);
 }
 
-/// Returns the depths of a test whose queue depth is cycled by `steps`.
+/// Returns the depths of a test whose queue depth is cycled with `steps`.
 fn cycled(steps: &str) -> Result<Vec<u32>, FormatError> {
     let text = SETTINGS
         .replace("\tNORMAL", "\tCYCLE_OUTSTANDING_IOS")

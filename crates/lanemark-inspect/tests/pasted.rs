@@ -179,7 +179,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
                 8GT/s, Width x2\n\t\tLnkSta:\tSpeed 8GT/s, Width x2\n";
     let hosted = findings(&format!("{port}{sata}"));
     assert!(
-        hosted.contains("the rates of the links behind 0000:01:00.0 are not known"),
+        hosted.contains("the rates of the links downstream of 0000:01:00.0 are not known"),
         "{hosted}"
     );
     assert!(!hosted.contains("No limits were found"), "{hosted}");

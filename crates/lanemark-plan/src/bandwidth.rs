@@ -1,7 +1,7 @@
-//! The rate that a stream of data needs, and the interfaces that carry it.
+//! The rate that a stream of data needs, and the interfaces that can carry it.
 //!
-//! The throughput of each interface comes from the caller, which has the simulator's formulas; a drive downstream of an
-//! interface has its own limits.
+//! The caller provides the throughput of each interface, which it computes with the simulator's models. A drive
+//! downstream of an interface has its own limits.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,41 +12,41 @@ use super::{Plan, PlanError, number_text, within};
 /// Uncompressed video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Video {
-    /// Pixels in a line.
+    /// Number of pixels per line.
     pub width: u32,
     /// Height of the picture, in lines.
     pub height: u32,
-    /// Bits of one sample.
+    /// Number of bits per sample.
     pub bits: u32,
-    /// Samples per pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0.
+    /// Number of samples per pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0.
     pub samples: f64,
-    /// Frames a second.
+    /// Number of frames a second.
     pub rate: f64,
 }
 
-/// A stream of data, or several equal streams at once.
+/// A stream of data, or several equal streams in parallel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stream {
-    /// Bytes a second of one stream.
+    /// Rate of one stream, in bytes a second.
     pub bytes_per_second: f64,
-    /// Number of streams at once.
+    /// Number of parallel streams.
     pub streams: u32,
 }
 
 /// An interface, and the number of streams that it carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carrier {
-    /// Name of the interface, `PCIe 3.0 x4`.
+    /// Name of the interface, such as `PCIe 3.0 x4`.
     pub name: String,
     /// Throughput of sequential reads of 1 MiB over the interface.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
-    /// Number of such streams that the interface carries; below 1 it carries no stream.
+    /// Number of these streams that the interface carries; a number below 1 means that it cannot carry one stream.
     pub streams: f64,
 }
 
 impl Video {
-    /// Computes the rate that the stream needs and the interfaces that carry it.
+    /// Computes the rate that the stream needs.
     ///
     /// # Errors
     /// Returns the first input that is not above zero.
@@ -74,22 +74,22 @@ impl Video {
         );
         plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
         let hour = rate * 3600.0 / 1e6;
-        // A small stream's rate is not rounded to zero.
+        // The rate of a small stream is not rounded to zero.
         plan.answer = match rate >= 10.0 {
             true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
             false => format!("{} MB/s, {} TB an hour.", number_text(rate), number_text(hour)),
         };
         plan.leave_out(&[
             "sound, and the overhead of a file format",
-            "the rate that drives behind the interface sustain for hours",
+            "the rate that drives on the interface sustain for hours",
         ]);
         Ok((plan, Stream { bytes_per_second: rate * 1e6, streams: 1 }))
     }
 }
 
 impl Stream {
-    /// Returns the number of streams that each of `interfaces` carries, the slowest first. An interface is a name and
-    /// its throughput of sequential reads.
+    /// Returns the number of streams that each of `interfaces` can carry, the slowest interface first. An interface is
+    /// given by its name and its throughput of sequential reads.
     pub fn carriers(
         &self,
         interfaces: impl IntoIterator<Item = (String, BytesPerSecond)>,
@@ -115,7 +115,7 @@ mod tests {
     fn the_steps_of_a_video_follow_from_each_other() {
         let (plan, _) = CINEMA.plan().unwrap();
         let values: Vec<f64> = plan.steps.iter().map(|step| step.value).collect();
-        // The steps are pixels, 3 samples of 12 bits each, 24 frames a second, and an hour.
+        // The steps are the pixels, 3 samples of 12 bits per pixel, 24 frames a second, and one hour.
         let wanted = [8_294_400.0, 37.3248, 895.7952, 3.224_862_72];
         assert_eq!(values.len(), wanted.len());
         for (found, wanted) in values.iter().zip(wanted) {

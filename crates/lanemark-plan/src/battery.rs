@@ -1,8 +1,8 @@
-//! Race to idle: the effect on battery life of a drive that completes the same work sooner, or with less power.
+//! Race to idle: the effect on battery life if a drive completes the same work sooner, or with less power.
 
 use super::{Plan, PlanError, not_negative, number_text, positive};
 
-/// A computer on battery with one drive, and a replacement drive.
+/// A battery-powered computer with one drive, and a replacement for the drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Battery {
     /// Mean power of the whole computer with the first drive, in W.
@@ -19,7 +19,8 @@ impl Battery {
     /// Computes the gain in battery life with the other drive.
     ///
     /// # Errors
-    /// Returns the input that is not a power or a time, or that exceeds the power of the whole computer.
+    /// Returns an error for an input that is not a power or a time, or for a drive's power that exceeds the power of
+    /// the whole computer.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let system = positive("system power", self.system_watts)?;
         let hours = positive("battery life", self.hours)?;
@@ -65,7 +66,7 @@ impl Battery {
         plan.leave_out(&[
             "earlier sleep of the rest of the computer with a faster drive",
             "losses of converters, and the lower capacity of a battery at a higher load",
-            "the power of the link: a link that wakes slowly keeps the processor from deep states",
+            "the power of the link: a link that wakes slowly keeps the processor out of deep sleep states",
         ]);
         Ok(plan)
     }

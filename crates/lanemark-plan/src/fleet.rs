@@ -1,8 +1,8 @@
-//! The number of servers that a load needs with one drive and with another, and their costs.
+//! The number of servers that a load needs with either of two drives, and the costs.
 //!
 //! The published model is a single statement: a server that does 25% more work saves one server in five. This model
-//! computes whole servers, spare capacity, prices, licences and energy, and returns the price of the drive at which the
-//! gain is used up.
+//! computes whole servers, spare capacity, prices, licences and energy. It also returns the price of the other drive at
+//! which the saving is zero.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,30 +11,30 @@ use super::{Plan, PlanError, not_negative, number_text, positive, within};
 /// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// Name of the kind of server, `SAS`.
+    /// Name of the kind of server, such as `SAS`.
     pub name: String,
     /// Work that one server does, in the unit of the demand.
     pub rate: f64,
-    /// Power of one server, drives included, in W.
+    /// Power of one server including its drives, in W.
     pub watts: f64,
-    /// Price of one of the server's drives.
+    /// Price of one drive in the server.
     pub drive_price: f64,
 }
 
 /// Prices and quantities that apply to both kinds of server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// Price of a server without drives.
+    /// Price of a server without its drives.
     pub server_price: f64,
-    /// Price of the licences and support of a server over the whole time.
+    /// Price of licences and support per server for the whole period.
     pub licence_price: f64,
-    /// Number of drives in a server.
+    /// Number of drives per server.
     pub drives: u32,
     /// Time that the servers run, in years.
     pub years: f64,
-    /// The price of a kilowatt hour.
+    /// Price of a kilowatt hour.
     pub energy_price: f64,
-    /// Power of the building per watt of a server (PUE), in W/W.
+    /// Power of the building per watt of server power (PUE), in W/W.
     pub overhead: f64,
 }
 
@@ -45,9 +45,9 @@ pub struct Fleet {
     pub demand: f64,
     /// Unit of the demand.
     pub unit: String,
-    /// The share of each server that is kept free.
+    /// The share of each server's capacity that is kept free.
     pub spare_share: f64,
-    /// Number of servers that replace failed ones.
+    /// Number of spare servers that can replace failed servers.
     pub spare_nodes: u32,
     /// The present kind of server.
     pub present: Node,
@@ -58,7 +58,8 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Computes the servers and their cost, and the price of the other drive at which both cost the same.
+    /// Computes the number of servers and their costs, and the price of the other drive at which both fleets cost the
+    /// same.
     ///
     /// # Errors
     /// Returns the first input that is out of bounds.
@@ -102,14 +103,14 @@ impl Fleet {
             );
         } else if let Some(even) = even {
             plan.step(
-                "the other drive may cost",
+                "break-even drive price",
                 format!("({present_cost:.0} - {other_fixed:.0}) / {drives} drives"),
                 even,
                 "",
             );
         }
         let saved = self.saved(present_nodes, other_nodes);
-        // Without prices both fleets would cost nothing, which is not a useful answer.
+        // Without prices, both fleets would cost nothing, which is not a useful answer.
         plan.answer = match present_cost > 0.0 || other_cost > 0.0 {
             true => format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}."),
             false => format!("{saved}."),
@@ -124,7 +125,7 @@ impl Fleet {
         Ok(plan)
     }
 
-    /// Computes only the servers, for unknown prices.
+    /// Computes only the number of servers, if prices are unknown.
     ///
     /// # Errors
     /// Returns the first input that is out of bounds.
@@ -174,11 +175,11 @@ impl Fleet {
         )
     }
 
-    /// Adds the steps of one kind of server, and returns the number of servers.
+    /// Adds the steps for one kind of server, and returns the number of servers.
     fn nodes(&self, plan: &mut Plan, node: &Node) -> Result<f64, PlanError> {
         positive("rate of a server", node.rate)?;
         let usable = node.rate * (1.0 - self.spare_share);
-        // A quotient that is a whole number except for rounding must not add a server.
+        // A quotient that exceeds a whole number only because of rounding must not add a server.
         let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
         within("servers needed", needed, 1.0..=1e9, "must be from 1 to 10^9")?;
         Ok(plan.step(
@@ -195,7 +196,7 @@ impl Fleet {
         ))
     }
 
-    /// Adds the cost steps, and returns the number of servers and their cost, with and without drives.
+    /// Adds the cost steps, and returns the number of servers, and the cost with and without drives.
     fn cost(&self, plan: &mut Plan, node: &Node) -> Result<(f64, f64, f64), PlanError> {
         not_negative("power of a server", node.watts)?;
         not_negative("price of a drive", node.drive_price)?;
@@ -230,7 +231,7 @@ impl Fleet {
     }
 }
 
-/// Adds the number of servers that are saved, or of additional servers.
+/// Adds a step with the number of servers that are saved or added.
 fn servers_saved(plan: &mut Plan, present: f64, other: f64) {
     if other <= present {
         plan.step("servers saved", format!("{present} - {other}"), present - other, "");
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn by_the_papers_own_table_five_servers_stay_five() {
-        // 1.71 over 1.37 is 1.248, and 5 / 1.248 = 4.006: the paper's \"one in five\" needs 1.25.
+        // 1.71 / 1.37 is 1.248, and 5 / 1.248 is 4.006, so the paper's "one in five" needs a ratio of 1.25.
         let plan = published().plan().unwrap();
         assert_eq!(
             (value(&plan, "servers with SATA"), value(&plan, "servers with SAS")),
@@ -303,14 +304,14 @@ mod tests {
         let mut fleet = published();
         fleet.demand *= 20.0;
         let plan = fleet.plan().unwrap();
-        fleet.other.drive_price = value(&plan, "the other drive may cost");
+        fleet.other.drive_price = value(&plan, "break-even drive price");
         let even = fleet.plan().unwrap();
         assert!(value(&even, "saved in all").abs() < 1e-6);
     }
 
     #[test]
     fn the_answer_states_costs_unless_both_fleets_are_free() {
-        // Only the drives have a price: five servers with four drives each.
+        // Only the drives have a price, and five servers have four drives each.
         for (present, other, wanted) in [
             (300.0, 300.0, ", cost 6000 instead of 6000."),
             (300.0, 0.0, ", cost 0 instead of 6000."),
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!(value(&fleet.plan().unwrap(), "servers with SATA"), 12.0);
         fleet.spare_share = 1.0;
         assert!(fleet.plan().is_err());
-        // The number of servers exceeds every bound.
+        // The number of servers exceeds all bounds.
         fleet.spare_share = 1.0 - 1e-15;
         assert!(fleet.plan().unwrap_err().to_string().contains("servers needed"));
         let endless = Fleet { demand: 1e308, ..published() };

@@ -1,15 +1,15 @@
-//! Checks that the value of every step of every plan equals its printed formula, for inputs drawn by seed.
+//! Checks for every step of every plan that its value equals its printed formula, with inputs drawn from a seed.
 
 use super::{Battery, Costs, Fleet, Node, Plan, Stream, Video};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::BytesPerSecond;
 
-/// A value, and its maximum error from digits that were not printed.
+/// A value, and the maximum error that results from omitted digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Value(f64, f64);
 
 impl Value {
-    /// Parses a printed number. Whole numbers below ten thousand are counts and exact.
+    /// Parses a printed number. Whole numbers below ten thousand are counts, which are exact.
     fn printed(text: &str) -> Option<Self> {
         let value: f64 = text.parse().ok()?;
         let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -31,8 +31,8 @@ impl Value {
     }
 }
 
-/// Evaluates a printed formula. Units and other words are ignored, except `rounded up`, which applies to the preceding
-/// value.
+/// Evaluates a printed formula. Units and other words are ignored, except `rounded up`, which applies to the value
+/// before it.
 struct Formula<'f> {
     /// The remaining words, in reverse order.
     words: Vec<&'f str>,
@@ -51,7 +51,7 @@ impl<'f> Formula<'f> {
             let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
             let counts = word.parse::<f64>().is_ok()
                 || ["x", "/", "+", "-", "(", ")", "%", "rounded"].contains(&word);
-            // The slash of a unit, as in `MB/s`, is between two letters.
+            // The slash in a unit such as `MB/s` is between two letters.
             let of_unit = word == "/" && after.starts_with(char::is_alphabetic);
             if counts && !of_unit {
                 words.push(word);
@@ -109,10 +109,10 @@ impl<'f> Formula<'f> {
     }
 }
 
-/// Returns how many units of a formula's result make one unit of its step.
+/// Returns the factor between the unit of a formula's result and the unit of its step.
 fn step_of(unit: &str) -> f64 {
     match unit {
-        // Bytes; also megabytes over an hour.
+        // Bytes become megabytes, or megabytes over an hour become terabytes.
         "MB" | "TB" => 1e6,
         "kWh" => 1e3,
         _ => 1.0,
@@ -135,7 +135,7 @@ fn check(plan: &Plan) {
     }
 }
 
-/// Returns a number between two bounds, with three digits, so that a formula prints it without rounding.
+/// Returns a number between two bounds with three digits, which a formula prints without rounding.
 fn between(rng: &mut Rng, low: u64, high: u64) -> f64 {
     (low + rng.below(high - low)) as f64 / 100.0
 }

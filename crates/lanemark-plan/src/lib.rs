@@ -1,8 +1,8 @@
-//! Planning arithmetic with every step shown: the effect of a faster drive on a battery, the interface that a stream
-//! needs, and the number of servers that a load needs.
+//! Planning arithmetic that shows every step: the effect of a faster drive on battery life, the interfaces that can
+//! carry a stream, and the number of servers that a load needs.
 //!
-//! Each plan is a list of [`Step`]s, each with its formula in text and numbers, so that a reader can check it and
-//! change one input. A plan is not a simulation, but its inputs may come from one.
+//! Each plan is a list of [`Step`]s with their formulas as text and numbers, so that a reader can check the plan and
+//! change an input. A plan is not a simulation, but a simulation can provide its inputs.
 
 mod bandwidth;
 mod battery;
@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Name of the step, `energy of the battery`.
+    /// Name of the step, such as `energy of the battery`.
     pub name: String,
-    /// Formula of the result with its values, `9.6 W x 5.2 h`.
+    /// Formula of the result with its values, such as `9.6 W x 5.2 h`.
     pub formula: String,
     /// Result of the step, in `unit`.
     pub value: f64,
@@ -44,12 +44,12 @@ pub struct Plan {
     pub answer: String,
     /// Effects that this arithmetic omits.
     pub left_out: Vec<String>,
-    /// Names of the inputs that were not given and have the values of an example.
+    /// Names of the inputs that were not given, for which values of an example are used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_example: Vec<String>,
 }
 
-/// An input that is out of its bounds.
+/// An input that is out of bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{input} = {value}: {bound}")]
 pub struct PlanError {
@@ -83,10 +83,10 @@ impl Plan {
     }
 }
 
-/// Maximum of any count or price; larger values are not realistic, and sums would lose their digits.
+/// Maximum of any count or price. Larger values are not realistic, and sums of them would lose digits.
 const MOST: f64 = 1e12;
 
-/// Checks that an input is a number above zero and within the maximum.
+/// Checks that an input is a number above zero and up to the maximum.
 fn positive(input: &'static str, value: f64) -> Result<f64, PlanError> {
     match value > 0.0 && value <= MOST {
         true => Ok(value),
@@ -98,7 +98,7 @@ fn positive(input: &'static str, value: f64) -> Result<f64, PlanError> {
     }
 }
 
-/// Checks that an input is a number that is not negative and within the maximum.
+/// Checks that an input is a number from zero to the maximum.
 fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
     match (0.0..=MOST).contains(&value) {
         true => Ok(value),
@@ -110,7 +110,7 @@ fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
     }
 }
 
-/// Checks that an input is in a range, which `bound` describes as text.
+/// Checks that an input is in a range; `bound` describes the range as text.
 fn within(
     input: &'static str,
     value: f64,
@@ -123,7 +123,8 @@ fn within(
     }
 }
 
-/// Formats a number in a formula: whole numbers unchanged, others with six digits, the precision of an input.
+/// Formats a number in a formula: a whole number as it is, and any other number with six digits, the precision of an
+/// input.
 fn number_text(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value:.0}");

@@ -10,7 +10,7 @@ fn steps(plan: &Plan) -> Vec<(&str, &str, f64, &str)> {
         .collect()
 }
 
-/// Returns the message of a refusal, or the answer of a plan.
+/// Returns the error message, or the answer of a plan.
 fn error(found: Result<Plan, PlanError>) -> String {
     found.map_or_else(|error| error.to_string(), |plan| format!("accepted: {}", plan.answer))
 }
@@ -33,7 +33,7 @@ fn a_battery_of_40_watt_hours_lasts_by_the_power_of_the_whole_computer() {
     );
     assert_eq!(plan.answer, "The battery lasts 5.00 h instead of 4.00 h: 60 minutes more.");
     for (drive_watts, other_watts, answer) in [
-        // 40 Wh at 16 W, at 10 W and at 2 W.
+        // The battery stores 40 Wh, and the powers are 16 W, 10 W and 2 W.
         (5.0, 11.0, "The battery lasts 2.50 h instead of 4.00 h: 90 minutes less."),
         (5.0, 5.0, "The battery lasts 4.00 h instead of 4.00 h: 0 minutes more."),
         (8.0, 0.0, "The battery lasts 20.00 h instead of 4.00 h: 960 minutes more."),
@@ -98,7 +98,7 @@ fn a_video_of_one_megabyte_a_frame_needs_its_frames_in_megabytes() {
             ("an hour", "10.0 MB/s x 3600 s", 0.036, "TB"),
         ]
     );
-    // A rate from 10 MB/s has whole megabytes, a lower one its digits.
+    // Rates of 10 MB/s and more are whole megabytes, and lower rates keep their digits.
     assert_eq!(plan.answer, "10 MB/s, 0.04 TB an hour.");
     assert_eq!(stream, Stream { bytes_per_second: 1e7, streams: 1 });
     for (video, answer) in [
@@ -158,7 +158,7 @@ fn carriers_are_ordered_by_rate_and_keep_the_order_of_equal_rates() {
         ("fast", 1000, 5.0),
     ]
     .map(|(name, rate, streams)| (name.to_owned(), rate, streams));
-    // The number of streams that an interface carries does not depend on the number that is planned.
+    // The number of streams that an interface carries does not depend on the planned number.
     assert_eq!(carried(200.0, 1), wanted);
     assert_eq!(carried(200.0, 4), wanted);
     // A stream without data does not lead to a division by zero.
@@ -169,7 +169,8 @@ fn node(name: &str, rate: f64, watts: f64, drive_price: f64) -> Node {
     Node { name: name.to_owned(), rate, watts, drive_price }
 }
 
-/// A load of 100 on servers that are half free: 5 servers of 40, or 2 of 100, and one spare server.
+/// Returns a load of 100 for servers that are half free: 5 servers with a rate of 40, or 2 with a rate of 100, plus one
+/// spare server.
 fn fleet() -> Fleet {
     Fleet {
         demand: 100.0,
@@ -191,16 +192,16 @@ fn fleet() -> Fleet {
 
 const SATA: [(&str, &str, f64, &str); 3] = [
     ("servers with SATA", "100 / (40 x 50%) rounded up, + 1 spare", 6.0, ""),
-    // 6 x 500 W x 2 are 6 kW.
+    // 6 servers x 500 W x 2 are 6 kW.
     ("energy with SATA", "6 x 500 W x 1 a x 8766 h x 2", 52_596.0, "kWh"),
-    // 6 x 1500 + 6 x 2 x 100 + 13149.
+    // The cost is 6 x 1500 + 6 x 2 x 100 + 13149.
     ("cost with SATA", "6 x (1000 + 500 + 2 x 100) + 52596 x 0.25", 23_349.0, ""),
 ];
 const SAS: [(&str, &str, f64, &str); 3] = [
     ("servers with SAS", "100 / (100 x 50%) rounded up, + 1 spare", 3.0, ""),
-    // 3 x 250 W x 2 are 1.5 kW.
+    // 3 servers x 250 W x 2 are 1.5 kW.
     ("energy with SAS", "3 x 250 W x 1 a x 8766 h x 2", 13_149.0, "kWh"),
-    // 3 x 1500 + 3 x 2 x 200 + 3287.25.
+    // The cost is 3 x 1500 + 3 x 2 x 200 + 3287.25.
     ("cost with SAS", "3 x (1000 + 500 + 2 x 200) + 13149 x 0.25", 8987.25, ""),
 ];
 
@@ -211,8 +212,8 @@ fn a_fleet_of_faster_servers_saves_servers_energy_and_drives() {
     wanted.extend([
         ("servers saved", "6 - 3", 3.0, ""),
         ("saved in all", "23349 - 8987", 14_361.75, ""),
-        // Without its drives the other fleet costs 7787.25.
-        ("the other drive may cost", "(23349 - 7787) / 6 drives", 2593.625, ""),
+        // The other fleet costs 7787.25 without its drives.
+        ("break-even drive price", "(23349 - 7787) / 6 drives", 2593.625, ""),
     ]);
     assert_eq!(steps(&plan), wanted);
     assert_eq!(
@@ -243,7 +244,7 @@ fn a_fleet_of_slower_servers_costs_more_even_with_free_drives() {
     wanted.extend([
         ("more servers", "6 - 3", 3.0, ""),
         ("it costs more by", "23349 - 8987", 14_361.75, ""),
-        // Without its drives the other fleet costs 22149, and 12 drives share the difference of 13161.75.
+        // The other fleet costs 22149 without its drives, and the difference of 13161.75 is divided by 12 drives.
         (
             "too expensive, even with free drives, by",
             "(22149 - 8987) / 12 drives",
@@ -262,7 +263,7 @@ fn a_fleet_of_slower_servers_costs_more_even_with_free_drives() {
     );
 }
 
-/// Returns the names and values of the steps after the two kinds of server, and the answer.
+/// Returns the names and values of the steps that follow the two kinds of server, and the answer.
 fn outcome(fleet: &Fleet) -> (Vec<(String, f64)>, String) {
     let plan = fleet.plan().unwrap();
     let after = plan.steps[6..].iter().map(|step| (step.name.clone(), step.value)).collect();
@@ -284,30 +285,30 @@ fn only_known_prices_are_in_the_answer() {
         (steps, answer)
     };
     let saved = ("servers saved", 3.0);
-    // The present fleet has 12 drives, and the other one 6.
+    // The present fleet has 12 drives, and the other fleet has 6.
     for (found, expected) in [
         (
             priced(0.0, 0.0, 2),
             wanted(
-                &[saved, ("saved in all", 0.0), ("the other drive may cost", 0.0)],
+                &[saved, ("saved in all", 0.0), ("break-even drive price", 0.0)],
                 format!("{SERVERS}."),
             ),
         ),
         (
             priced(0.0, 5.0, 2),
             wanted(
-                &[saved, ("it costs more by", 30.0), ("the other drive may cost", 0.0)],
+                &[saved, ("it costs more by", 30.0), ("break-even drive price", 0.0)],
                 format!("{SERVERS}, cost 30 instead of 0."),
             ),
         ),
         (
             priced(5.0, 0.0, 2),
             wanted(
-                &[saved, ("saved in all", 60.0), ("the other drive may cost", 10.0)],
+                &[saved, ("saved in all", 60.0), ("break-even drive price", 10.0)],
                 format!("{SERVERS}, cost 0 instead of 60."),
             ),
         ),
-        // Without drives there is no price of a drive.
+        // Without drives, there is no drive price.
         (priced(5.0, 7.0, 0), wanted(&[saved, ("saved in all", 0.0)], format!("{SERVERS}."))),
     ] {
         assert_eq!(found, expected);
@@ -402,7 +403,7 @@ fn each_input_of_a_fleet_has_its_bounds() {
         assert_eq!(error(with(above)), format!("{name} = {above}: {bound}"));
         assert!(with(accepted).is_ok(), "{name} = {accepted}: {}", error(with(accepted)));
     }
-    // A billion servers are the limit.
+    // The limit is a billion servers.
     let mut fleet = fleet();
     (fleet.spare_share, fleet.present.rate, fleet.other.rate) = (0.0, 1.0, 1.0);
     fleet.demand = 1e9;

@@ -18,13 +18,13 @@ pub enum PredictError {
     CutShort {
         /// Name of the result.
         result: String,
-        /// Tests that ended.
+        /// Number of tests that ended.
         tests: usize,
-        /// Tests of the workload.
+        /// Number of tests in the workload.
         all: usize,
     },
     /// The runs measured different drives.
-    #[error("{one_result} is a result of {one}, and {other_result} of {other}")]
+    #[error("{one_result} is a result for {one}, but {other_result} is for {other}")]
     SeveralDrives {
         /// Name of a result.
         one_result: String,
@@ -56,16 +56,16 @@ pub enum PredictError {
         test: String,
         /// The setting.
         what: &'static str,
-        /// Option of `lanemark import` that supplies it.
+        /// Option of `lanemark import` that supplies the setting.
         option: &'static str,
     },
-    /// Tests are missing that every fit needs.
+    /// The results lack tests that every fit needs.
     #[error("the results lack {}", .missing.join(", and "))]
     Missing {
         /// The missing tests, each as text.
         missing: Vec<&'static str>,
     },
-    /// Every read was too fast to come from flash.
+    /// Every read was too fast for flash.
     #[error(
         "test `{test}`: reads took {read_us:.0} µs, but flash takes at least {least_us:.0} µs, and there is no other test of small random requests"
     )]
@@ -74,12 +74,12 @@ pub enum PredictError {
         test: String,
         /// Mean latency of its reads, in microseconds.
         read_us: f64,
-        /// The minimum time of flash over this path, in microseconds.
+        /// The minimum time of a read from flash over this path, in microseconds.
         least_us: f64,
     },
-    /// The template is a hard disk and the drive is not, or the reverse.
+    /// Either the template or the drive is a hard disk, but not both.
     #[error(
-        "test `{test}`: reads took {read_ms:.2} ms at queue depth 1, as on a {}, but {template} is a {}",
+        "test `{test}`: reads took {read_ms:.2} ms at queue depth 1, like reads from a {}, but {template} is a {}",
         if *.is_disk { "solid-state drive" } else { "hard disk" },
         if *.is_disk { "hard disk" } else { "solid-state drive" }
     )]
@@ -93,8 +93,8 @@ pub enum PredictError {
         /// Whether the template is a hard disk.
         is_disk: bool,
     },
-    /// The template is a cloud volume, whose limits are known.
-    #[error("{template} is a cloud volume: its provider states its limits, so they are not fitted")]
+    /// The template is a cloud volume, whose limits are already known.
+    #[error("{template} is a cloud volume, whose limits are stated by the provider and cannot be fitted")]
     CloudTemplate {
         /// Name of the template.
         template: String,
@@ -102,7 +102,7 @@ pub enum PredictError {
     /// The search reached a system or a test that is not valid.
     #[error("the search reached a system that cannot be simulated: {0}")]
     Unfit(String),
-    /// The simulator refused a test.
+    /// The simulator rejected a test.
     #[error("test `{test}`: {error}")]
     Refused {
         /// Name of the test.
@@ -123,19 +123,19 @@ impl PredictError {
             Self::NotStated { option, .. } => {
                 return Some(format!("import the files again with {option}"));
             }
-            Self::CutShort { .. } => "run it again to its end",
+            Self::CutShort { .. } => "run the workload again to its end",
             Self::SeveralDrives { .. } => "fit each drive to its own results",
-            Self::Figure { .. } => "run that test again: it transferred no data",
+            Self::Figure { .. } => "run that test again, because it did not transfer data",
             Self::WithoutFlash { .. } => {
-                "write the whole span before it is measured (`lanemark bench --precondition`), or give the drive's kind with --like"
+                "write the whole span before it is measured (`lanemark bench --precondition`), or state the kind of drive with --like"
             }
-            Self::OtherMedia { is_disk: true, .. } => "give a solid-state drive with --like",
+            Self::OtherMedia { is_disk: true, .. } => "use a solid-state drive with --like",
             Self::OtherMedia { .. } => {
-                "give a hard disk of the same speed with --like, such as seagate-barracuda-1tb or a file created by `lanemark drive new --rpm`"
+                "use a hard disk of the same speed with --like, such as seagate-barracuda-1tb or a file created by `lanemark drive new --rpm`"
             }
             Self::CloudTemplate { .. } => "write the limits into [cloud] of a drive file",
-            Self::Unfit(_) => "give a template that is closer to the drive with --like",
-            Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
+            Self::Unfit(_) => "use a template that is more similar to the drive with --like",
+            Self::Refused { .. } => "use a smaller span, or a template with the capacity of the drive",
         };
         Some(hint.to_owned())
     }

@@ -1,11 +1,11 @@
-//! Models of drives, made from measurements, which predict other paths.
+//! Drive models that are fitted to measurements, and that predict the drive's performance on other paths.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`mod@fit`] | a drive's model from the results of a workload on it |
+//! | [`mod@fit`] | a drive's model, fitted to the results of a workload on the drive |
 //!
-//! The crate runs the simulator many times over short tests. It does not read clocks or access files. Threads share the
-//! work, and the result does not depend on their number.
+//! The crate runs the simulator many times for short tests. It does not read clocks or access files. Threads share the
+//! work, and the result does not depend on the number of threads.
 
 mod error;
 pub mod fit;

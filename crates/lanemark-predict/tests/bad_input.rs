@@ -1,4 +1,4 @@
-//! Wrong input to a fit is reported with a helpful message.
+//! Invalid input to a fit is reported with a helpful message.
 
 mod laboratory;
 
@@ -14,7 +14,7 @@ fn port() -> PlatformPort {
     ("workstation-x570".to_owned(), "m2".to_owned())
 }
 
-/// Returns a short run of a drive on some of the tests.
+/// Returns a short run with some of the tests on a drive.
 fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
     let library = library();
     let mut workload = short_workload(&library, 5);
@@ -30,7 +30,7 @@ fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::F
     laboratory::outcome(&library(), runs, &port(), like, &[], 200)
 }
 
-/// Returns the error, and the hint.
+/// Returns the error and its hint.
 fn refusal(runs: &[RunResult], like: Option<&str>) -> (String, String) {
     let error = outcome(runs, like).unwrap_err();
     (error.to_string(), error.hint().unwrap_or_default())
@@ -60,8 +60,8 @@ fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() 
     assert_eq!(of("drive.flash.read").standing, Determination::Identified);
 }
 
-/// A drive that was never written answers reads without accessing its flash. A fit must not mistake this for the
-/// drive's speed.
+/// A drive that was never written answers reads without an access to its flash. A fit must not mistake this for the
+/// speed of the drive.
 #[test]
 fn reads_that_met_no_flash_are_left_out_and_say_so() {
     let unwritten = |drive: &str, wanted: &dyn Fn(&str) -> bool| {
@@ -86,7 +86,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     let (read_ns, left_out) = found.expect("a warning");
     assert!(read_ns < 28e3 && left_out > 3, "{read_ns} {left_out}");
     assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
-    // Reads of written data access its flash.
+    // Reads of written data access the flash.
     let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
     assert!(
         !fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. }))
@@ -98,7 +98,7 @@ fn several_drives_are_not_mixed() {
     let one = measured("generic-nvme", |name| name.contains("read"));
     let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
     let (message, hint) = refusal(&[one, other], None);
-    let both = "1.json is a result of Generic NVMe SSD (template) in m2, and 2.json of Samsung";
+    let both = "1.json is a result for Generic NVMe SSD (template) in m2, but 2.json is for Samsung";
     assert!(message.starts_with(both), "{message}");
     assert_eq!(hint, "fit each drive to its own results");
 }
@@ -124,7 +124,7 @@ fn figures_of_nought_are_refused_with_their_test() {
     assert_eq!(message, "1.json: test `RND4K Q16T1 read`: a throughput is 0");
     run.tests[4].samples.clear();
     assert!(refusal(&[run], None).0.contains("count of repeats is 0"));
-    // Bytes without a latency, or with an empty time, are not figures either.
+    // Bytes without a latency, or with a time of zero, are also not figures.
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].elapsed = Duration::ZERO;
     assert!(outcome(&[run], None).is_err());
@@ -143,7 +143,7 @@ fn templates_that_cannot_be_are_named() {
     assert!(outcome(&[run], Some("seagate-constellation-2-1tb")).is_err());
 }
 
-/// Linux names drives by their protocol, and a PCIe port accepts two protocols.
+/// Linux names drives by protocol, and a PCIe port accepts two protocols.
 #[test]
 fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
     let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));

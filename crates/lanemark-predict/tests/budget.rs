@@ -1,4 +1,4 @@
-//! A fit does a bounded number of simulated requests on a grid of any size, and reports that it was cut.
+//! On a grid of any size, a fit simulates a bounded number of requests, and reports if it was cut short.
 
 mod laboratory;
 
@@ -12,7 +12,8 @@ fn port() -> (String, String) {
     ("workstation-x570".to_owned(), "m2".to_owned())
 }
 
-/// Returns a grid of random requests by share of reads, length, depth and threads, simulated briefly.
+/// Returns a grid of random requests that varies the share of reads, the length, the depth and the threads, simulated
+/// briefly.
 fn grid(depths: u32) -> RunResult {
     let library = library();
     let mut workload = short_workload(&library, 5);
@@ -62,10 +63,10 @@ fn a_large_grid_ends_within_its_work_and_says_what_was_omitted() {
     assert!(of == all && used < all / 2, "{used} of {of}");
     assert!(ended(&fit), "{:?}", fit.drive.warnings);
     assert!(fit.work > work_max / 2, "{}", fit.work);
-    // Each stage does its smallest step even after the maximum, as a fit without any work to spend does.
+    // Each stage takes its smallest step even after the maximum is reached, like a fit with a maximum of zero.
     let smallest = fitted(&run, Bounds { requests: 40, work_max: 0 }).work;
     assert!(fit.work <= work_max + smallest, "{} of {smallest} for {used} tests", fit.work);
-    // The single reads are among the used tests, and values that were not examined have a wide range.
+    // The single reads are among the tests that are used, and values that were not examined have a wide range.
     assert!(fit.drive.figures.iter().any(|figure| figure.test == "1 4 KiB Q1T1"));
     for one in &fit.drive.parameters {
         if matches!(one.standing, Determination::Open { .. }) && one.value.is_some() {

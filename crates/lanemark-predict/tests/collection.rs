@@ -1,4 +1,4 @@
-//! If collection makes the dies the limit of random writes, the fit does not assign the limit to the processor.
+//! If collection makes the dies the limit of random writes, the fit does not attribute the limit to the processor.
 
 mod laboratory;
 
@@ -10,7 +10,7 @@ const PLACE: (&str, &str) = ("workstation-z170", "sata");
 const SHARE: &str = "drive.translation.beside_collection";
 const WRITE_TIME: &str = "drive.front_end.write_time";
 
-/// Runs the workload `fit` on a SATA drive on which host writes are `percent` of all programmed data.
+/// Runs the workload `fit` on a SATA drive whose host writes are `percent` of all programmed data.
 fn measured(percent: &str) -> RunResult {
     let library = library();
     let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
@@ -28,7 +28,7 @@ fn fit(measured: &RunResult, requests: u64) -> Vec<FittedParameter> {
             parameter.parameter, parameter.value, parameter.range_80, parameter.standing
         );
     }
-    // The file is a valid library file, and contains the value when read again.
+    // The file is a valid library file, and contains the value when it is read again.
     let file = fit.file("fitted").unwrap();
     assert_eq!(
         file.contains("beside_collection"),

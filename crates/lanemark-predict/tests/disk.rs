@@ -1,4 +1,4 @@
-//! Hard disks are fitted too: the arm, the gain of reordering, and the sequential rate.
+//! Hard disks can also be fitted: the arm, the gain from reordering, and the sequential rate.
 
 mod laboratory;
 
@@ -17,7 +17,7 @@ fn port() -> PlatformPort {
     ("workstation-z170".to_owned(), "sata".to_owned())
 }
 
-/// Returns the tests of the workload `fit`. Random tests cover the whole disk, and last long enough for the arm.
+/// Returns the tests of the workload `fit`. Random tests cover the whole disk and last long enough for the slow seeks.
 fn workload(library: &Library) -> Workload {
     let mut workload = short_workload(library, 60_000);
     let tests = ["RND4K Q1T1", "RND4K Q4T1", "RND4K Q32T1", "SEQ128K Q1T1", "SEQ128K Q32T1"];
@@ -31,7 +31,7 @@ fn workload(library: &Library) -> Workload {
     workload
 }
 
-/// A disk that differs from the template, measured with 3% of noise.
+/// Returns the results for a disk that differs from the template, measured with 3% of noise.
 fn measured(library: &Library) -> RunResult {
     let settings: Vec<(String, String)> = [
         ("drive.disk.read_seek.average", "10.8 ms"),

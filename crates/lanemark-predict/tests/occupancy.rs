@@ -1,11 +1,13 @@
-//! If a slower part hides the times of the command engines, these keep the value and range of their class.
+//! If a slower component hides the times of the command engines, these times keep the value and the range of their
+//! class.
 
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
 use lanemark_schema::result::Determination;
 
-/// A drive with faster engines than its template's, in a port whose link carries fewer requests than either.
+/// The drive has faster engines than the template, and its port has a link that carries fewer requests than the engines
+/// of either.
 #[test]
 fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
     let library = library();

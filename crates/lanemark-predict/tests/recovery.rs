@@ -1,5 +1,5 @@
-//! Known values are recovered: a drive is simulated, its figures get 3% of noise, and the fit must find the values that
-//! it calls identified.
+//! Known values are recovered: a drive is simulated, its figures receive 3% of noise, and the fit must find the values
+//! that it reports as identified.
 
 mod laboratory;
 
@@ -90,8 +90,8 @@ fn recovers(case: &Case, requests: u64) {
             && parameter.parameter != "drive.flash.dies_per_channel"
             && parameter.parameter != "drive.flash.page"
         {
-            // In logarithms, the range extends equally far below and above, except for rounding. Latencies that may be
-            // zero have a different scale.
+            // On a logarithmic scale, the range extends equally far below and above the value, except for rounding.
+            // Latencies that may be zero have a different scale.
             let [low, high] =
                 [low, high].map(|end| number(end) / number(parameter.value.as_ref().unwrap()));
             assert!(low <= 1.0 && 1.0 <= high, "{}: {low} to {high}", parameter.parameter);
@@ -130,7 +130,7 @@ fn identified_values_of_a_sas_drive_come_back() {
 fn limits_that_a_narrow_port_hides_are_not_stated() {
     let library = library();
     let platform_port = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
-    // The port's link carries about 400,000 requests a second, and the drive's processor handles a million.
+    // The link of the port carries about 400,000 requests a second, and the drive's processor can handle a million.
     let truth = system(&library, "samsung-980-pro-1tb", &platform_port, &[]).unwrap();
     let measured = run(&truth, &short_workload(&library, 40), 1);
     let fit = fitted(&library, &measured, &platform_port, Some("generic-nvme"), &[], 1600);
@@ -139,7 +139,8 @@ fn limits_that_a_narrow_port_hides_are_not_stated() {
         let parameter =
             fit.drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
         assert_ne!(parameter.standing, Determination::Identified, "{name}: {:?}", parameter.value);
-        // The range of this value extends far on the side that the link hides, and contains the drive's true value.
+        // The range of this value extends far to the side that the link hides, and contains the true value of the
+        // drive.
         let (low, high) = parameter.range_80.as_ref().expect("a range");
         let (low, high) = (number(low), number(high));
         let drive = &truth.spec.first().drive;

@@ -1,5 +1,6 @@
-//! Fit in one port, predict in another: random drives are simulated in a port, measured with noise, fitted from the
-//! generic template and written to a file. In another port, the file must reproduce the true drive's figures.
+//! A fit in one port predicts figures in another port. Random drives are simulated in a port, measured with noise,
+//! fitted from the generic template, and written to a file. In another port, the file must reproduce the figures of the
+//! true drive.
 
 mod laboratory;
 
@@ -14,10 +15,10 @@ use lanemark_study::library::LibraryKind;
 /// Library entries that are not real drives, or that do not write flash in superblocks.
 const LEFT_OUT: [&str; 6] =
     ["unlimited", "generic", "imft", "eight-channels", "intel-optane", "seagate"];
-/// Platforms with a special kind of host.
+/// Platforms with an unusual kind of host.
 const NO_HOSTS: [&str; 2] = ["ml505", "link-table"];
 
-/// Changed values, with the minimum and maximum factor.
+/// Values that are changed, each with the minimum and maximum factor.
 const CHANGED: [(&str, &str, f64, f64); 6] = [
     ("drive.front_end.read_time", "us", 0.6, 1.6),
     ("drive.front_end.write_time", "us", 0.6, 1.6),
@@ -27,13 +28,14 @@ const CHANGED: [(&str, &str, f64, f64); 6] = [
     ("drive.flash.channel_rate", "MB/s", 0.7, 1.4),
 ];
 
-/// A drive of the library, changed.
+/// Returns a library drive with changed values.
 fn drive(library: &Library, rng: &mut Rng) -> Truth {
     let names: Vec<String> = library
         .names(LibraryKind::Drive)
         .into_iter()
         .filter(|name| !LEFT_OUT.iter().any(|out| name.starts_with(out)))
-        // A rated drive consists of priors and a cloud volume of limits, so their files contain no values to change.
+        // The file of a rated drive contains priors, and the file of a cloud volume contains limits, so neither
+        // contains values that can be changed.
         .filter(|name| {
             let file = library.open(LibraryKind::Drive, name).unwrap();
             !file.has_table("rated") && !file.has_table("cloud")
@@ -62,7 +64,7 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
     Truth { base, settings }
 }
 
-/// The text of a value, bare or with its source.
+/// Returns the text of a value, either bare or with its source.
 fn plain(section: &Section<'_>, key: &str) -> String {
     match section.is_table(key) {
         true => section.table(key).unwrap().text("value").unwrap(),
@@ -88,7 +90,8 @@ fn ports(library: &Library, truth: &Truth) -> Vec<PlatformPort> {
     ports
 }
 
-/// Returns the generic drive of a drive's protocol, and its plug, which `lanemark inspect` reports for a real drive.
+/// Returns the generic drive for a drive's protocol, and the drive's connector, which `lanemark inspect` reports for a
+/// real drive.
 fn plug(library: &Library, drive: &str) -> (&'static str, Vec<(String, String)>) {
     let document = library.open(LibraryKind::Drive, drive).unwrap();
     let root = document.root("drive", None);
@@ -108,7 +111,7 @@ fn plug(library: &Library, drive: &str) -> (&'static str, Vec<(String, String)>)
     ("generic-sata", vec![set("sata", plain(&port, "sata"))])
 }
 
-/// The errors of predicted throughput of a random drive in another port, over all tests.
+/// Returns the errors of the predicted throughput of a random drive in another port, over all tests.
 fn errors(seed: u64, requests: u64) -> Vec<f64> {
     let library = library();
     let mut rng = Rng::new(StreamKey::from_seed(seed));
@@ -185,7 +188,7 @@ fn median_is_below_five_per_cent(seeds: std::ops::Range<u64>, requests: u64) {
     assert!(middle_p90_most(&medians).1 < 0.10, "a tenth of the drives is off by more than 10%");
 }
 
-/// `LANEMARK_FIT_DRIVES=30`, as in `make fit`, uses thirty drives with longer runs instead of three.
+/// `LANEMARK_FIT_DRIVES=30`, as in `make fit`, tests thirty drives with longer runs instead of three.
 #[test]
 fn fitted_drives_predict_the_true_ones_in_another_port() {
     let count = std::env::var("LANEMARK_FIT_DRIVES").ok();

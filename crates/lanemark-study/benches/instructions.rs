@@ -1,4 +1,4 @@
-//! The simulator's instructions and cache misses for each request, which are counted rather than timed.
+//! Measures the simulator's instructions and cache misses per request, which are counted rather than timed.
 //!
 //! `cargo bench -p lanemark-study --bench instructions` runs each load of `load` under valgrind's callgrind, once with
 //! a few thousand requests and once with more. The difference is the cost of the additional requests, without start-up.
@@ -6,10 +6,10 @@
 //! `benches/instructions.csv`: a count more than 3% above its recorded value is a failure, and a count more than 3%
 //! below is reported. `-- --write "reason"` records the new counts with the reason for the change.
 //!
-//! Misses come from callgrind's model of this machine's caches, so they differ between machines. Misses are recorded
-//! but not compared.
+//! The numbers of misses are from callgrind's model of this machine's caches, so they differ between machines. They are
+//! recorded but not compared.
 //!
-//! As part of the tests (without `--bench`) each load runs once, briefly and without valgrind, so that this code is
+//! As a part of the tests (without `--bench`), each load runs once, briefly and without valgrind, so that this code is
 //! exercised.
 
 use std::fs;
@@ -22,12 +22,12 @@ use lanemark_sim::run_test;
 mod load;
 use load::{Case, cases};
 
-/// Growth of a count, as a share, above which a reason is required.
+/// Relative growth of a count above which a reason is required.
 const GROWTH_MAX: f64 = 0.03;
-/// Number of requests of the shorter run, which warms the caches, and of the longer run.
+/// Number of requests in the shorter run, which warms the caches, and in the longer run.
 const REQUESTS: (u64, u64) = (4_000, 24_000);
 
-/// The instructions for a request of a load.
+/// The number of instructions per request of a load.
 #[derive(Clone, Debug)]
 struct Cost {
     name: String,
@@ -120,7 +120,7 @@ fn run(case: &Case, requests: u64) {
     assert_eq!(sample.operations(), requests, "every request must have completed");
 }
 
-/// Computes the instructions for each request from two runs of different length.
+/// Computes the number of instructions per request from two runs of different lengths.
 fn cost(index: usize, case: &Case) -> Cost {
     let (few, many) = REQUESTS;
     let [short, long] = [few, many].map(|requests| events(index, requests));
@@ -135,7 +135,7 @@ fn cost(index: usize, case: &Case) -> Cost {
     }
 }
 
-/// The counts of callgrind for a run.
+/// Callgrind's counts for a run.
 struct Events {
     instructions: u64,
     first_level_misses: u64,

@@ -1,4 +1,4 @@
-//! Simulated requests per CPU-second and peak memory, on the drives of the library.
+//! Measures simulated requests per CPU-second and peak memory, for drives of the library.
 //!
 //! `cargo bench -p lanemark-study --bench simulator` runs each workload five times and prints the best and the median
 //! rate, with the machine. As part of the tests (without `--bench`) it runs once, briefly, so that this code is

@@ -1,5 +1,5 @@
 //! A run that ends when its figures have converged agrees with the whole run, for library drives, loads and states that
-//! are drawn by seed.
+//! are drawn from a seed.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-/// The compared figures, each with its usual maximum difference. No case may differ by more than [`FAR`] times this
-/// difference, and at most [`FEW`] of the cases may exceed it.
+/// The figures that are compared, each with its usual maximum difference. No case may differ by more than [`FAR`] times
+/// this difference, and the share of cases that exceed it may be up to [`FEW`].
 const FIGURES: [(&str, f64); 3] = [("rate", 0.01), ("p99", 0.03), ("p99.9", 0.05)];
 const FAR: f64 = 3.0;
 const FEW: f64 = 0.05;
-/// Ports for each kind of drive; the first port that fits is used.
+/// Ports for each kind of drive; a drive uses the first port that it fits into.
 const PORTS: [&str; 4] =
     ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
-/// The loads: block in KiB, pattern, share of reads, queue depth.
+/// The loads: block size in KiB, pattern, share of reads, and queue depth.
 const LOADS: [(u64, Pattern, f64, u32); 17] = [
     (4, Pattern::Uniform, 1.0, 1),
     (4, Pattern::Uniform, 1.0, 8),
@@ -41,7 +41,7 @@ const LOADS: [(u64, Pattern, f64, u32); 17] = [
     (32768, Pattern::Sequential, 1.0, 1),
     (32768, Pattern::Sequential, 0.0, 2),
 ];
-/// The end of a test: a volume, a time after a ramp, or the volume of a copy.
+/// The ends of tests: a volume, a time after a ramp, or the volume of a copy.
 const ENDS: [End; 4] = [End::Volume, End::Volume, End::TimeAfterRamp, End::Copy];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn systems() -> Vec<(String, SystemSpec)> {
     drives.into_iter().filter_map(assembled).collect()
 }
 
-/// A case: its name, the whole sample, and the converged one.
+/// A case: its name, the whole sample, and the converged sample.
 struct Case {
     name: String,
     whole: Sample,
@@ -130,7 +130,7 @@ impl Case {
         Some(Self { name, whole: run(RunLength::Whole), converged: run(RunLength::Converged) })
     }
 
-    /// Returns the relative difference of each figure that both samples have.
+    /// Returns the relative difference of each figure that both samples contain.
     fn differences(&self) -> [Option<f64>; FIGURES.len()] {
         let figures = |sample: &Sample| {
             let latency = sample.latency();

@@ -1,4 +1,4 @@
-//! Invalid files of hosts and adapters: each error states its position, the bound and a remedy.
+//! Invalid host and adapter files: each error states its position, the bound, and a remedy.
 
 mod spoilt;
 
@@ -11,7 +11,7 @@ fn what_no_host_can_be_is_told_with_its_place() {
     let says = |from: &str, to: &str, expected: &str| system_says(HOSTED, FILE, from, to, expected);
     says("[host]", "[hosts]", "linux-block.toml:3:2: unknown key `hosts` | did you mean `host`?");
     says("request_submit ", "request_submitt ", "7:1: unknown key `request_submitt`");
-    says("value = \"900 ns\"", "value = \"600 MB\"", "do not have the unit of 600 MB");
+    says("value = \"900 ns\"", "value = \"600 MB\"", "do not have the same unit as 600 MB");
     says("value = \"900 ns\"", "value = \"9 h\"", "request_submit");
     says("range = [\"530 ns\", \"1530 ns\"]", "range = [\"1530 ns\", \"530 ns\"]", "range");
 }

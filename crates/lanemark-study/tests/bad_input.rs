@@ -1,4 +1,4 @@
-//! Every error in a file is reported with its position and with a correction.
+//! Every error in a file is reported with its position and a correction.
 
 use std::fs;
 use std::path::Path;
@@ -119,12 +119,12 @@ fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
     let controller = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/controllers.toml", from, to, expected);
     };
-    controller("\"260 MB/s\"", "\"0 MB/s\"", "is not a quantity above zero");
+    controller("\"260 MB/s\"", "\"0 MB/s\"", ": not a quantity above zero");
     controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
     controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
     controller("value = 35000", "value = -35000", "-35000");
     let (emptying, nothing) = ("{ value = \"22%\"", "{ value = \"0%\"");
-    controller(emptying, nothing, "`beside_emptying`: 0%: is not a quantity above zero");
+    controller(emptying, nothing, "`beside_emptying`: 0%: not a quantity above zero");
     let disks = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/disks.toml", from, to, expected);
     };
@@ -141,7 +141,7 @@ fn lanes_that_do_not_exist_are_an_error() {
 
 #[test]
 fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
-    // The first latency in the file belongs to the DMI link, and its other keys may precede it.
+    // The first latency in the file belongs to the DMI link, and other keys of this link may precede it.
     let says = |line: &str, expected: &str| {
         let (from, to) = ("latency          =", format!("{line}\nlatency          ="));
         system_says(NVME, PLATFORM, from, &to, expected);
@@ -163,7 +163,7 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
     }
     let expected = "34:14: round_trip = 2 ms: must be from 1 ns to 1 ms";
     says("tags = 32\nround_trip = \"2 ms\"", expected);
-    let expected = "round_trip = 2 us: neither `tags` nor `posted_credits` is given | give the";
+    let expected = "round_trip = 2 us does not have an effect without `tags` or `posted_credits` | state the";
     says("round_trip = \"2 us\"", expected);
 }
 
@@ -282,8 +282,7 @@ fn queues_and_interrupts_are_read_as_written() {
     let time = Duration::from_microseconds(100);
     assert_eq!(written.coalescing, CoalescingSpec { threshold: 8, time });
     assert_eq!(written.interrupt_time, Duration::from_microseconds(1));
-    // Defaults without the keys: round robin with single commands, and an interrupt for each completion, including its
-    // time.
+    // The defaults of missing keys are round robin with single commands, and an interrupt per completion with its time.
     let plain = Spoilt::new(PLATFORM, "[nvme]\n", "[nvme]\n")
         .system(NVME)
         .unwrap()
@@ -380,7 +379,7 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
         (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
     let added = stored.spec.attachments[0].port_path.links[0].latency.picoseconds()
         - cut.unwrap().spec.attachments[0].port_path.links[0].latency.picoseconds();
-    // One packet of 128 B with 24 B of framing and header on PCIe 3.0 x4.
+    // The additional time is one packet of 128 B, with 24 B of framing and header, on PCIe 3.0 x4.
     assert!((38_000..42_000).contains(&added), "{added} ps");
 }
 

@@ -1,4 +1,4 @@
-//! The bottleneck of drives behind a shared uplink is the same by its formula, in the tree and in a run.
+//! The bottleneck of drives on a shared uplink is the same by its formula, in the tree, and in a run.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use lanemark_schema::result::{HopId, PathHop, Provenance, TopologyNode};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, path, workload};
 
-/// Collects the links of the tree that are the bottleneck.
+/// Collects the names of the links in the tree that are the bottleneck.
 fn marked<'a>(node: &'a TopologyNode, narrow: HopId, found: &mut Vec<&'a str>) {
     found.extend(node.link.as_deref().filter(|_| node.on_path && node.hop == Some(narrow)));
     node.children.iter().for_each(|child| marked(child, narrow, found));
@@ -17,7 +17,7 @@ fn drives_behind_one_uplink_have_one_bottleneck_hop() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let library = Library::in_folder(&folder).unwrap();
     let cases = [
-        // Two ports of 6 Gb/s are slower than their shared link, and three are not.
+        // Two ports at 6 Gb/s are slower than the link that they share, but three ports are not.
         ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2", 2, "SATA"),
         ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2+sata-3", 1, "DMI"),
         ("samsung-850-pro-1tb@dell-r730xd:sata", 1, "SATA"),

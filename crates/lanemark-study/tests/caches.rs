@@ -1,12 +1,12 @@
-//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, or its absence. A cache has a part
-//! that a full drive also has, and a part that grows in unused capacity.
+//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, or states that it does not have one. A
+//! cache consists of a part that remains on a full drive, and a part that grows in unused capacity.
 
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{Market, explain};
 
-/// Data center drives whose files lack ratings that show the market. Such drives write directly to all bits of their
-/// cells, and do not have a cache to state.
+/// Data center drives whose files do not contain ratings that show the market. These drives write directly to all bits
+/// of their cells, so they do not have a cache to state.
 const DATA_CENTER: [&str; 8] = [
     "intel-s4500-960gb",
     "kingston-dc600m-960gb",

@@ -1,4 +1,5 @@
-//! The library's cloud volumes meet the tables of their providers, and hostile values are named.
+//! The library's cloud volumes agree with the tables of their providers, and hostile values cause errors that name
+//! them.
 
 use lanemark_schema::result::{Calibration, CreditUse, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -30,7 +31,7 @@ fn system(name: &str) -> System {
     assembled(name, &[]).unwrap()
 }
 
-/// Runs reads of `kib` KiB in a queue of 64 for `seconds`.
+/// Runs reads of `kib` KiB at queue depth 64 for `seconds`.
 fn reads(system: &System, kib: u64, pattern: Pattern, seconds: u64) -> Sample {
     let test = Test {
         span: Bytes::mebi(64 * 1024),
@@ -50,7 +51,7 @@ fn close(seen: f64, published: f64, within: f64) {
     assert!((seen / published - 1.0).abs() < within, "{seen} for {published}");
 }
 
-/// Amazon EC2 User Guide, "General Purpose SSD volumes": burst duration at 3,000 IOPS by volume size.
+/// Source: Amazon EC2 User Guide, "General Purpose SSD volumes", burst duration at 3,000 IOPS by volume size.
 #[test]
 fn the_credits_of_gp2_last_as_its_table_states() {
     for (iops, seconds) in
@@ -65,8 +66,8 @@ fn the_credits_of_gp2_last_as_its_table_states() {
     }
 }
 
-/// "Throughput Optimized HDD and Cold HDD volumes": a full bucket is enough for a scan of a 1 TiB volume in 1.17 hours
-/// at 250 MiB/s, and for one of sc1 in 3.64 hours at 80 MiB/s.
+/// Source: "Throughput Optimized HDD and Cold HDD volumes". A full bucket is enough for a scan of a 1 TiB st1 volume in
+/// 1.17 hours at 250 MiB/s, and of an sc1 volume in 3.64 hours at 80 MiB/s.
 #[test]
 fn the_credits_of_disk_volumes_are_enough_for_a_scan() {
     for (name, burst, refill) in [("aws-st1-1tib", 250.0, 40.0), ("aws-sc1-1tib", 80.0, 12.0)] {
@@ -79,12 +80,12 @@ fn the_credits_of_disk_volumes_are_enough_for_a_scan() {
         close(credits.end.unwrap().as_seconds(), 1_048_576.0 / (burst - refill), 0.02);
         let scan = 1_048_576.0 / burst;
         assert!(credits.end.unwrap().as_seconds() > scan);
-        // Small random requests count as 1 MiB each.
+        // Each small random request counts as 1 MiB.
         close(reads(&system, 16, Pattern::Uniform, 20).iops(), burst, 0.02);
     }
 }
 
-/// "Managed disk bursting": up to 30 minutes at the burst, for operations and bytes.
+/// Source: "Managed disk bursting", up to 30 minutes at the burst rate, for operations and for bytes.
 #[test]
 fn azure_disks_burst_for_half_an_hour() {
     for (name, iops, megabytes) in
@@ -125,7 +126,8 @@ fn volumes_without_credits_deliver_what_is_provisioned() {
     }
 }
 
-/// The bandwidth of the instance, 593.75 MB/s, limits a volume of 1,000 MiB/s. Two volumes of the instance share it.
+/// The bandwidth of the instance, 593.75 MB/s, limits a volume with 1,000 MiB/s. Two volumes of the instance share this
+/// bandwidth.
 #[test]
 fn the_instance_limits_its_volumes_together() {
     let name = "aws-gp3-1tib-16000@aws-m5-4xlarge:volume";

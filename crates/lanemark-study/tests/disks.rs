@@ -22,7 +22,7 @@ fn system(name: &str) -> System {
     System::assemble(&library(), &SystemName::parse(name).unwrap(), &named_at, name, &[]).unwrap()
 }
 
-/// Returns MB/s and requests a second of reads, sequential over the first or last 2 GB, or random.
+/// Returns MB/s and requests a second of reads that are random, or sequential over the first or last 2 GB.
 fn reads(system: &System, pattern: Pattern, at_end: bool) -> (f64, f64) {
     let workload = workload::open(&library(), "crystaldiskmark-5").unwrap();
     let capacity = system.spec.attachments[0].drive.capacity;
@@ -68,8 +68,8 @@ fn the_constellation_slows_down_inwards_as_its_internal_rates_do() {
 
 #[test]
 fn a_random_read_takes_the_published_access_time() {
-    // Read access time, including controller overhead and half a revolution, in ms. More sectors are near the outer
-    // edge, so seeks are shorter than the mean over all cylinders; the host and the link add about 20 µs.
+    // Read access time in ms, including controller overhead and half a revolution. The outer tracks have more sectors,
+    // so seeks are shorter than the mean over all cylinders; the host and the link add about 20 µs.
     for (name, access) in [(SATA, 7.7 + 4.17), (SAS, 3.4 + 0.2 + 2.0)] {
         let system = system(name);
         let rate = reads(&system, Pattern::Uniform, false).1;

@@ -1,4 +1,5 @@
-//! Faults in workload files: they are read completely, with every error, and run on the systems that support them.
+//! Faults in workload files are read completely, every error is reported, and the faults run on the systems that
+//! support them.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use lanemark_study::{Library, Location, System, workload};
 
 const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
-/// A workload of one short test with these `[[fault]]` tables.
+/// Writes a workload with one short test and these `[[fault]]` tables.
 fn workload_with(faults: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("faulty.toml");
@@ -36,7 +37,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
     assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
     assert_eq!(sample.faults[0].fault, "power-cut boot=5ms at=5ms drive=0");
     result.check().unwrap();
-    // Parts that the system does not have.
+    // The faults affect components that the system does not have.
     let (_folder, path) = workload_with(
         "[[fault]]\nkind = \"pause\"\nfor = \"1 s\"\ndrive = 4\n\n[[fault]]\nkind = \"retrain\"\nlanes = 3\n",
     );
@@ -55,7 +56,7 @@ fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
     let error = workload::open(&Library::built_in(), &path).unwrap_err().to_string();
     for (line, part) in [
         (17, "there is no fault `brownout`"),
-        (19, "the fault lacks a `kind`"),
+        (19, "the fault does not have a `kind`"),
         (24, "ends before it begins"),
         (25, "`5` lacks a unit"),
         (26, "`media-error` does not have a key `boot`"),

@@ -1,9 +1,9 @@
-//! A faster part never reduces the throughput: ladders over the library's drives, with one parameter twice as fast from
-//! rung to rung.
+//! A faster component never reduces the throughput. The test runs ladders over the library's drives, in which one
+//! parameter is twice as fast on each rung as on the previous one.
 //!
-//! All other values are equal on all rungs of a ladder, including random numbers. No rung with a settled run has a
-//! throughput more than 2% below the previous rung's. A run that fills the write buffer is not settled, and is marked
-//! as such.
+//! All other values, including random numbers, are equal on all rungs of a ladder. On a rung with a settled run, the
+//! throughput may be up to 2% lower than on the previous rung. A run that only fills the write buffer is not settled,
+//! and is marked accordingly.
 
 use std::path::Path;
 
@@ -17,31 +17,32 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-/// Maximum loss of throughput through a faster part.
+/// Maximum relative loss of throughput from a faster component.
 const LOSS_MAX: f64 = 0.02;
 /// Ladders with a larger loss, for a reason that a test in this file demonstrates. An entry is removed when its ladder
-/// no longer loses.
+/// no longer has the loss.
 const UNDERSTOOD: [&str; 3] = [
-    // The link has two stable orders: [`four_writes_over_two_phys_have_two_orders`].
+    // The link can transfer the writes in two stable orders: [`four_writes_over_two_phys_have_two_orders`].
     "samsung-pm1653-3840gb@server-pcie5:sas driver: 128 KiB Sequential QD4, 0 reads",
-    // Orders at the link again: [`two_commands_over_two_phys_change_their_order`].
+    // The order at the link changes: [`two_commands_over_two_phys_change_their_order`].
     "samsung-pm1653-3840gb@server-pcie5:sas front_end.write_latency: 512 KiB Uniform QD2, 0.7 reads",
-    // A faster link brings more reads to a die while it programs: [`suspended_programs_cost_a_faster_link_throughput`].
+    // A faster link delivers more reads to a die while the die programs:
+    // [`suspended_programs_cost_a_faster_link_throughput`].
     "samsung-980-pro-1tb@workstation-z170:m2 link: 128 KiB Sequential QD8, 0.7 reads",
 ];
-/// Factors by which the rungs make the part faster than the first.
+/// Factors by which a component is faster on each rung than on the first rung.
 const RUNGS: [u64; 4] = [1, 2, 4, 8];
-/// Ports for each kind of drive; the first port that fits is used.
+/// Ports for each kind of drive; a drive uses the first port that it fits into.
 const PORTS: [&str; 4] =
     ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
 
-/// Size of the buffer of written drives.
+/// Buffer size of drives that are written.
 const BUFFER: Bytes = Bytes::mebi(2);
 
-/// Makes a part faster by this factor.
+/// Makes a component faster by this factor.
 type Faster = fn(&mut SystemSpec, u64);
 
-/// Parts that the ladders make faster.
+/// Components that the ladders make faster.
 const PARTS: [(&str, Faster); 12] = [
     ("front_end.read_time", |spec, by| front_end(spec).read_time = front_end(spec).read_time / by),
     ("front_end.write_time", |spec, by| {
@@ -104,7 +105,7 @@ fn systems() -> Vec<(String, SystemSpec)> {
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
     drives.sort();
-    // There are many rated drives, and they are similar.
+    // Rated drives are omitted, because there are many of them and they are similar.
     drives.retain(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"));
     let assembled = |drive: &String| {
         PORTS.iter().find_map(|port| {
@@ -119,8 +120,8 @@ fn systems() -> Vec<(String, SystemSpec)> {
     drives.iter().filter_map(assembled).collect()
 }
 
-/// Returns a test chosen by `random`. Tests with writes use a small buffer and fill it a hundred times, because the
-/// filling phase is not of interest.
+/// Returns a test chosen by `random`. Tests with writes have a small buffer that they fill a hundred times, because the
+/// time until it is full is not of interest.
 fn test(random: &mut Rng, spec: &mut SystemSpec, requests: u64) -> Test {
     let one = |random: &mut Rng, of: &[u64]| of[random.below(of.len() as u64) as usize];
     let share = one(random, &[100, 100, 70, 30, 0]) as f64 / 100.0;
@@ -146,7 +147,7 @@ fn rate(sample: &Sample) -> f64 {
     sample.throughput().0 as f64
 }
 
-/// Returns the rate at each rung of a ladder, up to the first invalid or unsettled rung.
+/// Returns the rate on each rung of a ladder, up to the first invalid or unsettled rung.
 fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> {
     let rung = |by: &u64| {
         let mut spec = spec.clone();
@@ -160,8 +161,8 @@ fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> 
     RUNGS.iter().map_while(rung).collect()
 }
 
-/// Runs `count` ladders of library drives, chosen from `seed`. Returns the number of ladders with two rungs, and the
-/// losses.
+/// Runs `count` ladders of library drives, chosen from `seed`. Returns the number of ladders with two or more rungs,
+/// and the losses.
 fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     let systems = systems();
     assert!(systems.len() > 30, "{} drives have a port", systems.len());
@@ -186,7 +187,7 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     (climbed, lost)
 }
 
-/// The losses of ladders with a known cause, and the other losses.
+/// Returns the losses of ladders with a known cause, and the other losses.
 fn apart(lost: Vec<String>) -> (Vec<String>, Vec<String>) {
     lost.into_iter().partition(|one| UNDERSTOOD.iter().any(|known| one.starts_with(known)))
 }
@@ -204,7 +205,7 @@ fn no_faster_part_costs_throughput() {
     assert!(climbed > 30, "{climbed} ladders had two settled rungs");
 }
 
-/// Two commands once ran in lockstep over SATA, and a drive with a faster front end read less.
+/// Two commands once ran in lockstep over SATA, and a drive with a faster command engine read less.
 #[test]
 fn ladders_that_once_lost_lose_nothing() {
     let cases = [
@@ -244,8 +245,9 @@ fn ladders_that_once_lost_lose_nothing() {
     }
 }
 
-/// A drive with two phys, with its own driver time and with half of it: four writes of one thread and of two threads.
-/// Two threads settle into the slower order with either driver, so the faster driver loses nothing.
+/// Four writes of one thread and of two threads run on a drive with two phys, with the drive's own driver time and with
+/// half of it. With two threads, the slower order is stable for both driver times, so the faster driver does not lose
+/// throughput.
 #[test]
 fn four_writes_over_two_phys_have_two_orders() {
     let systems = systems();
@@ -272,7 +274,8 @@ fn four_writes_over_two_phys_have_two_orders() {
     assert!(near(two[0], two[1]) && near(two[0], one[1]), "two threads: {two:?}, one: {one:?}");
 }
 
-/// One thread submits requests, 70% or 30% of them reads, to a drive whose small buffer they fill many times.
+/// Returns a test in which one thread submits requests with this share of reads. The small buffer of the drive is
+/// filled many times.
 fn mix(block: Bytes, pattern: Pattern, read_share: f64, queue_depth: u32) -> Test {
     let volume = Bytes((BUFFER.get() as f64 * 300.0 / (1.0 - read_share)) as u64);
     let test = Test::random_read(block)
@@ -295,10 +298,10 @@ fn part(name: &str) -> Faster {
     PARTS.iter().find(|(part, _)| *part == name).unwrap().1
 }
 
-/// There are two requests of two commands each over two phys, a read and a write. If a write is answered before the
-/// host has submitted its next command, another command precedes it at the link. A driver that takes a quarter of the
-/// time is early enough, and the step of the ladder no longer loses throughput. If programs take no time, the result is
-/// the same, so the media is not the cause.
+/// A read and a write, each with two commands, run over two phys. If a write completes before the host has submitted
+/// its next command, another command precedes that command at the link. A driver that takes a quarter of the time is
+/// early enough, and the step of the ladder no longer loses throughput. If the program time is zero, the result is the
+/// same, so the media are not the cause.
 #[test]
 fn two_commands_over_two_phys_change_their_order() {
     let mut spec = named(&systems(), "samsung-pm1653-3840gb@");
@@ -311,7 +314,7 @@ fn two_commands_over_two_phys_change_their_order() {
     assert!(quick[1] > 0.998 * quick[0], "{slow:?} {quick:?}");
 }
 
-/// If a faster link fills the queue immediately, reads encounter more programs, and each suspension costs a die the
+/// If a faster link fills the queue immediately, reads arrive during more programs, and each suspension costs a die the
 /// times to suspend and resume. Without suspension, the same ladders do not lose throughput. The drive does not read
 /// ahead here, because read-ahead would remove reads from the queue.
 #[test]

@@ -1,4 +1,4 @@
-//! Mixes in workload files, compared with consecutive reads and writes of one size.
+//! Mixes in workload files, compared with consecutive reads and writes of a single size.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Order, Pattern, Test, Workload};
 use lanemark_study::{Library, StudyError, workload};
 
-/// A workload of one test with `keys`, and a second test that runs in parallel.
+/// Reads a workload that consists of a test with `keys` and a second test that runs in parallel.
 fn read(name: &str, keys: &str) -> Result<Workload, StudyError> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mixes-{name}.toml"));
     let text = format!(
@@ -105,7 +105,7 @@ fn tests_begin_beside_each_other_and_later() {
     says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "up to 24 h");
 }
 
-/// Half of a copy's requests are reads, and the other half are writes to another location.
+/// Half of the requests of a copy are reads, and the other half are writes to another location.
 #[test]
 fn a_copy_says_where_it_goes() {
     let keys = "block = \"1 MiB\"\npattern = \"sequential\"\nspan = \"64 MiB\"";

@@ -1,4 +1,4 @@
-//! Studies with their own tests, faults of one system, and no publication.
+//! Studies with their own tests, with faults of one system, and without a publication.
 
 use lanemark_study::{Library, Study, StudyError};
 
@@ -20,7 +20,7 @@ fn open(text: &str) -> Result<Study, StudyError> {
     Study::open(&Library::built_in(), &path)
 }
 
-/// Returns the error of the study with `from` replaced by `to`.
+/// Returns the error in the study after `from` was replaced by `to`.
 fn error(from: &str, to: &str) -> StudyError {
     assert!(STUDY.contains(from));
     open(&STUDY.replacen(from, to, 1)).unwrap_err()

@@ -1,4 +1,4 @@
-//! The set-up of a PCI Express link reaches the simulator and its ceilings.
+//! The setup of a PCI Express link affects the simulation and the ceilings.
 
 use lanemark_schema::result::Calibration;
 use lanemark_schema::rng::StreamKey;
@@ -9,7 +9,7 @@ use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 use lanemark_testbed::systems::{NVME, SATA};
 
-/// Returns the system with `settings` instead of library values.
+/// Returns the system in which `settings` replace library values.
 fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
     let settings: Vec<(Calibration, Location)> = settings
         .iter()
@@ -34,7 +34,7 @@ fn sequential(read: bool) -> Test {
     )
 }
 
-/// Returns the simulated MB/s, and the ceiling of the link called `hop`.
+/// Returns the simulated MB/s, and the ceiling of the link `hop`.
 fn carried(system: &System, test: &Test, hop: &str) -> (f64, f64) {
     let checked = test.clone().checked().unwrap();
     let sample = run_test(&system.spec, &checked, StreamKey::from_seed(1)).unwrap();
@@ -75,7 +75,7 @@ fn an_uplink_with_few_credits_passes_on_what_they_allow_in_a_round_trip() {
 
 #[test]
 fn a_round_trip_that_is_not_given_comes_from_the_latency_of_the_link() {
-    // The round trip, plus 200 ns at the host.
+    // The time is the round trip, plus 200 ns at the host.
     let slot = [("platform.port.pcie-slot.tags", "1"), ("platform.port.pcie-slot.latency", "1 us")];
     let (seen, ceiling) = carried(&assemble(NVME, &slot), &sequential(false), "PCIe 3.0 x4");
     meets(seen, 512.0 / 2.2);
@@ -91,13 +91,13 @@ fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
     let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
     let free = assemble(NVME, &[]);
     let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;
-    // 20 bytes for every 64 instead of every 128.
+    // The overhead is 20 bytes per 64 bytes instead of per 128 bytes.
     meets(ceiling(&system, false) / ceiling(&free, false), (64.0 / 84.0) / (128.0 / 148.0));
     meets(ceiling(&system, true) / ceiling(&free, true), 1.0);
 }
 
-/// The packet size is the minimum of both ends. There are 24 bytes for every 128 bytes if such a drive is in a port of
-/// 256, and for every 256 if the drive accepts 512.
+/// The packet size is the minimum of both ends. In a port with 256 bytes, the overhead is 24 bytes per 128 bytes for a
+/// drive with 128 bytes, and 24 bytes per 256 bytes for a drive with 512 bytes.
 #[test]
 fn the_smaller_payload_of_drive_and_port_binds() {
     let drive = |own| ("drive.port.pcie.payload_max", own);
@@ -106,13 +106,13 @@ fn the_smaller_payload_of_drive_and_port_binds() {
     };
     for (own, payload) in [("128 B", 128.0), ("256 B", 256.0), ("512 B", 256.0)] {
         let settings = [drive(own)];
-        // The completion entry and interrupt of a read have 68 bytes, compared with 128 KiB of data, which is below the
+        // The completion entry and the interrupt of a read have 68 bytes, for 128 KiB of data, which is below the
         // tolerance.
         let line = 8e3 / 8.0 * 128.0 / 130.0 * 4.0 * 1534.0 / 1538.0;
         meets(most(&settings, true), line * payload / (payload + 24.0));
         meets(most(&settings, false), line * payload / (payload + 20.0));
     }
-    // Shorter completions remain shorter.
+    // Completions that were already shorter do not change.
     let lines = ("platform.port.pcie-slot.completion_payload", "64 B");
     let gain = most(&[lines, drive("128 B")], false) / most(&[drive("256 B")], false);
     meets(gain, (64.0 / 84.0) / (256.0 / 276.0));

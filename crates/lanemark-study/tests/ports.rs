@@ -1,4 +1,4 @@
-//! Ports of drives in files: commands, FIFOs, namespaces, second ports.
+//! Ports of drives in files: commands, FIFOs, namespaces and second ports.
 
 use std::fs;
 
@@ -162,7 +162,7 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     assert_eq!(system.target.port, "sas and sas-2");
     assert_eq!(system.warnings, [], "one phy a port is all that the drive has for it");
     assert_eq!(SystemName::parse(BOTH).unwrap().to_string(), BOTH);
-    // Both hops are in the path, and the drive is in both ports of the tree.
+    // The path contains both hops, and the tree shows the drive in both ports.
     let workload = workload::open(&spoilt.library(), "iometer-128k-qd32").unwrap();
     let view = path::view(&system, &workload.tests[0], None);
     let formulas: Vec<&str> = view.hops.iter().map(|hop| hop.law.as_str()).collect();
@@ -172,7 +172,7 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let on_path: Vec<&str> =
         ports.children.iter().filter(|node| node.on_path).map(|node| node.label.as_str()).collect();
     assert_eq!(on_path, ["KIOXIA RM5 960GB in port sas", "KIOXIA RM5 960GB in port sas-2"]);
-    // With one port the result is unchanged.
+    // With one port, the result does not change.
     assert_eq!(
         spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap().spec.attachments[0].second,
         None
@@ -196,7 +196,7 @@ fn a_way_that_fails_is_read_and_told() {
     let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes over"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
-    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has only that path";
+    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB does not have another path";
     assert!(alone.contains(expected), "{alone}");
     let file = spoilt.path(DELL);
     let text = fs::read_to_string(&file).unwrap();
@@ -257,7 +257,7 @@ fn the_keys_of_a_second_port_are_held_to_their_bounds() {
     system_says(SATA, DRIVE, from, to, "ports = 2: SATA 6 Gb/s cannot be split in two");
 }
 
-/// There are two times two lanes instead of four, and one half is downstream of the chipset.
+/// The drive has two times two lanes instead of four lanes, and one half is downstream of the chipset.
 #[test]
 fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     let (from, to) = ("protocol = \"nvme\",", "protocol = \"nvme\", ports = 2,");

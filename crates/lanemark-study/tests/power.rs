@@ -1,4 +1,4 @@
-//! The library's drives consume their specified power, and a faster drive extends the battery life.
+//! The library's drives use their specified power, and a faster drive extends battery life.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn drives_take_their_published_power_where_it_was_set_from() {
     }
 }
 
-/// There is a 4 KiB read every two seconds; between two reads the NVMe drive reaches its deepest state.
+/// There is one 4 KiB read every two seconds, and between two reads the NVMe drive reaches its deepest state.
 #[test]
 fn a_drive_that_rests_takes_what_its_states_take() {
     let rare = Test { volume: None, duration: Some(Duration::from_seconds(100)), ..sequential(0) }
@@ -51,11 +51,11 @@ fn a_drive_that_rests_takes_what_its_states_take() {
             asked.think = Duration::from_seconds(2);
         });
     let seen = energy("samsung-950-pro-512gb@laptop-2014:m2", &rare);
-    // In each 2.022 s the drive is awake for 0.2755 s, in PS3 until 1.202 s, in PS4 for 0.798 s, and wakes up for 22
+    // In every 2.022 s, the drive is awake for 0.2755 s, in PS3 until 1.202 s, in PS4 for 0.798 s, and waking up for 22
     // ms.
     let expected = (0.2755 + 0.022 + 0.9265 * 0.070 + 0.798 * 0.005) / 2.022;
     assert!((seen.power_mean_watts / expected - 1.0).abs() < 0.02, "{}", seen.power_mean_watts);
-    // The test ends during the fiftieth rest, before the deep state.
+    // The test ends during the fiftieth rest, before the drive reaches the deep state.
     let reached = |name: &str| seen.states.iter().find(|state| state.name == name).unwrap().reached;
     assert_eq!((reached("PS3"), reached("PS4")), (Some(50), Some(49)));
     let hours = seen.platform.unwrap().battery_hours.unwrap();

@@ -1,4 +1,4 @@
-//! The phases of a test, compared with the size of the reserve that ends them.
+//! The phases of a test, compared with the size of the reserve whose exhaustion ends them.
 
 use lanemark_schema::result::{Calibration, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -43,7 +43,7 @@ fn a_phase_ends_when_the_pseudo_slc_cache_is_full() {
     );
     let [first, second] = sample.phases[..] else { panic!("two phases: {:?}", sample.phases) };
     assert_eq!((first.ended_by, second.ended_by), (Some(Reserve::PseudoSlc), None));
-    // The cache receives all data of the first phase, and the buffer contains some more.
+    // The cache receives all data of the first phase, and the buffer contains a little more.
     let written = first.iops * 4096.0 * first.until.as_seconds();
     assert!((0.95..1.25).contains(&(written / size)), "{written} of {size}");
     assert!(second.iops < 0.5 * first.iops, "{first:?}, {second:?}");

@@ -1,4 +1,5 @@
-//! The ratings of drives: each can be run, quick ratings are matched, and their page names every drive.
+//! The ratings of drives: each rating can be run, the model meets the quick ratings, and the page of ratings names
+//! every drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,8 @@ fn every_rating_can_be_run_and_what_it_set_is_a_value_of_the_drive() {
     }
 }
 
-/// Single requests are quick to simulate. Calibrated ratings are matched, and predicted ratings are close.
+/// Tests with single requests are quick to simulate. The model meets calibrated ratings, and is close to predicted
+/// ratings.
 #[test]
 fn ratings_at_queue_depth_1_are_met() {
     let library = Library::built_in();
@@ -98,8 +100,8 @@ fn what_is_wrong_with_a_rating_is_told() {
         assert!(error.starts_with("r.toml:4:") && error.contains(expected), "{error}");
     };
     says(r#"test = "RND4K Q1T1 raed", iops = 1"#, "unknown test `RND4K Q1T1 raed`");
-    says(r#"test = "RND4K Q1T1 read""#, "a rating is one of");
-    says(r#"test = "RND4K Q1T1 read", iops = 1, latency = "1 us""#, "a rating is one of");
+    says(r#"test = "RND4K Q1T1 read""#, "a rating must have exactly one of");
+    says(r#"test = "RND4K Q1T1 read", iops = 1, latency = "1 us""#, "a rating must have exactly one of");
     says(r#"test = "RND4K Q1T1 read", latency = "0 us""#, "above zero");
     says(r#"test = "RND4K Q1T1 read", iops = 1, load = "stready""#, "unknown load `stready`");
     says(r#"test = "RND4K Q1T1 read", iops = 1, set = "x""#, "unknown key `set`");

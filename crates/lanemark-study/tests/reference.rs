@@ -1,5 +1,5 @@
-//! The reference of all keys in docs/reference equals the keys that the readers request, each with its sentence of
-//! keys.toml. `LANEMARK_REFERENCE=write` rewrites it.
+//! The reference of all keys in docs/reference lists exactly the keys that the readers request, each with its sentence
+//! in keys.toml. `LANEMARK_REFERENCE=write` rewrites the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use lanemark_study::{
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A sweep file; the tree does not contain any.
+/// A sweep file, because the tree does not contain any.
 const SWEEP: &str = "[sweep]\nsystem = \"samsung-950-pro-512gb@workstation-z170:m2\"\n\
     workload = \"quick:rnd4k-q32t1-read\"\n\n[[axis]]\nname = \"queue_depth\"\nrange = \"1..8*2\"\n\n\
     [[axis]]\nname = \"threads\"\nvalues = [1, 2]\n\n\
@@ -36,7 +36,8 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Returns a library of all files in the tree and in tests/rare, which contain the keys that no other file has.
+/// Returns a library with all files in the tree and in tests/rare, which contain the keys that do not occur in other
+/// files.
 fn library_with_rare_files(folder: &Path) -> Library {
     let rare = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rare");
     for part in ["drives", "platforms", "hosts", "workloads", "priors"] {
@@ -86,7 +87,7 @@ fn read_all(folder: &Path) {
     SweepDefinition::open(&sweep).unwrap();
 }
 
-/// Returns the name of a table in a file: a drive's `drive.flash` is `[flash]`.
+/// Returns the heading of a table in its file: `drive.flash` is `[flash]` in a drive file.
 fn heading(root: &str, table: &str) -> String {
     let inside = table.strip_prefix(root).unwrap_or(table).trim_start_matches('.');
     match inside {
@@ -96,7 +97,7 @@ fn heading(root: &str, table: &str) -> String {
     }
 }
 
-/// The sentences of keys.toml, by table and key.
+/// The sentences in keys.toml, by table and key.
 struct Sentences(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Sentences {
@@ -115,7 +116,7 @@ impl Sentences {
         Self(tables.collect())
     }
 
-    /// Returns the sentence of a key, with its table: the key's own table, or a similar one.
+    /// Returns the sentence about a key and the table that contains it: the key's own table, or a similar table.
     fn of(&self, table: &str, key: &str) -> Option<(&str, &str)> {
         let (name, own) = self.0.get_key_value(table)?;
         match own.get(key) {
@@ -172,7 +173,7 @@ fn kinds_of(about: &RequestedKey) -> String {
     }
 }
 
-/// Returns the page for the files of one kind.
+/// Returns the reference page for files of one kind.
 fn page(root: &str, requested: &RequestedKeys, sentences: &Sentences) -> String {
     let mut page = format!(
         "# Keys: {root}\n\nGenerated from the keys that the readers request (`crates/lanemark-study/tests/reference.rs`) and \

@@ -1,4 +1,4 @@
-//! Values that are set from outside, by `--set` or a study: accepted values, refused values, and the messages.
+//! Values that `--set` or a study overrides: accepted values, rejected values, and the messages.
 
 use lanemark_schema::result::Calibration;
 use lanemark_schema::units::Duration;
@@ -8,12 +8,12 @@ use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
 use lanemark_testbed::systems::SATA;
 
-/// Returns the error of setting `parameter` of a system to `value`, or an empty text.
+/// Returns the error from setting `parameter` of a system to `value`; empty if there is no error.
 fn setting_says(system: &str, parameter: &str, value: &str) -> String {
     settings_say(system, &[(parameter, value)])
 }
 
-/// Returns the error of setting several parameters of a system, or an empty text.
+/// Returns the error from setting several parameters of a system; empty if there is no error.
 fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
     match with_settings(system, settings) {
         Ok(_) => String::new(),
@@ -21,7 +21,7 @@ fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
     }
 }
 
-/// Returns a system of the library after setting these parameters.
+/// Returns a library system with these parameters set.
 fn with_settings(system: &str, settings: &[(&str, &str)]) -> Result<System, StudyError> {
     let location = Location::file("--set");
     let settings: Vec<_> = settings
@@ -93,7 +93,7 @@ fn what_a_file_leaves_out_can_be_set() {
             "{parameter}: {seen}"
         );
     }
-    // A table that is absent in the file.
+    // The file does not contain the table.
     let plain = "samsung-850-pro-1tb@workstation-z170:sata";
     for (parameter, value) in [
         ("drive.data_path.write", "300 MB/s"),
@@ -191,7 +191,7 @@ fn a_wrong_parameter_gets_the_likeliest_names() {
     assert!(hint.starts_with("did you mean `samsung-980-pro-1tb`, "), "{hint}");
 }
 
-/// Returns the times in which the flash of the SATA drive reads its pages.
+/// Returns the times that the flash of the SATA drive needs to read its pages.
 fn page_times(settings: &[(&str, &str)]) -> PageTimes {
     let system = with_settings(SATA, settings).unwrap();
     let MediaSpec::Flash(flash) = &system.spec.first().drive.media else { panic!("no flash") };

@@ -1,4 +1,4 @@
-//! Systems that cannot be built, and the messages about them, which always name both ends.
+//! Systems that cannot be assembled, and the messages about them, which always name both ends.
 
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
@@ -38,7 +38,7 @@ fn links_behind_each_other_come_from_two_places() {
 
 #[test]
 fn a_link_with_two_parents_is_told_with_both() {
-    // The first port is behind the chipset, the second behind the processor itself.
+    // The first port is downstream of the chipset, and the second is attached to the processor.
     let expected = "dell-r730xd.toml:71:10: link `hba` to SAS adapter would have two origins: C610 \
                     chipset (`dmi`) on the path to port `sas` and the processor on the path to \
                     port `sas-2` (name the links";
@@ -50,7 +50,7 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
     let (from, to) = ("name             = \"hba\"", "name             = \"dmi\"");
     let expected = "link `dmi` is defined twice, to C610 chipset and to SAS adapter";
     system_says(SAS, DELL, from, to, expected);
-    // TOML refuses a duplicate key.
+    // TOML rejects a duplicate key.
     let twice = "behind = [\"hba\"]\nbehind = [\"dmi\"]";
     system_says(SAS, DELL, BEHIND_HBA, twice, "dell-r730xd.toml:67:1: duplicate key");
 }
@@ -59,7 +59,7 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
 fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
     let (from, to) = ("to               = \"SAS", "behind = [\"dmi\"]\nto               = \"SAS");
     let expected =
-        "a link does not state its position: the ports do | list the links on the path in";
+        "a link does not state its position, because the ports state it | list the links on the path in";
     system_says(SAS, DELL, from, to, expected);
 }
 

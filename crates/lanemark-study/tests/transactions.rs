@@ -1,4 +1,4 @@
-//! Databases under transactions: the contents of their files, and the study of a database.
+//! Databases with transactions: the contents of their files, and the study of a database.
 
 #[expect(dead_code, reason = "other tests spoil drives and platforms too")]
 mod spoilt;
@@ -22,14 +22,14 @@ fn transactions() -> Transactions {
     }
 }
 
-/// The library's database has the values of the paper and the mix of transactions, set by hand.
+/// The library's database has the values of the paper and the mix of transactions, which are repeated here.
 #[test]
 fn the_library_has_the_papers_database() {
     let load = transactions();
     let sizes: u64 = load.pages.iter().map(|class| class.size.get()).sum();
     assert_eq!(load.buffer, Bytes(10_000_000_000));
-    // Stock and customers make up three quarters of the data; the lines of old orders, which are never visited, are
-    // omitted.
+    // Stock and customers are three quarters of the data. The lines of old orders are omitted, because they are never
+    // visited.
     assert!((70e9..80e9).contains(&(sizes as f64)), "{sizes}");
     let visits = |name: &str| load.pages.iter().find(|class| class.name == name).unwrap().visits;
     let share = |cards: f64| cards / 23.0;
@@ -79,8 +79,8 @@ fn what_no_database_can_be_is_told_with_its_line() {
     }
 }
 
-/// The calibrated figures are matched, and the predicted figures have the direction that `docs/validation/studies.md`
-/// states.
+/// The model meets the calibrated figures, and the predicted figures deviate in the direction that
+/// `docs/validation/studies.md` states.
 #[test]
 fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     let file = format!("library/workloads/{NAME}.toml");
@@ -117,7 +117,7 @@ fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     }
 }
 
-/// A run of a database that ends when its transactions have converged has the same figures as a longer run.
+/// A database run that ends when its transactions have converged has the same figures as a longer run.
 #[test]
 fn transactions_that_have_converged_agree_with_a_longer_run() {
     let library = Library::built_in();

@@ -1,4 +1,4 @@
-//! USB ports with enclosures in platform files.
+//! USB ports with enclosures, as described in platform files.
 
 use lanemark_schema::workload::Test;
 use lanemark_sim::ceilings;
@@ -45,7 +45,7 @@ fn a_drive_in_an_enclosure_stands_behind_usb_and_bridge() {
     );
 }
 
-/// Enclosures reach their published rates: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.
+/// Enclosures reach their published rates: 400 to 460 MB/s at 5 Gb/s, and 950 to 1,050 MB/s at 10 Gb/s.
 #[test]
 fn the_ceilings_of_enclosures_are_those_that_are_measured() {
     let library = Spoilt::new(PLATFORM, "[uasp]", "[uasp]");
@@ -79,7 +79,7 @@ fn what_no_usb_port_can_be_is_told() {
     let rate = "rate         = { value = \"430 MB/s\", assumed = \"400 to 460";
     let slow = "rate         = { value = \"4 B/s\", assumed = \"the most that such";
     says(UASP, rate, slow, "bridge.rate = 4 B/s: at least 1 MB/s");
-    says(UASP, "[uasp]", "[sas]", "lacks a UASP driver");
+    says(UASP, "[uasp]", "[sas]", "does not have a UASP driver");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Volumes over library drives: their notation, their throughput over a shared uplink, and invalid volumes.
+//! Volumes on library drives: their notation, their throughput over a shared uplink, and invalid volumes.
 
 use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_schema::units::Bytes;
@@ -52,8 +52,8 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
     }
 }
 
-/// Two M.2 slots, one at the processor and one at the chipset, double the throughput; two at the chipset share its four
-/// lanes.
+/// Drives in an M.2 slot on the processor and one on the chipset double the throughput; drives in two slots on the
+/// chipset share the chipset's four lanes.
 #[test]
 fn a_stripe_behind_one_uplink_carries_what_the_uplink_carries() {
     let read = "seq128k-q32t1-read";

@@ -1,7 +1,7 @@
-//! Requests read per second for each format, from memory on one core.
+//! Measures the number of requests that are read per second in each format, from memory on one core.
 //!
 //! `cargo bench -p lanemark-trace` reads a million lines of each format five times and prints the best and the median.
-//! As part of the tests (without `--bench`) it reads a few lines once, so that this code is exercised.
+//! As a part of the tests (without `--bench`), it reads a few lines once, so that this code is exercised.
 
 use std::fmt::Write;
 use std::time::Instant;

@@ -1,18 +1,18 @@
-//! The text that blkparse prints of a blktrace recording, in its default format.
+//! Reads the text that blkparse prints for a blktrace recording, in its default format.
 //!
 //! A line is `"%D %2c %8s %5T.%9t %5p %2a %3d"` (blkparse(1), "Default output"): device as major,minor; processor;
 //! sequence number; seconds and nanoseconds; process; action; and the kind of the request (RWBS). For the actions that
-//! are read here `sector + count [process]` follows, in sectors of 512 bytes (`process_default` in blktrace's
+//! this module reads, `sector + count [process]` follows, in sectors of 512 bytes (`process_default` in blktrace's
 //! `blkparse_fmt.c`). RWBS is an optional F (flush first), then R, W, D (discard) or N (no data), then F (forced unit
 //! access), A (read-ahead), S (synchronous) and M (metadata).
 //!
-//! One action is read, by default Q, a request that an application or file system queued; the other actions report the
-//! same request at other stages. A discard is a trim; a flush without data is a flush; a write with a preceding flush
-//! is a flush and a write. The processor counts as the thread. The statistics at the end, and the lines between them,
-//! are skipped.
+//! Only one action is read. The default is Q, a request that an application or a file system queued; the other actions
+//! report the same request at other stages. A discard is a trim. A flush without data is a flush, and a write with a
+//! preceding flush is a flush and a write. The processor counts as the thread. The statistics at the end, and the lines
+//! between them, are skipped.
 //!
-//! The reader ignores forced unit access and priorities, requests of other kinds (N without a flush, packet commands,
-//! zones), other formats (`-f`, `-F`), the process.
+//! The reader ignores forced unit access, priorities and processes. It also ignores other kinds of requests (N without
+//! a flush, packet commands, zones), and does not support other output formats (`-f`, `-F`).
 
 use lanemark_schema::workload::Operation;
 
@@ -20,10 +20,10 @@ use crate::field::{FieldError, Fields};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, Request};
 
-/// Picoseconds in a second.
+/// Number of picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
 
-/// Beginnings of the lines of the statistics at the end, or before the first event.
+/// Beginnings of lines in the statistics at the end, or before the first event.
 const ASIDES: [&[u8]; 6] = [b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file"];
 
 /// The events that can be read, each with its description.
@@ -35,12 +35,12 @@ const ACTIONS: [(u8, &str); 5] = [
     (b'C', "complete"),
 ];
 
-/// The stage of a request that is replayed: one of blkparse's action letters.
+/// The stage of a request that is replayed, as one of blkparse's action letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(u8);
 
 impl Default for Action {
-    /// `Q`, queued.
+    /// Returns `Q`, queued.
     fn default() -> Self {
         Self(b'Q')
     }
@@ -67,7 +67,7 @@ pub(crate) struct Blkparse {
     action: Action,
     /// Whether the statistics have begun.
     aside: bool,
-    /// Bits of the events found, in the order of [`ACTIONS`].
+    /// The events that were found, as bits in the order of [`ACTIONS`].
     met: u8,
 }
 
@@ -76,7 +76,7 @@ impl Blkparse {
         Self { action, aside: false, met: 0 }
     }
 
-    /// Returns the letters of the events that were found and not read, each with its description.
+    /// Returns the letters of the events that were found but not read, each with its description.
     pub(crate) fn other_actions(&self) -> Vec<(char, &'static str)> {
         let met = ACTIONS.iter().enumerate().filter(|(at, _)| self.met >> at & 1 == 1);
         met.map(|(_, (letter, word))| (char::from(*letter), *word)).collect()
@@ -141,8 +141,8 @@ impl Blkparse {
     }
 }
 
-/// Reads `sector + count`, in bytes. Returns `None` if other text follows: only a process, if there was no data, or the
-/// payload of a packet command.
+/// Reads `sector + count` in bytes. Returns `None` if a different text follows: only a process, because there is no
+/// data, or the payload of a packet command.
 fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, FieldError> {
     let sector = fields.word("sector")?;
     if !sector.text[0].is_ascii_digit() {
@@ -155,7 +155,7 @@ fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, FieldError> {
         _ => return Err(plus.fault("`+` between sector and count")),
     }
     let count = fields.word("count")?;
-    // The process, or the error of a completion, ends the line; without it the count may have been truncated.
+    // The process, or the error of a completion, ends the line. Without it, the count may have been truncated.
     fields.word("process")?;
     Ok(Some((sectors(&sector)?, sectors(&count)?)))
 }

@@ -1,4 +1,4 @@
-//! The times of a trace as instants since its first request.
+//! Converts the times of a trace to instants since its first request.
 
 use lanemark_schema::units::{Duration, Instant};
 
@@ -8,19 +8,19 @@ pub(crate) struct Clock {
     /// The time of the first request.
     first: Option<u128>,
     last: Instant,
-    /// Requests with an earlier time than their predecessor.
+    /// Number of requests with an earlier time than the previous request.
     pub(crate) backward: u64,
-    /// The longest step back.
+    /// The largest step back in time.
     pub(crate) backward_most: Duration,
 }
 
 impl Clock {
-    /// Returns the instant of `time`, in picoseconds since any origin, or `None` if it is too far from the first to be
-    /// represented.
+    /// Returns the instant of `time`, which is in picoseconds since any origin; `None` if it is too far from the first
+    /// time to be represented.
     ///
-    /// A time before the last one counts as equal to the last. Traces of several processors are merged from buffers,
-    /// and some are written in the order of completions, so small steps back are common. Sorting would require the
-    /// whole trace, and a sliding window would correct only small steps.
+    /// A time before the previous time counts as equal to it. Traces from several processors are merged from buffers,
+    /// and some traces are written in the order of completions, so small steps back are common. Sorting would require
+    /// the whole trace, and a sliding window would correct only small steps.
     pub(crate) fn instant(&mut self, time: u128) -> Option<Instant> {
         let first = *self.first.get_or_insert(time);
         let since = u64::try_from(time.saturating_sub(first)).ok()?;

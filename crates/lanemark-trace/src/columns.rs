@@ -1,19 +1,19 @@
-//! Plain comma-separated values whose first line names the columns.
+//! Reads plain comma-separated values whose first line names the columns.
 //!
 //! | column | contents |
 //! |---|---|
 //! | `time_ps`, `time_ns`, `time_us`, `time_ms` or `time_s` | time, with or without decimals, since any origin |
-//! | `operation` or `op` | read, write, flush or trim, or the first letter; sync and discard are understood |
-//! | `offset` | the first byte |
-//! | `length` or `size` | bytes |
+//! | `operation` or `op` | read, write, flush or trim, or the first letter; sync and discard are also accepted |
+//! | `offset` | offset of the first byte |
+//! | `length` or `size` | number of bytes |
 //! | `device` | any name; optional |
 //! | `thread` | a number; optional |
 //!
-//! Names are case-insensitive, `_bytes` may follow offset and length, and columns of other names are ignored. Without a
-//! time a trace can only be replayed as fast as possible. Lines that begin with `#` are comments. The format is
-//! specific to this project; it is meant for other tools that can be made to write it.
+//! Names are case-insensitive, `_bytes` may follow offset and length, and columns with other names are ignored. A trace
+//! without a time column can only be replayed as fast as possible. Lines that begin with `#` are comments. The format
+//! is specific to Lanemark; it is intended for tools that can be adapted to write it.
 //!
-//! Not read: commas or line ends within quotes, separators other than the comma.
+//! Commas or line ends in quotes, and separators other than the comma, are not supported.
 
 use lanemark_schema::workload::Operation;
 
@@ -41,7 +41,7 @@ enum Column {
 /// The state of a reader of this format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
-    /// Empty before the first line.
+    /// The columns; empty before the first line.
     columns: Vec<Column>,
 }
 
@@ -84,7 +84,7 @@ impl Columns {
             }
         }
         fields.cells_end(self.columns.len())?;
-        // A flush has neither offset nor length, and both fields may be empty.
+        // A flush does not have an offset or a length, so both fields may be empty.
         if let (Some(offset), Some(length)) = (offset, length)
             && request.operation != Operation::Flush
         {
@@ -94,7 +94,7 @@ impl Columns {
     }
 }
 
-/// Returns whether a line names enough columns to be the first line of this format.
+/// Returns whether a line names enough columns to be the first line of a file in this format.
 pub(crate) fn is_header(line: &[u8]) -> bool {
     header(line).is_ok()
 }
@@ -118,7 +118,7 @@ fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
         [(Column::Operation, "operation"), (Column::Offset, "offset"), (Column::Length, "length")];
     for (column, name) in needed {
         if !columns.contains(&column) {
-            let message = format!("the first line, `{}`, names no column {name}", shown(line));
+            let message = format!("the first line, `{}`, does not name the column {name}", shown(line));
             return Err(FieldError::line(message).hint(HINT));
         }
     }
@@ -164,7 +164,7 @@ fn operation(field: Field<'_>) -> Result<Operation, FieldError> {
     known.map(|(_, operation)| *operation).ok_or_else(|| field.fault("read, write, flush or trim"))
 }
 
-/// Returns the field without the quotes that some programs put around every field.
+/// Returns the field without quotes, which some programs put around every field.
 fn unquoted(field: Field<'_>) -> Field<'_> {
     match field.text {
         [b'"', inner @ .., b'"'] => Field { text: inner, start: field.start + 1, ..field },

@@ -1,18 +1,18 @@
-//! The devices or files of a trace, numbered.
+//! Numbers the devices or files of a trace.
 
 use crate::field::{FieldError, shown};
 
-/// Maximum number of devices of a trace.
+/// Maximum number of devices in a trace.
 const DEVICES_MAX: usize = 4096;
 
-/// Numbers devices by their first appearance, or only the chosen devices, in the order chosen.
+/// Numbers devices by their first appearance, or only the chosen devices, in the order in which they were chosen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Devices {
     names: Vec<Vec<u8>>,
     chosen: bool,
     /// Device of the last request.
     last: usize,
-    /// Some devices that were not chosen, for errors.
+    /// Some devices that were not chosen, for error messages.
     others: Vec<Vec<u8>>,
 }
 
@@ -20,13 +20,13 @@ pub(crate) struct Devices {
 const OTHERS_MAX: usize = 8;
 
 impl Devices {
-    /// Creates the numbering; all devices if `chosen` is empty.
+    /// Creates the numbering; an empty `chosen` means all devices.
     pub(crate) fn new(chosen: &[String]) -> Self {
         let names = chosen.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self { names, chosen: !chosen.is_empty(), last: 0, others: Vec::new() }
     }
 
-    /// Returns the number of `name`, or `None` if it was not chosen.
+    /// Returns the number of the device `name`; `None` if it was not chosen.
     pub(crate) fn number(&mut self, name: &[u8]) -> Result<Option<u32>, FieldError> {
         if self.names.get(self.last).is_some_and(|last| last == name) {
             return Ok(Some(self.last as u32));
@@ -50,12 +50,12 @@ impl Devices {
         Ok(Some(self.last as u32))
     }
 
-    /// Returns the names, by number.
+    /// Returns the names of the devices in the order of their numbers.
     pub(crate) fn names(&self) -> Vec<String> {
         self.names.iter().map(|name| shown(name)).collect()
     }
 
-    /// Returns some devices of the trace that were not chosen.
+    /// Returns some devices in the trace that were not chosen.
     pub(crate) fn others(&self) -> Vec<String> {
         self.others.iter().map(|name| shown(name)).collect()
     }

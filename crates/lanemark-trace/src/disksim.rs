@@ -1,12 +1,12 @@
-//! DiskSim's ASCII traces: five numbers a line.
+//! Reads DiskSim's ASCII traces, which have five numbers per line.
 //!
 //! The numbers are the arrival time in milliseconds with or without decimals, the device, the first block, the length
-//! in blocks, and flags in hexadecimal, between white space (Bucy et al., "The DiskSim Simulation Environment Version
+//! in blocks, and hexadecimal flags, separated by white space (Bucy et al., "The DiskSim Simulation Environment Version
 //! 4.0 Reference Manual", CMU-PDL-08-101, section 5.1, the format `ascii`). Blocks have 512 bytes. Bit 0 of the flags
-//! is set for a read, and clear for a write.
+//! is set for a read and clear for a write.
 //!
-//! Comments: lines that begin with `#` are skipped, which DiskSim itself would not do. Not read: the other bits of the
-//! flags, which state the urgency of a request, and DiskSim's other formats.
+//! Lines that begin with `#` are comments and are skipped, which DiskSim itself does not do. The other bits of the
+//! flags, which state the urgency of a request, are not read. DiskSim's other formats are not supported.
 
 use lanemark_schema::workload::Operation;
 
@@ -14,7 +14,7 @@ use crate::field::{Field, FieldError, Fields};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, Request};
 
-/// Picoseconds in a millisecond.
+/// Number of picoseconds in a millisecond.
 const MILLISECOND: u64 = 1_000_000_000;
 /// The bit of the flags that is set for a read.
 const READ: u32 = 1;
@@ -40,7 +40,8 @@ pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     }))
 }
 
-/// Returns whether `words` are a line whose time has decimals, which MQSim's times do not have.
+/// Returns whether `words` are a line of this format. Its time must have decimals, because MQSim's times do not have
+/// any.
 pub(crate) fn is_line(words: &[Field<'_>]) -> bool {
     let [time, device, block, length, kind] = words else { return false };
     let whole = |field: &Field<'_>| field.integer().is_ok();
@@ -50,7 +51,7 @@ pub(crate) fn is_line(words: &[Field<'_>]) -> bool {
         && flags(kind).is_ok()
 }
 
-/// Reads the flags, with or without `0x`.
+/// Reads hexadecimal flags, with or without `0x`.
 fn flags(field: &Field<'_>) -> Result<u32, FieldError> {
     let digits = field.text.strip_prefix(b"0x").unwrap_or(field.text);
     let plain = digits.iter().all(u8::is_ascii_hexdigit);

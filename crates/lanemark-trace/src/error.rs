@@ -1,21 +1,21 @@
-//! The errors in a trace: the file, the line, the column, the value, the expected value, and a hint.
+//! The errors in a trace: the file, the line, the column, the value, the expected values, and a hint.
 
 use std::fmt;
 
 /// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct TraceError {
-    /// The trace's name as the user wrote it.
+    /// The trace as the user named it.
     pub file: String,
-    /// The line, from 1; absent if the error is about the whole file.
+    /// The line, counted from 1; `None` if the error is about the whole file.
     pub line: Option<u64>,
-    /// The column in bytes, from 1, if one field is invalid.
+    /// The column in bytes, counted from 1, if a single field is invalid.
     pub column: Option<usize>,
-    /// Description of the error, with the value and the expected values.
+    /// Description of the error, with the value and the values that are expected.
     pub message: String,
-    /// Advice on how to correct the value.
+    /// Advice on how to correct the error.
     pub hint: Option<String>,
-    /// Whether reading the file failed, as opposed to parsing it.
+    /// Whether the file could not be read; otherwise it could not be parsed.
     pub unreadable: bool,
 }
 

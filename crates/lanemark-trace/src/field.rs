@@ -5,7 +5,7 @@ use lanemark_schema::text::is_shown;
 /// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldError {
-    /// Column of the error, from 1, in bytes; absent if the error is about the whole line.
+    /// Column of the error in bytes, counted from 1; `None` if the error is about the whole line.
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
     pub(crate) hint: Option<&'static str>,
@@ -17,11 +17,11 @@ pub(crate) struct Field<'l> {
     /// Name of the field in the format.
     pub(crate) name: &'static str,
     pub(crate) text: &'l [u8],
-    /// Start of the field in the line, from 0, in bytes.
+    /// Start of the field in the line, in bytes, counted from 0.
     pub(crate) start: usize,
 }
 
-/// A line, field by field.
+/// A line that is read field by field.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'l> {
     line: &'l [u8],
@@ -43,7 +43,7 @@ impl FieldError {
 }
 
 impl<'l> Field<'l> {
-    /// Returns the error that the field does not have the expected value.
+    /// Returns an error that states the expected value of the field.
     #[cold]
     pub(crate) fn fault(&self, expected: &str) -> FieldError {
         let message = format!("{} is `{}`; expected {expected}", self.name, shown(self.text));
@@ -70,8 +70,8 @@ impl<'l> Field<'l> {
         Ok(value)
     }
 
-    /// Parses a number with or without decimals as a number of steps; one unit consists of `steps` steps. A fraction of
-    /// a step is truncated.
+    /// Parses a number with or without decimals, and returns it as a number of steps; one unit consists of `steps`
+    /// steps. A fraction of a step is truncated.
     #[inline]
     pub(crate) fn decimal(&self, steps: u64) -> Result<u128, FieldError> {
         let point = self.text.iter().position(|&byte| byte == b'.').unwrap_or(self.text.len());
@@ -88,7 +88,7 @@ impl<'l> Field<'l> {
             if digit > 9 {
                 return Err(self.not_a_number());
             }
-            // Eighteen decimals are finer than any step; more would overflow.
+            // Eighteen decimals are finer than any step, and more decimals would overflow.
             if scale < 1_000_000_000_000_000_000 {
                 scale *= 10;
                 digits = digits * 10 + digit;
@@ -108,13 +108,13 @@ impl<'l> Fields<'l> {
         Self { line, next: 0 }
     }
 
-    /// Returns the next field up to white space.
+    /// Returns the next field, which ends at white space.
     #[inline]
     pub(crate) fn word(&mut self, name: &'static str) -> Result<Field<'l>, FieldError> {
         self.optional_word(name).ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the next field up to white space, if there is one.
+    /// Returns the next field, which ends at white space; `None` if there is no other field.
     #[inline]
     pub(crate) fn optional_word(&mut self, name: &'static str) -> Option<Field<'l>> {
         let rest = &self.line[self.next..];
@@ -126,13 +126,13 @@ impl<'l> Fields<'l> {
         (length > 0).then(|| Field { name, text: &self.line[start..self.next], start })
     }
 
-    /// Returns the next field up to a comma, without the white space around it.
+    /// Returns the next field, which ends at a comma, without the white space around it.
     #[inline]
     pub(crate) fn cell(&mut self, name: &'static str) -> Result<Field<'l>, FieldError> {
         self.optional_cell(name).ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the next field up to a comma, if there is one.
+    /// Returns the next field, which ends at a comma; `None` if there is no other field.
     #[inline]
     pub(crate) fn optional_cell(&mut self, name: &'static str) -> Option<Field<'l>> {
         if self.next > self.line.len() {
@@ -143,7 +143,7 @@ impl<'l> Fields<'l> {
         let text = &rest[..length];
         let blank = text.len() - text.trim_ascii_start().len();
         let start = self.next + blank;
-        // One past the end means that there are no more fields; a comma at the end is followed by an empty field.
+        // One past the end means that there are no other fields; a comma at the end is followed by an empty field.
         self.next += length + 1;
         Some(Field { name, text: text.trim_ascii(), start })
     }
@@ -153,7 +153,7 @@ impl<'l> Fields<'l> {
         &self.line[first.start..last.start + last.text.len()]
     }
 
-    /// Checks that no further field follows.
+    /// Checks that no other field follows.
     pub(crate) fn cells_end(&mut self, count: usize) -> Result<(), FieldError> {
         match self.optional_cell("field") {
             None => Ok(()),
@@ -179,7 +179,7 @@ impl<'l> Fields<'l> {
     }
 }
 
-/// Returns a value in a displayable form: printable and not too long.
+/// Returns a value in a form that can be displayed: printable and not too long.
 pub(crate) fn shown(text: &[u8]) -> String {
     const SHOWN_MAX: usize = 40;
     let cut = &text[..text.len().min(SHOWN_MAX)];

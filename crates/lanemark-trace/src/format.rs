@@ -1,4 +1,4 @@
-//! The formats, and their detection from the first line of a trace.
+//! The trace formats, and their detection from the first line of a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,31 +8,32 @@ use crate::columns::is_header;
 use crate::field::{Field, Fields};
 use crate::{disksim, iolog, msr};
 
-/// A format of traces.
+/// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// MSR Cambridge, comma-separated.
+    /// MSR Cambridge traces, with comma-separated values.
     Msr,
-    /// blkparse's default text.
+    /// The text that blkparse prints by default.
     Blkparse,
     /// fio's iolog, version 2 or 3.
     Iolog,
-    /// MQSim's five columns.
+    /// MQSim's traces, with five columns.
     Mqsim,
-    /// DiskSim's five columns.
+    /// DiskSim's traces, with five columns.
     Disksim,
-    /// Comma-separated with the names of the columns in the first line.
+    /// Comma-separated values, with the names of the columns in the first line.
     Csv,
 }
 
-/// The formats to which the first line of a trace can belong.
+/// The formats to which the first line of a trace may belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstLine {
-    /// One format.
+    /// The line belongs to this format.
     Of(Format),
-    /// Five whole numbers: MQSim's with times in nanoseconds, or DiskSim's in milliseconds. Further lines decide.
+    /// The line has five whole numbers, as in MQSim's traces with times in nanoseconds or in DiskSim's traces with
+    /// times in milliseconds. Other lines determine the format.
     FiveNumbers,
-    /// The format is unknown.
+    /// The line does not belong to a known format.
     Unknown,
 }
 
@@ -41,7 +42,7 @@ impl Format {
     pub const ALL: [Self; 6] =
         [Self::Msr, Self::Blkparse, Self::Iolog, Self::Mqsim, Self::Disksim, Self::Csv];
 
-    /// Returns the format's name on the command line.
+    /// Returns the format's name for the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Msr => "msr",
@@ -53,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Returns the formats that `line`, the first of a trace, can belong to.
+    /// Returns the formats to which `line`, the first line of a trace, may belong.
     pub(crate) fn of(line: &[u8]) -> FirstLine {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {
@@ -84,12 +85,12 @@ impl Format {
     }
 }
 
-/// Returns whether the words are an event of blkparse: a device first, and a time fourth.
+/// Returns whether the words are a blkparse event: the first is a device, and the fourth is a time.
 fn is_event(words: &[Field<'_>]) -> bool {
     words.len() >= 6 && is_device(words[0].text) && words[3].decimal(1).is_ok()
 }
 
-/// Returns whether the line has seven columns with a number first, or their names.
+/// Returns whether the line has seven columns that begin with a number, or the names of these columns.
 fn is_msr(line: &[u8]) -> bool {
     let mut fields = Fields::new(line);
     let first = fields.optional_cell("Timestamp");

@@ -1,19 +1,22 @@
-//! fio's iolog, versions 2 and 3: the format that `write_iolog` writes and `read_iolog` reads.
+//! Reads fio's iolog, versions 2 and 3: the format that fio writes with `write_iolog` and reads with `read_iolog`.
 //!
 //! The first line is `fio version 2 iolog` or `fio version 3 iolog`. The other lines are `file action` with add, open
-//! or close, and `file action offset length` with read, write, sync, datasync or trim, in bytes; version 3 puts a
-//! timestamp before each (fio's HOWTO, "Trace file format"). The HOWTO does not state the unit of a timestamp: fio
-//! writes microseconds (`utime_since_now` in `iolog.c`) and waits that long.
+//! or close, and `file action offset length` with read, write, sync, datasync or trim, in bytes; version 3 has a
+//! timestamp at the start of each of these lines (fio's HOWTO, "Trace file format"). The HOWTO does not state the unit
+//! of a timestamp: fio writes microseconds (`utime_since_now` in `iolog.c`), and waits for this time when it reads a
+//! log.
 //!
-//! Version 2 has `file wait time offset` instead, which the HOWTO defines as microseconds since the previous wait. A
-//! request's time is the sum of the waits above it, so requests have times from the first wait and no times before it.
-//! (fio 3.33 interprets the same number as milliseconds since its start.) fio's rule that waits below 100 µs are
-//! discarded is not applied, since simulated time does not have that granularity. Version 3 does not have waits.
+//! Instead of timestamps, version 2 has lines `file wait time offset`, with a time that the HOWTO defines as
+//! microseconds since the previous wait. The time of a request is the sum of the waits before it, so requests have a
+//! time only after the first wait. (fio 3.33 interprets the same number as milliseconds since the start.) fio's rule
+//! that waits below 100 µs are discarded is not applied, because simulated time does not have that granularity. Version
+//! 3 does not have waits.
 //!
-//! A sync, datasync or sync_file_range is a flush. A file is a device, numbered in the order in which files are added;
-//! a file that was never added or opened is also accepted.
+//! A sync, datasync or sync_file_range is a flush. A file is a device; devices are numbered in the order in which files
+//! are added. A file that was never added or opened is also accepted.
 //!
-//! Not read: version 1, comments (the format does not have them), names with spaces, which fio also cannot read.
+//! Version 1 is not supported. The format does not have comments. Names with spaces are not supported, and fio cannot
+//! read them either.
 
 use lanemark_schema::workload::Operation;
 
@@ -23,14 +26,14 @@ use crate::parsed::{ParsedLine, Request};
 /// Beginning of the first line.
 pub(crate) const HEADER: &[u8] = b"fio version ";
 
-/// Picoseconds in a microsecond.
+/// Number of picoseconds in a microsecond.
 const MICROSECOND: u128 = 1_000_000;
 
 /// The state of a reader of this format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Iolog {
     version: Option<Version>,
-    /// The sum of all waits up to this line; absent before the first.
+    /// The sum of all waits up to this line; `None` before the first wait.
     waited: Option<u128>,
 }
 
@@ -100,7 +103,7 @@ fn version(line: &[u8]) -> Result<Version, FieldError> {
         other => {
             let cleaned = crate::field::shown(other);
             let message = format!("the first line is `{cleaned}`; expected `fio version 2 iolog`");
-            Err(FieldError::line(message).hint("versions 2 and 3 are read, version 1 is not"))
+            Err(FieldError::line(message).hint("versions 2 and 3 are supported, but version 1 is not"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Recorded block I/O, read line by line.
+//! Reads recorded block I/O line by line.
 //!
 //! | file | contents |
 //! |---|---|
@@ -7,16 +7,16 @@
 //! | `msr`, `blkparse`, `iolog`, `mqsim`, `disksim`, `columns` | the parser of each format |
 //! | `parsed` | the result of parsing a line |
 //! | [`TraceInput`] | gzip or Zstandard input, as text |
-//! | `lines`, `field`, `clock`, `devices` | the shared parts of the parsers |
+//! | `lines`, `field`, `clock`, `devices` | code that the parsers share |
 //! | [`IologWriter`] | the writer of fio's iolog |
 //! | [`TraceError`] | an error in a trace, with its position |
 //!
-//! A reader stores only one line at a time, so a trace may be larger than memory. Times count from the first
-//! request that is read; a request with an earlier time than its predecessor is replayed together with it, and
+//! A reader stores only one line at a time, so a trace may be larger than the memory. Times are relative to the first
+//! request that is read. A request with an earlier time than the previous request is replayed together with it, and
 //! [`TraceNotes`] count these requests.
 //!
-//! Not read: files compressed by other programs than gzip or Zstandard (unpack them to a pipe or a file first),
-//! blktrace's and blkparse's binary files, and the recorded latencies of requests.
+//! Files that were compressed with other programs than gzip or Zstandard must first be unpacked to a pipe or a file.
+//! The binary files of blktrace and blkparse, and recorded latencies of requests, are not read.
 
 mod blkparse;
 mod clock;

@@ -1,38 +1,38 @@
-//! Lines of any input, one at a time in one buffer.
+//! Reads the lines of any input, one at a time, into one buffer.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
-/// The longest line that is read; the lines of all formats are less than a hundredth of this.
+/// Maximum length of a line; the lines of all formats are less than a hundredth as long.
 pub(crate) const LINE_MAX: usize = 64 * 1024;
 
-/// Maximum bytes of lines that are read ahead, without the last line.
+/// Maximum number of bytes in lines that are read ahead, without the last line.
 const AHEAD_MAX: usize = 64 * 1024;
 
-/// UTF-8's byte order mark, which some programs put before the first line.
+/// UTF-8's byte order mark, which some programs write before the first line.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The lines of an input.
 pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// The number of the line in the buffer, from 1.
+    /// The number of the line in the buffer, counted from 1.
     number: u64,
-    /// Whether the line in the buffer is returned once more.
+    /// Whether the line in the buffer is returned again.
     held: bool,
     /// Whether the line in the buffer ends with a line feed.
     ended: bool,
     /// Lines that were read ahead, each with its line feed.
     ahead: VecDeque<Vec<u8>>,
-    /// The failure that ended reading ahead, which is reported when that position is reached.
+    /// The failure that ended the read-ahead; it is reported when the reader reaches this position.
     failure: Option<io::Error>,
 }
 
 /// The reason why there is no line.
 pub(crate) enum LineError {
-    /// The input failed.
+    /// The input could not be read.
     Input(io::Error),
-    /// A line is longer than [`LINE_MAX`].
+    /// The line is longer than [`LINE_MAX`].
     TooLong,
 }
 
@@ -86,8 +86,8 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// Reads up to `most` further lines without advancing to them, and returns them. Fewer are read at the end of the
-    /// input, at a failure, or once they fill [`AHEAD_MAX`] bytes.
+    /// Reads up to `most` lines ahead without advancing to them, and returns them. Fewer lines are read at the end of
+    /// the input, at a failure, or if they fill [`AHEAD_MAX`] bytes.
     pub(crate) fn read_ahead(&mut self, most: usize) -> impl Iterator<Item = &[u8]> {
         let mut bytes: usize = self.ahead.iter().map(Vec::len).sum();
         while self.ahead.len() < most && bytes < AHEAD_MAX && self.failure.is_none() {
@@ -109,23 +109,23 @@ impl<R: BufRead> Lines<R> {
         self.held = true;
     }
 
-    /// Returns the line, without its end.
+    /// Returns the line without its line end.
     pub(crate) fn line(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Returns the line's number, from 1; 0 before the first.
+    /// Returns the number of the line, counted from 1; 0 before the first line.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Returns whether the file ends within this line.
+    /// Returns whether the file ends in the middle of this line.
     pub(crate) fn is_cut(&self) -> bool {
         !self.ended
     }
 }
 
-/// Reads a line with its end, up to one byte more than [`LINE_MAX`].
+/// Reads a line with its line end, up to one byte more than [`LINE_MAX`].
 fn read(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     input.take(LINE_MAX as u64 + 1).read_until(b'\n', line)
 }

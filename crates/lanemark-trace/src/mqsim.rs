@@ -1,28 +1,29 @@
-//! MQSim's ASCII traces: five numbers a line.
+//! Reads MQSim's ASCII traces, which have five numbers per line.
 //!
 //! The numbers are the arrival time, the device, the first sector, the length in sectors, and 0 for a write or 1 for a
-//! read, between white space (MQSim, README.md, "Defining a Trace-based Workload", and
-//! `src/host/ASCII_Trace_Definition.h`). Sectors have 512 bytes. Times are nanoseconds, MQSim's default. MQSim's
-//! workload file can set another unit, which a trace does not state: use a speed of `1000x` for a trace in picoseconds.
+//! read, separated by white space (MQSim, README.md, "Defining a Trace-based Workload", and
+//! `src/host/ASCII_Trace_Definition.h`). Sectors have 512 bytes. Times are in nanoseconds, which is MQSim's default.
+//! MQSim's workload file can set another unit, which the trace does not state; a trace in picoseconds needs a speed of
+//! `1000x`.
 //!
-//! DiskSim's traces have the same five columns with times in milliseconds. Whole numbers are read as MQSim's only if
-//! the lines at the beginning are more than [`GAP_LEAST`] apart on average: as milliseconds that would be more than a
-//! minute between requests. Otherwise the user must state the format.
+//! DiskSim's traces have the same five columns, but with times in milliseconds. Whole numbers are read as an MQSim
+//! trace only if the times in the first lines are more than [`GAP_LEAST`] apart on average; in milliseconds, this would
+//! be more than a minute between requests. Otherwise the user must state the format.
 //!
-//! Comments: lines that begin with `#` are skipped, which MQSim itself would not do.
+//! Lines that begin with `#` are comments and are skipped, which MQSim itself does not do.
 
 use lanemark_schema::workload::{Operation, SECTOR};
 
 use crate::field::{Field, FieldError, Fields};
 use crate::parsed::{ParsedLine, Request};
 
-/// Picoseconds in a nanosecond.
+/// Number of picoseconds in a nanosecond.
 const NANOSECOND: u128 = 1_000;
 
-/// Minimum mean distance of requests, in units of the trace's times, above which the units cannot be milliseconds.
+/// Mean distance between requests, in the unit of the trace's times, above which the unit cannot be milliseconds.
 const GAP_LEAST: u64 = 60_000;
 
-/// Returns whether arrival times, in the units of their trace, are nanoseconds rather than milliseconds.
+/// Returns whether arrival times are in nanoseconds rather than in milliseconds.
 pub(crate) fn are_nanoseconds(times: &[u64]) -> bool {
     let (Some(first), Some(last)) = (times.iter().min(), times.iter().max()) else { return false };
     let gaps = times.len() as u64 - 1;
@@ -54,7 +55,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     }))
 }
 
-/// Reads a number of sectors, in bytes.
+/// Reads a number of sectors, and returns it in bytes.
 pub(crate) fn sectors(field: &Field<'_>) -> Result<u64, FieldError> {
     let bytes = field.integer()?.checked_mul(SECTOR.get());
     bytes.ok_or_else(|| field.fault("a number of sectors below 2^55"))
@@ -71,7 +72,7 @@ mod tests {
             (&[5], false),
             (&[0, GAP_LEAST - 1], false),
             (&[0, GAP_LEAST], true),
-            // There are two gaps, in any order of the times.
+            // There are two gaps, regardless of the order of the times.
             (&[2 * GAP_LEAST, 0, 7], true),
             (&[2 * GAP_LEAST - 1, 0, 7], false),
         ] {

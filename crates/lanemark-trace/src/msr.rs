@@ -1,23 +1,23 @@
-//! The MSR Cambridge traces: seven columns of comma-separated values.
+//! Reads the MSR Cambridge traces, which have seven columns of comma-separated values.
 //!
-//! The columns are `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, as the notes of the traces state
+//! The columns are `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, as the notes on the traces state
 //! (SNIA IOTTA repository, trace set 388; Narayanan, Donnelly and Rowstron, "Write Off-Loading", FAST 2008). Timestamp
-//! is a Windows file time, units of 100 ns since 1601; Type is Read or Write; Offset and Size are bytes. The lines are
-//! almost in order of time. The first line may contain the names of the columns. A device is a host's disk, and its
-//! name is the text of both columns, `hm,1`.
+//! is a Windows file time, in units of 100 ns since 1601; Type is Read or Write; Offset and Size are in bytes. The
+//! lines are nearly in order of time. The first line may contain the names of the columns. A device is a disk of a
+//! host, and its name is the text of both columns, such as `hm,1`.
 //!
-//! Not read: ResponseTime, the latency on the recorded system. The column must still exist, so that a truncated line is
-//! detected.
+//! The ResponseTime, which is the latency on the recorded system, is not read. The column must still exist, so that a
+//! truncated line is detected.
 
 use lanemark_schema::workload::Operation;
 
 use crate::field::{FieldError, Fields};
 use crate::parsed::{ParsedLine, Request};
 
-/// Picoseconds in 100 ns.
+/// Number of picoseconds in 100 ns.
 const TICK: u128 = 100_000;
 
-/// First word of a line with the names of the columns.
+/// First word of the line with the names of the columns.
 pub(crate) const HEADER: &[u8] = b"Timestamp";
 
 pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {

@@ -1,9 +1,9 @@
-//! A trace that gzip or Zstandard has compressed, read as the original text.
+//! Reads a trace that gzip or Zstandard may have compressed as the original text.
 //!
-//! The first bytes identify the format: RFC 1952 (gzip, also with several members), RFC 8878 (Zstandard, also with
-//! several frames). Any other input is returned unchanged. Packed text is typically about twenty times smaller. An
-//! input with a much higher ratio is designed to exhaust disks and time, and ends with an error. Zstandard's reader
-//! bounds its windows.
+//! The first bytes identify the format: RFC 1952 (gzip, including files with several members) or RFC 8878 (Zstandard,
+//! including files with several frames). Any other input is returned unchanged. The packed text of a trace is typically
+//! about twenty times smaller than the original text. An input with a much higher ratio is designed to exhaust disks
+//! and time, and causes an error. The Zstandard reader limits the size of windows.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,18 +11,18 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-/// First bytes of a gzip file.
+/// The first bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// First bytes of a frame of Zstandard.
+/// The first bytes of a Zstandard frame.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes that may be unpacked regardless of the ratio.
+/// Number of bytes that may be unpacked regardless of the ratio.
 const FREE: u64 = 64 << 20;
-/// Maximum ratio of unpacked to read bytes, beyond that.
+/// Maximum ratio of unpacked bytes to packed bytes beyond [`FREE`].
 const RATIO: u64 = 500;
 /// Size of one read of the packed input.
 const BUFFER: usize = 256 * 1024;
 
-/// The text of a trace, packed or not.
+/// The text of a trace that may be packed.
 pub struct TraceInput<R: Read> {
     kind: Compression<CountedInput<R>>,
     given: u64,
@@ -31,18 +31,18 @@ pub struct TraceInput<R: Read> {
 enum Compression<R: Read> {
     Plain(BufReader<R>),
     Gzip(Box<MultiGzDecoder<BufReader<R>>>),
-    /// There is no decoder between two frames.
+    /// Zstandard; there is no decoder between two frames.
     Zstd(Frames<R>),
 }
 
-/// The frames of Zstandard, one after another.
+/// The frames of a Zstandard file, in sequence.
 enum Frames<R: Read> {
     Within(Box<StreamingDecoder<BufReader<R>, ruzstd::decoding::FrameDecoder>>),
     Between(BufReader<R>),
     Over,
 }
 
-/// An input whose bytes are counted, including the first bytes that were examined.
+/// An input whose bytes are counted, including the first bytes, which were examined.
 struct CountedInput<R> {
     head: VecDeque<u8>,
     input: R,
@@ -61,13 +61,13 @@ impl<R: Read> Read for CountedInput<R> {
 }
 
 impl<R: Read> TraceInput<R> {
-    /// Starts to read `input`, whose first bytes identify its format.
+    /// Starts to read `input`, whose first bytes identify the format.
     ///
     /// # Errors
     /// Returns the input's I/O error.
     pub fn new(input: R) -> io::Result<Self> {
         let mut input = CountedInput { head: VecDeque::new(), input, bytes: 0 };
-        // A pipe may return a single byte.
+        // A pipe may return single bytes.
         while input.head.len() < ZSTD.len() {
             let mut byte = [0];
             match input.input.read(&mut byte) {
@@ -89,7 +89,7 @@ impl<R: Read> TraceInput<R> {
         Ok(Self { kind, given: 0 })
     }
 
-    /// Returns the bytes of the input that were read.
+    /// Returns the number of bytes that were read from the input.
     fn packed_bytes(&self) -> u64 {
         match &self.kind {
             Compression::Plain(input) => input.get_ref().bytes,
@@ -148,7 +148,7 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// Returns the error of a reader of `format`, which distinguishes it from an error of the file.
+/// Returns an error of the reader for `format`, which can be distinguished from an error of the file.
 fn packed(format: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("as {format}: {error}"))
 }

@@ -1,26 +1,26 @@
-//! The result of parsing a line of a trace, before its device has a number and its time an origin.
+//! The result of parsing a line of a trace, before the device is numbered and the time is converted.
 
 use lanemark_schema::workload::Operation;
 
 /// A parsed line.
 pub(crate) enum ParsedLine<'l> {
-    /// A line with a request.
+    /// The line contains a request.
     Request(Request<'l>),
-    /// A device that is about to be used.
+    /// The line names a device that will be used.
     Device(&'l [u8]),
-    /// A line without a request.
+    /// The line does not contain a request.
     Nothing,
 }
 
-/// A request as recorded in its line.
+/// A request as recorded in a line.
 pub(crate) struct Request<'l> {
-    /// Picoseconds since any origin.
+    /// Time in picoseconds since any origin.
     pub(crate) time: Option<u128>,
     pub(crate) device: &'l [u8],
     pub(crate) thread: u32,
     pub(crate) operation: Operation,
     pub(crate) offset: u64,
     pub(crate) length: u64,
-    /// Whether a flush precedes it.
+    /// Whether a flush precedes the request.
     pub(crate) flush_first: bool,
 }

@@ -1,4 +1,4 @@
-//! The reader of a trace in any format, as a stream of requests.
+//! Reads a trace in any format as a stream of requests.
 
 use std::io::BufRead;
 
@@ -20,31 +20,33 @@ use crate::{disksim, mqsim, msr};
 /// The options for reading a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Format of the trace; detected from its first line if absent.
+    /// Format of the trace; `None` to detect it from the first line.
     pub format: Option<Format>,
-    /// The devices whose requests are read, the first as number 0; if empty, all devices in order of appearance.
+    /// The devices whose requests are read, beginning with device number 0; if empty, all devices are read in order of
+    /// appearance.
     pub devices: Vec<String>,
-    /// Event of blkparse that counts as a request.
+    /// The blkparse event that counts as a request.
     pub action: Action,
-    /// Whether the requests of all these devices belong to one device, number 0.
+    /// Whether the requests of all these devices belong to a single device with the number 0.
     pub as_one: bool,
 }
 
 /// Maximum number of lines that are examined to detect the format.
 const LOOKED_AT_MAX: usize = 512;
 
-/// The irregularities of a trace that a reader found.
+/// The irregularities that a reader found in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceNotes {
-    /// Requests with an earlier time than their predecessor, which received the predecessor's time.
+    /// Number of requests with an earlier time than the previous request; they receive the time of the previous
+    /// request.
     pub backward: u64,
-    /// The longest such step back.
+    /// The largest step back in time.
     pub backward_most: Duration,
-    /// Requests of devices that were not chosen.
+    /// Number of requests of devices that were not chosen.
     pub skipped: u64,
 }
 
-/// A trace, request by request. It ends with the input or after the first error.
+/// A trace that is read request by request. It ends with the input, or after the first error.
 pub struct Reader<R> {
     file: String,
     lines: Lines<R>,
@@ -53,7 +55,7 @@ pub struct Reader<R> {
     devices: Devices,
     skipped: u64,
     as_one: bool,
-    /// The write after a flush of the same line.
+    /// The write that follows a flush in the same line.
     queued: Option<Arrival>,
     over: bool,
 }
@@ -107,8 +109,8 @@ impl<R: BufRead> Reader<R> {
     /// Starts to read `input`, whose name in errors is `file`.
     ///
     /// # Errors
-    /// Returns an error if the input cannot be read, or if the format is not given and the first line does not identify
-    /// it.
+    /// Returns an error if the input cannot be read, or if the format is not stated and cannot be detected from the
+    /// first line.
     pub fn new(file: impl Into<String>, input: R, options: &Options) -> Result<Self, TraceError> {
         let mut reader = Self {
             file: file.into(),
@@ -134,17 +136,17 @@ impl<R: BufRead> Reader<R> {
         self.parser.format()
     }
 
-    /// Returns the devices by number: the devices read so far, or the chosen devices.
+    /// Returns the devices in the order of their numbers: the devices that were read so far, or the chosen devices.
     pub fn devices(&self) -> Vec<String> {
         self.devices.names()
     }
 
-    /// Returns some devices of the trace that were not chosen.
+    /// Returns some devices in the trace that were not chosen.
     pub fn other_devices(&self) -> Vec<String> {
         self.devices.others()
     }
 
-    /// Returns the letters of blkparse's events that were found and not read, each with its description.
+    /// Returns the letters of the blkparse events that were found but not read, each with its description.
     pub fn other_actions(&self) -> Vec<(char, &'static str)> {
         match &self.parser {
             Parser::Blkparse(blkparse) => blkparse.other_actions(),
@@ -152,7 +154,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Returns the notes about the lines read so far.
+    /// Returns notes about the lines that were read so far.
     pub fn notes(&self) -> TraceNotes {
         TraceNotes {
             backward: self.clock.backward,
@@ -161,7 +163,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Returns the format of the first line that is neither empty nor a comment; that line is read again.
+    /// Detects the format from the first line that is neither empty nor a comment; this line is read again afterwards.
     fn detect(&mut self) -> Result<Format, TraceError> {
         while self.advance()? {
             let line = self.lines.line().trim_ascii();
@@ -178,7 +180,7 @@ impl<R: BufRead> Reader<R> {
                     ));
                     let mut error = self.error(fault);
                     error.hint = Some(format!(
-                        "if it is one of {}, give --format (--trace-format for bench)",
+                        "if it is one of {}, use --format (--trace-format for bench)",
                         names()
                     ));
                     return Err(error);
@@ -192,7 +194,7 @@ impl<R: BufRead> Reader<R> {
         Err(error)
     }
 
-    /// Returns the format of a trace whose current line contains five whole numbers.
+    /// Detects the format of a trace whose current line contains five whole numbers.
     fn five_numbers(&mut self) -> Result<Format, TraceError> {
         let time = |line: &[u8]| Fields::new(line).optional_word("time")?.integer().ok();
         let first = time(self.lines.line());
@@ -208,7 +210,7 @@ impl<R: BufRead> Reader<R> {
             times.len(),
         )));
         error.hint =
-            Some("give --format mqsim or --format disksim (--trace-format for bench)".to_owned());
+            Some("use --format mqsim or --format disksim (--trace-format for bench)".to_owned());
         Err(error)
     }
 
@@ -288,7 +290,7 @@ impl<R: BufRead> Reader<R> {
 const FLUSH: Access =
     Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
 
-/// Numbers the device of a request and sets its time; returns `None` if its device was not chosen.
+/// Numbers the device of a request and sets the request's time; returns `None` if the device was not chosen.
 #[inline]
 fn place(
     request: &Request<'_>,

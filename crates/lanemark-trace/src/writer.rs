@@ -1,4 +1,4 @@
-//! A writer of fio's iolog, so that fio can replay simulated or converted requests. The format is described in `iolog`.
+//! Writes fio's iolog, so that fio can replay simulated or converted requests. The module `iolog` describes the format.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,14 @@ use lanemark_schema::workload::{Arrival, Operation};
 /// A version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IologVersion {
-    /// Version 2, without times; fio 1.17 and later.
+    /// Version 2, without times, which fio 1.17 and later can read.
     Two,
-    /// Version 3, with a timestamp in every line; fio 3.31 and later.
+    /// Version 3, with a timestamp in every line, which fio 3.31 and later can read.
     Three,
 }
 
-/// Writes an iolog. Times are truncated to whole microseconds, and a request without a time has the time of the last
-/// one.
+/// Writes an iolog. Times are truncated to whole microseconds, and a request without a time has the time of the
+/// previous request.
 pub struct IologWriter<W> {
     output: W,
     version: IologVersion,
@@ -23,11 +23,11 @@ pub struct IologWriter<W> {
 }
 
 impl<W: Write> IologWriter<W> {
-    /// Starts an iolog of requests to `files`, one for each device.
+    /// Starts an iolog of requests to `files`, one file per device.
     ///
     /// # Errors
-    /// Returns an error if a name is empty or contains white space, which the format does not allow, or if the output
-    /// fails.
+    /// Returns an error if the name of a file is empty or contains white space, which the format does not allow, or if
+    /// the output fails.
     pub fn new(mut output: W, version: IologVersion, files: Vec<String>) -> io::Result<Self> {
         let bad = |name: &&String| name.is_empty() || name.contains(char::is_whitespace);
         if let Some(name) = files.iter().find(bad) {
@@ -55,10 +55,10 @@ impl<W: Write> IologWriter<W> {
     /// Writes one request.
     ///
     /// # Errors
-    /// Returns an error if its device does not have a file, or if the output fails.
+    /// Returns an error if there is no file for the device, or if the output fails.
     pub fn write(&mut self, arrival: &Arrival) -> io::Result<()> {
         let Some(file) = self.files.get(arrival.device as usize) else {
-            let message = format!("device {} lacks a file", arrival.device);
+            let message = format!("there is no file for device {}", arrival.device);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         };
         if let Some(at) = arrival.at {

@@ -1,4 +1,4 @@
-//! Traces compressed by gzip and Zstandard.
+//! Tests of traces that were compressed with gzip or Zstandard.
 
 use std::io::{self, BufReader, Read, Write};
 
@@ -23,7 +23,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// An input that returns one byte at a time, as a slow pipe may.
+/// An input that returns one byte at a time, like a slow pipe.
 struct Slow<'b>(&'b [u8]);
 
 impl Read for Slow<'_> {

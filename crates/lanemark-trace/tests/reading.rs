@@ -1,4 +1,4 @@
-//! A sample of each format is read correctly; each error is reported with its position; no input panics.
+//! A sample of each format is read correctly, each error is reported with its position, and no input causes a panic.
 
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Arrival, Operation};
@@ -20,7 +20,7 @@ fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, Trace
     Reader::new("t", text, options)
 }
 
-/// Reads all of `text`, whose format is determined by its first line.
+/// Reads all of `text`; its first line determines the format.
 fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options::default())?.collect()
 }
@@ -29,7 +29,7 @@ fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options { format: Some(format), ..Options::default() })?.collect()
 }
 
-/// A request: its line, its time in ns, its device and its kind.
+/// The fields of a request: its line, its time in ns, its device, its kind, its offset and its length.
 type ArrivalFields = (u64, Option<u64>, u32, Operation, u64, u64);
 
 fn fields_of(arrivals: &[Arrival]) -> Vec<ArrivalFields> {
@@ -47,7 +47,8 @@ fn expect(text: &str, format: Format, expected: &[ArrivalFields]) {
     assert_eq!(reader.format(), format);
     let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();
     assert_eq!(fields_of(&arrivals), expected);
-    // With different line ends, an empty line and no line end at the end of the text, the result is the same.
+    // The result is the same with different line ends, with an empty line, and without a line end at the end of the
+    // text.
     let windows = format!("{}\r\n", text.trim_end().replace('\n', "\r\n"));
     assert_eq!(fields_of(&read(&windows).unwrap()), expected);
     assert_eq!(fields_of(&read(&format!("{text}\n  \n")).unwrap()), expected);
@@ -59,7 +60,7 @@ fn msr_is_in_bytes_and_units_of_100_ns() {
     let expected = [
         (1, Some(0), 0, Read, 7_014_609_920, 24_576),
         (2, Some(1_332_052_600), 0, Write, 2_657_792_000, 512),
-        // The third request is earlier than the second, and is submitted together with it.
+        // The third request has an earlier time than the second, and is submitted together with it.
         (3, Some(1_332_052_600), 1, Read, 4096, 65_536),
     ];
     expect(MSR, Format::Msr, &expected);
@@ -96,7 +97,7 @@ fn disksim_is_in_blocks_and_milliseconds() {
 fn five_whole_numbers_are_never_taken_for_another_format() {
     let whole = "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n";
     let lone = "0 0 29320 8 1\n";
-    // Requests 5 µs apart if the times are ns, and 5 s apart if they are ms.
+    // The requests are 5 µs apart if the times are in ns, and 5 s apart if they are in ms.
     let either: String = (0..600).map(|at| format!("{} 0 8 8 1\n", at * 5_000)).collect();
     for text in [whole, lone, &either] {
         let error = read(text).unwrap_err();
@@ -106,7 +107,7 @@ fn five_whole_numbers_are_never_taken_for_another_format() {
     }
     let last = |format| read_as(format, whole).unwrap()[2].at.unwrap().picoseconds();
     assert_eq!((last(Format::Mqsim), last(Format::Disksim)), (17_000, 17_000_000_000));
-    // 100 µs apart as ns, and 28 hours as ms.
+    // The requests are 100 µs apart in ns, and 28 hours apart in ms.
     let clear = either.replace("000 0 8", "00000 0 8");
     assert_eq!(open(clear.as_bytes(), &Options::default()).unwrap().format(), Format::Mqsim);
     assert_eq!(read(&clear).unwrap().len(), 600);
@@ -139,7 +140,7 @@ fn blkparse_gives_the_requests_that_were_queued() {
         (8, Some(2_400), 0, Read, 64 * 512, 131_072),
         (9, Some(9_900), 0, Trim, 4096 * 512, 1_048_576),
         (10, Some(19_900), 0, Flush, 0, 0),
-        // A write with a preceding flush is both.
+        // A write with a preceding flush results in both requests.
         (11, Some(29_900), 0, Flush, 0, 0),
         (11, Some(29_900), 0, Write, 8_392_272 * 512, 4096),
         (13, Some(1_499_999_900), 1, Write, 4096, 4096),
@@ -293,7 +294,7 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
     )
 }
 
-/// The requests as a reader returns them: in order of time, the first at zero.
+/// Sorts the requests as a reader returns them: in order of time, with the first at zero.
 fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
     arrivals.sort_by_key(|arrival| arrival.at);
     let first = arrivals[0].at.unwrap();

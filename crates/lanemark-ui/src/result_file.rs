@@ -344,14 +344,14 @@ mod tests {
         let deep = "[".repeat(200_000);
         let within = format!("{{\"schema_version\": 1, \"workload\": {deep}");
         let cases = [
-            (Vec::new(), "is not a result in a known format"),
+            (Vec::new(), "not a result in a known format"),
             (vec![b'a', 0xff, 0x00], "byte 1 is not valid UTF-8"),
             (vec![0xff, 0xfe, 0x00], "is not valid UTF-16"),
             (b"\x89PNG\r\n".to_vec(), "is a picture"),
-            (b"\x00\x01\x02".to_vec(), "is not a result in a known format"),
+            (b"\x00\x01\x02".to_vec(), "not a result in a known format"),
             (b"{\"blockdevices\": []}".to_vec(), "lsblk"),
             (b"{}".to_vec(), "is not a Lanemark result"),
-            (b"[1, 2]".to_vec(), "is not a result in a known format"),
+            (b"[1, 2]".to_vec(), "not a result in a known format"),
             (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),
             (deep.into_bytes(), "is no"),
             (within.into_bytes(), "is not valid JSON"),

@@ -342,7 +342,7 @@ fn a_result_file_is_summarised_and_one_that_is_too_long_or_invalid_is_refused() 
     }
     let (status, text) = client.post_text("/api/result", "nothing of that kind");
     assert!(
-        status == 422 && text.contains("the file: is not a result in a known format"),
+        status == 422 && text.contains("the file: not a result in a known format"),
         "{text}"
     );
     // A body with an excessive length in its header is refused before all of it has arrived.

@@ -1,13 +1,14 @@
-//! The texts of CrystalDiskMark 3 and later and of KDiskMark, as a result.
+//! Reads the texts of CrystalDiskMark 3 and later and of KDiskMark as a result.
 //!
-//! A line has a kind of test, its size, depth and threads as far as the version prints them, MB/s and, in later
-//! versions, requests a second and the mean latency. Versions before 7 name the direction in the line, later versions
-//! in a section. Sizes that a version does not print come from its documentation: a sequential request has 1 MiB, and
-//! 128 KiB with several queues (versions 4 to 6).
+//! A line contains the kind of test, its size, depth and threads if the version prints them, MB/s and, in later
+//! versions, requests a second and the mean latency. Versions before 7 name the direction in the line; later versions
+//! name it in a section. Sizes that a version does not print are taken from its documentation: a sequential request is
+//! 1 MiB, or 128 KiB with several queues (versions 4 to 6).
 //!
 //! CrystalDiskMark's MB are 10^6 bytes, and each of its figures is the best of the runs. KDiskMark's MB/s are KiB/s
-//! divided by 1000, so its throughput is computed from its requests a second. In its mixed tests a figure is the mean
-//! of both directions, weighted by their shares, which is not a rate of the test. These tests are not read.
+//! divided by 1000, so its throughput is computed from the requests a second. The figure of a mixed KDiskMark test is
+//! the mean of both directions, weighted by their shares, which is not the rate of the test; mixed tests are therefore
+//! not read.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -17,9 +18,9 @@ use crate::error::{FormatError, shown};
 use crate::stated::{RATES_FOR, StatedRun, StatedTest, direction, nanoseconds, of_mean, time};
 use crate::words::{between, number, size, whole};
 
-/// The ratio of the bytes of KDiskMark's requests to its MB/s.
+/// The ratio between the bytes of KDiskMark's requests and its MB/s.
 const KIB_AS_KB: f64 = 1.024;
-/// Difference between MB/s and requests a second that rounding can explain.
+/// Relative difference between MB/s and requests a second that rounding can explain.
 const SLACK: f64 = 0.01;
 
 /// The program that wrote a text.
@@ -55,12 +56,12 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if a line of figures cannot be read, with its number.
+/// Returns an error with the line number if a line of figures cannot be read.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let (program, name) = program(text);
     if program == Program::Lanemark && text.contains("(simulated)]") {
-        let error = FormatError::file(file, "is an export of a simulated result");
-        return Err(error.hint("give the result that it was made from"));
+        let error = FormatError::file(file, "an export of a simulated result cannot be imported");
+        return Err(error.hint("use the result from which it was exported"));
     }
     let mut run = StatedRun::new(file, &name);
     let measured = text.lines().find_map(measure_time);
@@ -131,8 +132,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     run.warnings.push(Warning::RatesOnly { program: name, time });
     if mixed_left > 0 {
         run.note(&format!(
-            "{mixed_left} mixed tests are omitted: their figures are means of both directions and \
-             not rates"
+            "{mixed_left} mixed tests are omitted: their figures are means of both directions, not rates"
         ));
     }
     if from_iops {
@@ -185,7 +185,7 @@ fn program(text: &str) -> (Program, String) {
     (Program::CrystalDiskMark, "CrystalDiskMark".to_owned())
 }
 
-/// Reads `LABEL: N MB/s [N IOPS] <N us>`.
+/// Reads a line `LABEL: N MB/s [N IOPS] <N us>`.
 fn figures(line: &str) -> Option<Line<'_>> {
     let at = line.find(" MB/s")?;
     let (label, rate) = line[..at].rsplit_once(':')?;
@@ -203,7 +203,7 @@ fn figures(line: &str) -> Option<Line<'_>> {
     })
 }
 
-/// Returns whether the label names a sequential test; `None` if it names no test.
+/// Returns whether the label names a sequential test; `None` if it does not name a test.
 fn kind(label: &str) -> Option<bool> {
     let word = label.trim_start_matches(['>', ' ', '\t']).get(..3)?;
     let sequential = word.eq_ignore_ascii_case("seq");
@@ -211,7 +211,7 @@ fn kind(label: &str) -> Option<bool> {
     (sequential || random).then_some(sequential)
 }
 
-/// Returns the section that a line begins: `[Read]`, `[Mix] Read 70%/Write 30%`.
+/// Returns the section that a line begins, such as `[Read]` or `[Mix] Read 70%/Write 30%`.
 fn section_of(line: &str) -> Option<Directions> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     match name.trim() {
@@ -237,7 +237,7 @@ fn directions(line: &Line<'_>, section: Option<Directions>) -> Option<Directions
     }
 }
 
-/// Returns the number after one of `names` and `=`: 32 of `(Q= 32,T= 1)`.
+/// Returns the number after one of `names` and `=`, such as 32 in `(Q= 32,T= 1)`.
 fn after(label: &str, names: &[&str]) -> Option<u32> {
     let label = label.to_ascii_lowercase();
     let mut parts = label.split('=');
@@ -252,7 +252,7 @@ fn after(label: &str, names: &[&str]) -> Option<u32> {
     None
 }
 
-/// Returns the size of a label's requests, such as `4KiB`, `1 MiB` or `512KB`.
+/// Returns the request size in a label, such as `4KiB`, `1 MiB` or `512KB`.
 fn block(label: &str) -> Option<u64> {
     let before = label.split('(').next()?;
     let digit = before.find(|letter: char| letter.is_ascii_digit())?;
@@ -261,7 +261,7 @@ fn block(label: &str) -> Option<u64> {
     Some(bytes as u64).filter(is_sector)
 }
 
-/// Returns a test's name in the form that the library's workloads use.
+/// Returns the name of a test in the form that the library's workloads use.
 fn test_name(
     sequential: bool,
     block: u64,
@@ -320,7 +320,7 @@ fn measure_time(line: &str) -> Option<Duration> {
     time(seconds, 1.0).ok().filter(|_| fits)
 }
 
-/// Returns the size of the test's file in a line such as `Test: 1 GiB (x5)`.
+/// Returns the size of the test file in a line such as `Test: 1 GiB (x5)`.
 fn test_size(line: &str) -> Option<Bytes> {
     let (bytes, rest) = size(test_line(line)?, false)?;
     let fits = rest.trim_start().starts_with(['(', '[']) && (1e6..1e15).contains(&bytes);
@@ -338,7 +338,7 @@ fn test_line(line: &str) -> Option<&str> {
     rest.trim_start().strip_prefix(':')
 }
 
-/// Returns the target of a text: a drive letter, or the path of Lanemark's export.
+/// Returns the target of a text: a drive letter, or the path in Lanemark's export.
 fn path(text: &str, program: Program) -> Option<String> {
     match program {
         Program::Lanemark => Some(text.rsplit_once(", ").map_or(text, |(path, _)| path).to_owned()),

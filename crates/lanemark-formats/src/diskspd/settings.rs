@@ -1,7 +1,8 @@
-//! The settings of a time span of diskspd.
+//! The settings of a diskspd time span.
 //!
-//! The text prints them as a list of each target. In a text without this list they follow from the command line, whose
-//! options and defaults follow diskspd's manual: 64 KiB, two requests a thread, one thread a file, sequential reads.
+//! The text lists the settings of each target. If a text does not contain this list, the settings are taken from the
+//! command line. Its options and defaults are those in diskspd's manual: 64 KiB, two requests per thread, one thread
+//! per file, sequential reads.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Pattern;
@@ -9,7 +10,7 @@ use lanemark_schema::workload::Pattern;
 use crate::stated::{StatedRun, StatedTest, time};
 use crate::words::{between, number, size, whole};
 
-/// The settings of a time span. Settings in which its targets differ are absent.
+/// The settings of a time span. A setting is absent if the targets differ in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Settings {
     pub(super) path: Option<String>,
@@ -17,10 +18,10 @@ pub(super) struct Settings {
     pub(super) block: Option<f64>,
     /// The share of writes among the requests, in per cent.
     pub(super) writes: Option<f64>,
-    /// Requests outstanding per thread.
+    /// Number of outstanding requests per thread.
     pub(super) depth: Option<u32>,
     pub(super) threads: Option<u32>,
-    /// Size of the file, if the program made it.
+    /// Size of the file, if diskspd created it.
     pub(super) span: Option<f64>,
     pub(super) seconds: Option<f64>,
     pub(super) direct: Option<bool>,
@@ -56,13 +57,13 @@ impl Settings {
                 "r" if value.starts_with('s') => {
                     all.pattern = (whole(&value[1..]) == Some(100)).then_some(Pattern::Uniform);
                 }
-                // An alignment other than the block is a pattern that is not supported.
+                // An alignment that differs from the block size is a pattern that is not supported.
                 "r" => all.pattern = Some(Pattern::Uniform),
                 "S" => {
                     all.direct = match value.chars().find(|letter| "bhurm".contains(*letter)) {
                         Some('h' | 'u') => Some(true),
                         Some('b') => Some(false),
-                        // -S without a letter.
+                        // The option is -S without a letter.
                         None if value.is_empty() => Some(true),
                         None if value == "w" => Some(false),
                         _ => None,
@@ -70,7 +71,7 @@ impl Settings {
                 }
                 "t" => all.threads = whole(value),
                 "w" => all.writes = number(value).map(|(percent, _)| percent),
-                // A profile in a file, or offsets by a distribution.
+                // The profile is in a file, or a distribution determines the offsets.
                 "X" => return Self::default(),
                 _ if option.starts_with("rd") => all.pattern = None,
                 _ => {}
@@ -85,7 +86,7 @@ impl Settings {
         all
     }
 
-    /// Returns the settings that the text describes below `timespan:`, if there are any.
+    /// Returns the settings that the text lists below `timespan:`; `None` if there is no list.
     pub(super) fn of_list(text: &str) -> Option<Self> {
         let mut all: Option<Self> = None;
         let mut seconds = None;
@@ -141,7 +142,7 @@ impl Settings {
         settings
     }
 
-    /// Returns the settings of two targets of one time span.
+    /// Returns the settings that two targets of one time span have in common.
     pub(super) fn and(self, other: &Self) -> Self {
         fn both<T: PartialEq>(one: Option<T>, other: &Option<T>) -> Option<T> {
             one.filter(|one| other.as_ref() == Some(one))
@@ -176,7 +177,7 @@ impl Settings {
             .filter(|time| *time <= Duration::INPUT_MAX);
     }
 
-    /// Adds the settings of the whole run.
+    /// Adds the settings that apply to the whole run.
     pub(super) fn place(&self, run: &mut StatedRun) {
         if run.path.is_none() {
             run.path.clone_from(&self.path);
@@ -185,7 +186,7 @@ impl Settings {
     }
 }
 
-/// Returns a size of the command line; a number without a unit counts bytes, and `b` counts blocks.
+/// Returns a size on the command line; a number without a unit is in bytes, and a number with `b` is in blocks.
 fn bytes(value: &str, block: Option<f64>) -> Option<f64> {
     let (count, rest) = number(value)?;
     match rest {
@@ -195,7 +196,7 @@ fn bytes(value: &str, block: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Returns the words of a command line; a word may be quoted.
+/// Returns the words of a command line; words may be quoted.
 fn words(line: &str) -> Vec<String> {
     let (mut all, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for letter in line.chars() {
@@ -243,7 +244,7 @@ mod tests {
         for (text, block, wanted) in [
             ("4096", None, Some(4_096.0)),
             ("3b", Some(512.0), Some(1_536.0)),
-            // Blocks of an unknown size.
+            // The size of a block is not known.
             ("3b", None, None),
             ("4K", Some(512.0), Some(4_096.0)),
             ("2M", None, Some(2_097_152.0)),

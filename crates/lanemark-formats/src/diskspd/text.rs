@@ -1,6 +1,6 @@
-//! diskspd's text.
+//! Reads diskspd's text output.
 //!
-//! The tables `Total IO`, `Read IO` and `Write IO` end in a row `total:`, whose columns the head of the table names.
+//! The tables `Total IO`, `Read IO` and `Write IO` end with a row `total:`; the head of the table names its columns.
 //! The table of percentiles has rows for the minimum, the maximum, `25th` to `99th`, and `3-nines` for 99.9%.
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
@@ -21,7 +21,7 @@ struct Total {
     mean_ns: Option<f64>,
 }
 
-/// Latencies in ns of one column of the table of percentiles.
+/// Latencies in ns from one column of the table of percentiles.
 #[derive(Clone, Debug, Default)]
 struct Column {
     min: Option<f64>,
@@ -29,7 +29,7 @@ struct Column {
     stated: Vec<(f64, f64)>,
 }
 
-/// Returns whether the text is an output of diskspd.
+/// Returns whether the text is diskspd's output.
 pub(crate) fn is_ours(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_start);
     lines.any(|line| line.starts_with("Results for timespan")) && text.contains("Total IO")
@@ -38,7 +38,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the time of a time span is missing, or if figures cannot be read.
+/// Returns an error if a time span does not state its time, or if figures cannot be read.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let mut run = StatedRun::new(file, "diskspd");
     let command = text.lines().find_map(|line| line.trim_start().strip_prefix("Command Line:"));
@@ -77,7 +77,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     Ok(run)
 }
 
-/// Returns a test's name in the form that the library's workloads use: `RND4K Q8T4 read`.
+/// Returns the name of a test in the form that the library's workloads use, such as `RND4K Q8T4 read`.
 pub(super) fn name(settings: &Settings, index: usize) -> String {
     use lanemark_schema::workload::Pattern;
     let kind = match &settings.pattern {
@@ -107,7 +107,7 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("actual test time:"))
         .and_then(number)
-        .ok_or("a time span lacks `actual test time`")?;
+        .ok_or("a time span does not state `actual test time`")?;
     let mut sample = Sample { elapsed: time(elapsed.0, 1.0)?, ..Sample::empty() };
     let [total, reads, writes] =
         ["Total IO", "Read IO", "Write IO"].map(|title| table(span, title));
@@ -174,7 +174,7 @@ fn table(span: &str, title: &str) -> Option<Result<Total, String>> {
         number(cells.get(at)?).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
     };
     let both = cell("bytes").zip(cell("I/Os"));
-    Some(both.ok_or_else(|| format!("`{}` of {title} lacks figures", shown(&total))).map(
+    Some(both.ok_or_else(|| format!("`{}` of {title} does not contain figures", shown(&total))).map(
         |(bytes, requests)| {
             let mean_ns = cell("AvgLat").and_then(|ms| nanoseconds(ms, 1e6));
             Total { bytes, requests, mean_ns }
@@ -182,7 +182,7 @@ fn table(span: &str, title: &str) -> Option<Result<Total, String>> {
     ))
 }
 
-/// Returns the columns of the last table of percentiles, by the first word of their names.
+/// Returns the columns of the last table of percentiles, each with the first word of its name.
 fn percentiles(span: &str) -> Result<Vec<(String, Column)>, String> {
     let lines: Vec<&str> = span.lines().map(str::trim).collect();
     let Some(head) = lines.iter().rposition(|line| line.starts_with("%-ile")) else {
@@ -200,7 +200,7 @@ fn percentiles(span: &str) -> Result<Vec<(String, Column)>, String> {
         let mut cells = line.split('|').map(str::trim);
         let (Some(name), true) = (cells.next(), line.contains('|')) else { break };
         for ((_, column), cell) in all.iter_mut().zip(cells) {
-            // N/A in a column without requests.
+            // A column without requests contains N/A.
             let Some((ms, _)) = number(cell) else { continue };
             let ns =
                 nanoseconds(ms, 1e6).ok_or_else(|| format!("`{}` is not a time", shown(line)))?;
@@ -219,7 +219,7 @@ fn percentiles(span: &str) -> Result<Vec<(String, Column)>, String> {
     Ok(all)
 }
 
-/// Returns the percentage of `25th` or `3-nines`.
+/// Returns the percentage in `25th` or `3-nines`.
 fn percent(name: &str) -> Option<f64> {
     if let Some(nines) = name.strip_suffix("-nines") {
         let nines: i32 = nines.parse().ok().filter(|nines| (2..=12).contains(nines))?;

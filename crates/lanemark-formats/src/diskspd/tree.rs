@@ -1,7 +1,7 @@
-//! diskspd's XML (`-Rxml`): a profile with the settings, and the time spans with their results.
+//! Reads diskspd's XML (`-Rxml`), which contains a profile with the settings, and the time spans with their results.
 //!
-//! The threads of a time span have targets, whose bytes and requests are added. The means, the minimum, the maximum and
-//! the percentiles of all threads are in `Latency`, in ms.
+//! The threads of a time span have targets, whose bytes and requests are summed. The element `Latency` contains the
+//! mean, minimum, maximum and percentiles of all threads, in ms.
 
 use lanemark_schema::result::Sample;
 use lanemark_schema::workload::Pattern;
@@ -25,9 +25,9 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the text is not XML, or if a time span is without figures.
+/// Returns an error if the text is not XML, or if a time span does not contain figures.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
-    // Messages of the program or of a script may precede it.
+    // Messages from diskspd or from a script may precede the XML.
     let start = text.find("<Results>").unwrap_or(0);
     let before = text[..start].lines().count().saturating_sub(1) as u64;
     let root = xml::parse(&text[start..])
@@ -55,7 +55,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     Ok(run)
 }
 
-/// Returns the settings of a time span of the profile.
+/// Returns the settings of a time span from the profile.
 fn of_span(span: &Element) -> Settings {
     let targets = span.child("Targets");
     let mut all = targets.into_iter().flat_map(|targets| targets.all("Target")).map(of_target);
@@ -93,7 +93,7 @@ fn of_target(target: &Element) -> Settings {
 }
 
 fn sample(span: &Element) -> Result<Sample, String> {
-    let elapsed = figure(span, "TestTimeSeconds").ok_or("there is no TestTimeSeconds")?;
+    let elapsed = figure(span, "TestTimeSeconds").ok_or("TestTimeSeconds is missing")?;
     let targets = || span.all("Thread").flat_map(|thread| thread.all("Target"));
     let sum = |name: &'static str| targets().filter_map(|target| figure(target, name)).sum::<f64>();
     let latency = span.child("Latency");
@@ -131,7 +131,7 @@ fn sample(span: &Element) -> Result<Sample, String> {
     }
 }
 
-/// Returns the number in a child.
+/// Returns the number in a child element.
 fn figure(element: &Element, name: &str) -> Option<f64> {
     let number = element.value(name)?.trim().parse::<f64>().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)

@@ -9,7 +9,7 @@ pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
     let list = devices.as_array().map_or(&[][..], Vec::as_slice);
     let disks = list.iter().filter(|device| {
         let kind = device.get("type").and_then(Value::as_str);
-        // A list without the column of types has the disks at its top.
+        // A list without a column of types contains the disks at its top level.
         kind.is_none_or(|kind| kind == "disk")
     });
     disks.filter_map(disk).collect()
@@ -18,7 +18,7 @@ pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
 fn disk(device: &Value) -> Option<DescribedDrive> {
     let name =
         text(device.get("name").or(device.get("kname"))).and_then(|name| device_name(&name))?;
-    // Bytes with -b, otherwise 931.5G: powers of 1024, rounded.
+    // The size is in bytes with -b; otherwise it is rounded and in powers of 1024, such as 931.5G.
     let bytes = device.get("size").and_then(|value| {
         count(Some(value)).or_else(|| Some(size(value.as_str()?.trim(), false)?.0 as u64))
     });

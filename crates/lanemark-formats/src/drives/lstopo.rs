@@ -1,7 +1,7 @@
-//! `lstopo --of xml`: hwloc's tree of a machine, with its PCI bridges, functions and block devices.
+//! `lstopo --of xml`: hwloc's tree of a machine, including its PCI bridges, functions and block devices.
 //!
-//! `pci_link_speed` is the rate of the link above an object in GB/s, all lanes together. Lanes and generation do not
-//! follow from it: four lanes of one generation carry as much as two of the next.
+//! `pci_link_speed` is the rate of the link above an object in GB/s, for all lanes together. It does not determine the
+//! number of lanes and the generation: four lanes of one generation carry as much as two lanes of the next.
 
 use super::described::{DRIVES_MAX, DescribedDrive, TEXT_MAX, device_name};
 use crate::xml::{self, Element};
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Vec<DescribedDrive>, (u64, String)> {
     Ok(drives)
 }
 
-/// Collects the block devices below an element. The XML reader bounds the depth.
+/// Collects the block devices below an element. The XML reader limits the depth.
 fn walk(
     element: &Element,
     above: &mut Vec<(String, Option<f64>)>,
@@ -49,7 +49,7 @@ fn block(object: &Element, above: &[(String, Option<f64>)]) -> Option<DescribedD
         let is_named = |info: &&Element| info.attribute("name") == Some(name);
         object.all("info").find(is_named).and_then(|info| info.attribute("value"))
     };
-    // Version 2 numbers the kinds, and 0 is a block device; version 3 uses bits, and bit 1 is storage.
+    // In version 2 the kinds are numbers, and 0 is a block device; in version 3 they are bits, and bit 1 is storage.
     let kind = object.attribute("osdev_type").or(object.attribute("subtype"));
     let is_block = match kind {
         Some("0" | "Disk" | "Block" | "1") => info("Size").is_some() || info("Model").is_some(),

@@ -1,6 +1,6 @@
-//! `nvme list`: a table, whose columns begin where its rule has dashes, or JSON.
+//! `nvme list`: JSON, or a table whose columns begin at the dashes of its rule.
 //!
-//! Version 2.11 and later nest the JSON: subsystems, controllers and their namespaces.
+//! Versions 2.11 and later print nested JSON: subsystems, controllers and their namespaces.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ fn columns(text: &str) -> Option<(Vec<(String, usize)>, usize)> {
     let mut all = Vec::new();
     let mut at = 0;
     for dashes in lines[rule].split(' ').filter(|part| !part.is_empty()) {
-        // The rule contains only ASCII, so bytes are characters.
+        // The rule contains only ASCII, so byte offsets are character offsets.
         let start = lines[rule][at..].find(dashes)? + at;
         at = start + dashes.len();
         let name: String = head.iter().skip(start).take(dashes.len()).collect();
@@ -47,7 +47,7 @@ pub(super) fn table(text: &str) -> Vec<DescribedDrive> {
             (!cell.is_empty()).then(|| cell.to_owned())
         };
         let Some(name) = cell("Node").and_then(|path| device_name(&path)) else { continue };
-        // `  1.00  TB /   1.00  TB`: the used size and the total size, in units of 10^12 bytes, rounded.
+        // ` 1.00 TB / 1.00 TB` is the used size and the total size, rounded, in units of 10^12 bytes.
         let size = cell("Usage").and_then(|usage| {
             let (_, whole) = usage.split_once('/')?;
             let mut words = whole.split_whitespace();
@@ -71,7 +71,7 @@ pub(super) fn table(text: &str) -> Vec<DescribedDrive> {
     drives
 }
 
-/// Reads the list `Devices` of the JSON.
+/// Reads the JSON list `Devices`.
 pub(super) fn json(devices: &Value) -> Vec<DescribedDrive> {
     let mut drives = Vec::new();
     collect(devices, &DescribedDrive::default(), 0, &mut drives);

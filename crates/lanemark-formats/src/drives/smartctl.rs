@@ -1,4 +1,4 @@
-//! `smartctl -j`: the identity of one drive, and its health as far as it was requested (`-a`).
+//! `smartctl -j`: the identity of one drive, and its health if that was requested (`-a`).
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     let temperature = figure(&["temperature", "current"]).or_else(|| nvme("temperature"));
     let mut findings = Vec::new();
     if at(&["smart_status", "passed"]) == Some(&Value::Bool(false)) {
-        findings.push("the drive reports that it is failing".to_owned());
+        findings.push("the drive reports that it is about to fail".to_owned());
     }
     let warned = ["warning", "op_limit_max"].iter().find_map(|key| {
         figure(&["nvme_composite_temperature_threshold", key]).or(figure(&["temperature", key]))
@@ -25,7 +25,7 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     if let Some((now, limit)) = temperature.zip(warned)
         && now >= limit
     {
-        findings.push(format!("{now:.0} °C, and the drive warns from {limit:.0} °C"));
+        findings.push(format!("{now:.0} °C; the drive's warning limit is {limit:.0} °C"));
     }
     for (key, words) in [
         ("warning_temp_time", "min above its warning temperature since it was made"),
@@ -40,7 +40,7 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         && spare <= least
     {
         findings
-            .push(format!("{spare:.0}% of the spare blocks are left, the limit is {least:.0}%"));
+            .push(format!("{spare:.0}% of the spare blocks are left; the limit is {least:.0}%"));
     }
     let speed = |key: &str| text(at(&["interface_speed", key, "string"]));
     vec![DescribedDrive {

@@ -1,4 +1,4 @@
-//! `bs`, `bsrange`, `bssplit` and `blockalign`: the lengths of requests, and the alignment of their offsets.
+//! `bs`, `bsrange`, `bssplit` and `blockalign`: the lengths of requests and the alignment of their offsets.
 
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::SizeShare;
@@ -12,23 +12,23 @@ use crate::error::SupportLevel;
 /// fio's default block size.
 const BLOCK: u64 = 4096;
 
-/// The requests' lengths and their alignment.
+/// The lengths of the requests, and the alignment of the offsets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Blocks {
     /// Largest block size.
     pub(crate) block: Bytes,
-    /// All block sizes with their shares, if there are several.
+    /// All block sizes with their shares; empty if there is only one size.
     pub(crate) sizes: Vec<SizeShare>,
     pub(crate) alignment: Bytes,
 }
 
 impl Blocks {
-    /// Returns the block sizes of a job without any of these options.
+    /// Returns the block sizes of a job that does not set any of these options.
     pub(crate) fn usual() -> Self {
         Self { block: Bytes(BLOCK), sizes: Vec::new(), alignment: Bytes(BLOCK) }
     }
 
-    /// Reads the options of a job. `read_share` is the share of reads among its requests.
+    /// Reads these options of a job. `read_share` is the share of reads among its requests.
     pub(crate) fn of(
         job: &Job,
         direction: Direction,
@@ -67,7 +67,7 @@ impl Blocks {
         }
         let block = sizes.iter().map(|size| size.block).max()?;
         let least = sizes.iter().map(|size| size.block.get()).min()?;
-        // Sequential requests adjoin only if each length is a multiple of the unit.
+        // Sequential requests are adjacent only if each length is a multiple of the unit.
         let unit = match direction.random {
             true => least,
             false => sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get())),
@@ -94,7 +94,7 @@ fn alignment(job: &Job, direction: Direction, findings: &mut Findings) -> Option
     Some(first)
 }
 
-/// Combines the lists of the requested kinds, each with the share of its kind.
+/// Combines the lists of the requested directions, weighted by the share of each direction.
 fn combined(
     lists: &[Option<Vec<SizeShare>>; 3],
     direction: Direction,
@@ -129,10 +129,10 @@ fn one(block: u64) -> Vec<SizeShare> {
     vec![SizeShare { block: Bytes(block), share: 1.0 }]
 }
 
-/// Reads `1k-16k`: all multiples of the minimum, with equal shares.
+/// Reads a range such as `1k-16k`: all multiples of the minimum, with equal shares.
 fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     const EXPECTED: &str = "a range such as 4k-64k";
-    /// Number of sizes above which the reader omits sizes in between.
+    /// Number of sizes above which only evenly spaced sizes are used.
     const COUNT_MAX: u64 = 4096;
     let (least, most) = text.split_once('-').or_else(|| text.split_once(':')).ok_or(EXPECTED)?;
     let (least, most) = (number::bytes(least, kb_base)?, number::bytes(most, kb_base)?);
@@ -145,7 +145,7 @@ fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     Ok((0..count.div_ceil(step)).map(size).collect())
 }
 
-/// Reads `4k/60:64k/40`; sizes without a share divide the remaining share equally.
+/// Reads a list such as `4k/60:64k/40`; sizes without a share divide the remaining share equally.
 fn split(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     const EXPECTED: &str = "sizes with percentages, 4k/60:64k/40";
     let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();

@@ -1,16 +1,16 @@
-//! fio's command line as a job file: `fio --name=a --rw=randread --bs=4k`.
+//! Reads fio's command line, such as `fio --name=a --rw=randread --bs=4k`, as a job file.
 //!
-//! Options before the first `--name` are global, and each `--name` begins a job. Options of fio itself that do not
-//! change the requests, such as `--output`, are not needed. As in fio, a name has one or two dashes, and its value
-//! follows after `=` or is the next word. A command line without `--name`, which fio refuses, is one job.
+//! Options before the first `--name` are global, and each `--name` begins a job. Options of the fio program that do not
+//! change the requests, such as `--output`, are ignored. As in fio, a name has one or two dashes, and its value follows
+//! after `=` or is the next word. A command line without `--name`, which fio rejects, is one job.
 
 use super::option;
 use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};
 
-/// Maximum number of words.
+/// Maximum number of words on a command line.
 const WORDS_MAX: usize = 10_000;
 
-/// Options of a job that do not have a value.
+/// Job options that do not have a value.
 const FLAGS: [&str; 9] = [
     "time_based",
     "stonewall",
@@ -23,7 +23,7 @@ const FLAGS: [&str; 9] = [
     "norandommap",
 ];
 
-/// Options of fio itself that do not change the requests, and whether each has a value.
+/// Options of the fio program that do not change the requests, each with whether it has a value.
 const NEEDLESS: [(&str, bool); 16] = [
     ("output", true),
     ("output-format", true),
@@ -46,20 +46,21 @@ const NEEDLESS: [(&str, bool); 16] = [
 /// A command line as a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The job file. The number of a line is the number of the word from which it was made.
+    /// The text of the job file. The number of a line is the number of the word from which the line was made.
     pub text: String,
-    /// Options of fio itself that do not have an effect here.
+    /// Notes on options of the fio program that do not have an effect here.
     pub notes: Vec<Note>,
 }
 
-/// Returns whether the words begin with the program fio, also after `sudo`.
+/// Returns whether the words begin with the program fio, possibly after `sudo`.
 pub fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().skip_while(|word| *word == "sudo");
     let first = words.next().unwrap_or_default();
     (first == "fio" || first.ends_with("/fio")) && words.next().is_some()
 }
 
-/// Reads the words of a command line. `file` is its name in errors, in which a line is the number of a word.
+/// Reads the words of a command line. `file` is its name in errors; the line number in an error is the number of a
+/// word.
 ///
 /// # Errors
 /// Returns an error for each word that is neither an option of fio nor its value.
@@ -68,7 +69,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
     let mut notes = Vec::new();
     let begin = words.iter().position(|word| word != "sudo").unwrap_or(0);
     if words.len() > WORDS_MAX {
-        let message = format!("has {} words; at most {WORDS_MAX} are read", words.len());
+        let message = format!("{} words; the maximum is {WORDS_MAX}", words.len());
         return Err(FormatError::file(file, message).into());
     }
     let has_name = |word: &String| {
@@ -85,7 +86,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
         let wrong = |message: String| FormatError::at(file, line as u64 + 1, message);
         let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
             faults.push(wrong(format!("`{}` is not an option", shown(word))).hint(
-                "a job file is a complete workload: give its name instead of the command line",
+                "a job file is a complete workload; use its name instead of the command line",
             ));
             continue;
         };
@@ -105,7 +106,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
                 line: line as u64 + 1,
                 option: name.to_owned(),
                 kept: SupportLevel::Needless,
-                reason: "it changes no request".to_owned(),
+                reason: "it does not change the requests".to_owned(),
             });
             continue;
         }
@@ -140,11 +141,11 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
     Ok(Command { text: lines.join("\n"), notes })
 }
 
-/// Returns the words of a command line as a shell separates them. Quotes, a backslash and continued lines are resolved;
-/// variables and substitutions are not.
+/// Returns the words of a command line as a shell separates them. Quotes, backslashes and continued lines are resolved,
+/// but variables and substitutions are not.
 ///
 /// # Errors
-/// Returns an error if a quote lacks its end.
+/// Returns an error if a quote is not closed.
 pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
     let (mut all, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
     let mut letters = text.chars();
@@ -164,11 +165,11 @@ pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
             (_, letter) => word.get_or_insert_default().push(letter),
         }
         if all.len() > WORDS_MAX {
-            return Err(FormatError::file(file, format!("has more than {WORDS_MAX} words")));
+            return Err(FormatError::file(file, format!("more than {WORDS_MAX} words")));
         }
     }
     if quote.is_some() {
-        return Err(FormatError::file(file, "a quote lacks its end"));
+        return Err(FormatError::file(file, "a quote is not closed"));
     }
     all.extend(word);
     Ok(all)

@@ -1,20 +1,21 @@
-//! `rw`: the kinds of requests, and their order.
+//! `rw`: the directions of requests, and the order of their offsets.
 
 use super::job::{Findings, Job};
 use super::number;
 
-/// The value of `rw`.
+/// A value of `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Direction {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) trims: bool,
     pub(crate) random: bool,
-    /// Distance added to the offset after each request, in bytes; a negative distance goes backward.
+    /// Distance that is added to the offset after each request, in bytes; a negative distance means that offsets
+    /// decrease.
     pub(crate) step: i64,
 }
 
-/// The values of `rw`: reads, writes, trims, random.
+/// The values of `rw`, each with whether it reads, writes, trims, and is random.
 const WORDS: [(&str, [bool; 4]); 11] = [
     ("read", [true, false, false, false]),
     ("write", [false, true, false, false]),
@@ -33,7 +34,7 @@ const EXPECTED: &str = "read, write, randread, randwrite, rw, randrw, trim, rand
                         randtrimwrite, optionally followed by a colon and the step";
 
 impl Direction {
-    /// Random reads and writes, for which nearly every option has a meaning.
+    /// Random reads and writes, which permit nearly every option.
     pub(crate) const MIXED: Self =
         Self { reads: true, writes: true, trims: false, random: true, step: 0 };
 
@@ -46,7 +47,7 @@ impl Direction {
         job.parsed("rw", findings, |text| parse(text, job.kb_base()))
     }
 
-    /// Returns the kind if the job has only one kind.
+    /// Returns the direction if the job has only one.
     pub(crate) fn only(self) -> Option<usize> {
         match (self.reads, self.writes, self.trims) {
             (true, false, false) => Some(0),
@@ -56,7 +57,7 @@ impl Direction {
         }
     }
 
-    /// Returns the requested kinds, as indices in a list of three.
+    /// Returns the requested directions, as indices from 0 to 2.
     pub(crate) fn kinds(self) -> impl Iterator<Item = usize> {
         let flags = [self.reads, self.writes, self.trims];
         (0..3).filter(move |&kind| flags[kind])

@@ -1,4 +1,4 @@
-//! A job: its own options over the options of `[global]`, with typed access to their values.
+//! A job: its own options and the options of `[global]`, with typed access to their values.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub(crate) struct Job {
     kb_base: u64,
 }
 
-/// Reads, writes and trims: an option may have a value for each, `4k,8k,64k`.
+/// Number of directions: reads, writes and trims. An option may have a value for each, as in `4k,8k,64k`.
 pub(crate) const DIRECTIONS: usize = 3;
 
 impl Findings {
@@ -67,7 +67,7 @@ pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
             continue;
         }
         let mut all: BTreeMap<&'static str, Line> = global.clone();
-        // A job's name is the name of its section, regardless of [global].
+        // The name of a job is the name of its section, regardless of [global].
         all.remove("name");
         all.extend(lines);
         let stated_name = all.get("name").and_then(|line| line.value.clone());
@@ -92,7 +92,7 @@ pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
     jobs
 }
 
-/// Returns the options of a section by their primary fio names, and reports the options that are not supported.
+/// Returns the options of a section under their primary names in fio, and reports the options that are not supported.
 fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'static str, Line> {
     let mut lines = BTreeMap::new();
     for line in &section.lines {
@@ -124,7 +124,7 @@ fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'stati
 }
 
 impl Job {
-    /// Returns the line of an option, if it is given.
+    /// Returns the line of an option, if the option is set.
     pub(crate) fn line(&self, name: &str) -> Option<&Line> {
         self.lines.get(name)
     }
@@ -133,12 +133,12 @@ impl Job {
         self.lines.contains_key(name)
     }
 
-    /// Returns the value as text, if there is one.
+    /// Returns the value as text, if the option has a value.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.lines.get(name)?.value.as_deref()
     }
 
-    /// Returns an error about an option's value, or about the job if the option is not given.
+    /// Returns an error about the value of an option, or about the job if the option is not set.
     pub(crate) fn error(&self, name: &str, expected: &str) -> FormatError {
         match self.lines.get(name) {
             Some(line) => {
@@ -154,7 +154,7 @@ impl Job {
         }
     }
 
-    /// Records the treatment of an option, if it is given.
+    /// Records a note on an option, if the option is set.
     pub(crate) fn note(
         &self,
         name: &str,
@@ -167,7 +167,7 @@ impl Job {
         }
     }
 
-    /// Returns a value parsed by `read`; for an invalid value, records an error and returns `None`.
+    /// Returns a value that `read` parses; for an invalid value, records an error and returns `None`.
     pub(crate) fn parsed<T>(
         &self,
         name: &str,
@@ -196,7 +196,7 @@ impl Job {
         self.parsed(name, findings, |text| number::time(text, unit))
     }
 
-    /// Returns the value of a switch; a switch without a value is on.
+    /// Returns the value of a switch, which is on if it does not have a value.
     pub(crate) fn flag(&self, name: &str, findings: &mut Findings) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {
@@ -211,7 +211,7 @@ impl Job {
         }
     }
 
-    /// Returns up to three values for reads, writes and trims; a missing value equals the last given one.
+    /// Returns up to three values, for reads, writes and trims; a missing value defaults to the last value given.
     pub(crate) fn each<T: Clone>(
         &self,
         name: &str,

@@ -4,9 +4,9 @@ use lanemark_schema::units::Bytes;
 
 /// The environment in which a job file is read.
 pub struct JobEnvironment<'a> {
-    /// The file's name in errors.
+    /// The name of the file in errors.
     pub file: &'a str,
-    /// The size of the target, for jobs that use all of it or a share.
+    /// The size of the target, which jobs need that use all of the target or a share of it.
     pub target_size: Option<Bytes>,
     /// Returns a variable of the environment.
     pub environment: &'a dyn Fn(&str) -> Option<String>,

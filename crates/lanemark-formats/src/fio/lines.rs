@@ -1,8 +1,9 @@
-//! A job file as sections of options, each with its line. This module resolves comments, includes and the environment.
+//! Splits a job file into sections of options, each with its line. This module also resolves comments, includes and
+//! environment variables.
 //!
 //! See fio's HOWTO, "Job file format". `[global]` may be repeated and applies to the jobs after it. A comment begins
-//! with `;` or `#` anywhere in a line. `${NAME}` is a variable of the environment. An unset variable is an error here
-//! and empty in fio.
+//! with `;` or `#` at any position in a line. `${NAME}` is an environment variable. An unset variable is an error here,
+//! but empty in fio.
 
 use std::rc::Rc;
 
@@ -12,20 +13,20 @@ use crate::error::{FormatError, shown};
 
 /// Maximum depth of includes.
 const INCLUDES_MAX: u32 = 16;
-/// Maximum number of lines of a job file, including its includes.
+/// Maximum number of lines in a job file, including its includes.
 const LINES_MAX: usize = 100_000;
 
 /// A line `name=value` or `name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// Absent if there is no `=`.
+    /// The value; `None` if there is no `=`.
     pub(crate) value: Option<String>,
     pub(crate) file: Rc<str>,
     pub(crate) line: u64,
 }
 
-/// A section `[name]` with its lines.
+/// A section `[name]` and its lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) name: String,
@@ -45,8 +46,8 @@ pub(crate) fn read(
     reader.sections
 }
 
-/// Returns the number of the first line that cannot be in a job file: not a comment, a section, an include or a known
-/// option.
+/// Returns the number of the first line that cannot belong to a job file, because it is not a comment, a section, an
+/// include or a known option.
 fn foreign_line(text: &str) -> Option<u64> {
     let ours = |raw: &str| {
         let line = raw.trim_start_matches('\u{feff}');
@@ -143,7 +144,7 @@ impl Reader<'_, '_> {
             FormatError::at(file, line, format!("include {}: {reason}", shown(path)))
         })?;
         if let Some(line) = foreign_line(&text) {
-            // The error does not quote the line, because the include may name any private file.
+            // The error does not quote the line, because the path might refer to a private file.
             return Err(FormatError::at(path, line, "is not a valid line of a job file")
                 .hint("include a file that contains only sections and options of fio"));
         }
@@ -151,7 +152,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Returns the text with `${NAME}` replaced.
+    /// Returns the text with each `${NAME}` replaced.
     fn expanded(&self, text: &str, file: &str, line: u64) -> Result<String, FormatError> {
         let mut out = String::new();
         let mut rest = text;

@@ -1,8 +1,9 @@
-//! fio's numbers: sizes and times with its suffixes. Some suffixes differ from their usual meaning.
+//! fio's numbers: sizes and times with suffixes. Some suffixes differ from their usual meaning.
 //!
 //! See fio's HOWTO, "Parameter types". With `kb_base=1024`, the default, `k` and `kb` are 1024 and `KiB` is 1000, for
-//! compatibility with old job files; with `kb_base=1000` each has its usual meaning. A time without a suffix is in the
-//! unit of its option, and `m` is a minute. fio ignores an unknown suffix (`10min` is 10 µs); this reader rejects it.
+//! compatibility with old job files. With `kb_base=1000`, each suffix has its usual meaning. A time without a suffix is
+//! in the unit of its option, and `m` is a minute. fio ignores an unknown suffix (`10min` is 10 µs); this reader
+//! rejects it.
 
 use lanemark_schema::units::Duration;
 
@@ -10,11 +11,11 @@ use lanemark_schema::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     Bytes(u64),
-    /// A share of the file, 0 to 1.
+    /// A share of the file, from 0 to 1.
     Share(f64),
 }
 
-/// The unit of a time without a suffix.
+/// The unit of a time that does not have a suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Microseconds,
@@ -22,10 +23,10 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// The description of the valid numbers, for the error about an invalid one.
+/// A description of valid numbers, for an error about an invalid number.
 pub(crate) type Expected = &'static str;
 
-/// Maximum time: longer than any test, and short enough that the sum of several does not overflow.
+/// Maximum time. It is longer than any test, and short enough that the sum of several times does not overflow.
 const TIME_MAX: Duration = Duration::from_seconds(30 * 86_400);
 
 const SIZE: Expected = "a size such as 4k, 1g or 50%";
@@ -67,7 +68,7 @@ pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
     };
     let base: u64 = match rest {
         "" | "b" => kb_base,
-        // The other base, in upper and lower case.
+        // These suffixes use the other base, in upper or lower case.
         "ib" | "i" if kb_base == 1024 => 1000,
         "ib" | "i" => 1024,
         _ => return Err(BYTES),
@@ -92,12 +93,12 @@ pub(crate) fn time(text: &str, unit: Unit) -> Result<Duration, Expected> {
     time.filter(|time| *time <= TIME_MAX).ok_or("a time of at most 30 days")
 }
 
-/// Reads a whole number, in decimal or after `0x`.
+/// Reads a whole number, either decimal or hexadecimal after `0x`.
 pub(crate) fn integer(text: &str, kb_base: u64) -> Result<u64, Expected> {
     bytes(text, kb_base).map_err(|_| "a whole number")
 }
 
-/// Splits a text into a number and the rest.
+/// Splits a text into a number and the remaining text.
 fn split(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |rest| (rest, 16));

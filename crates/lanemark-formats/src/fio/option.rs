@@ -1,17 +1,17 @@
-//! The fio options that a job for a local file can have, and the treatment of each.
+//! The fio options that a job for a local file can have, and how each is treated.
 //!
-//! The names are from `fio --cmdhelp` of fio 3.33 and from later versions. All other options are unknown.
+//! The names are from `fio --cmdhelp` of fio 3.33 and later versions. All other options are unknown.
 
-/// The treatment of an option.
+/// The way in which an option is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OptionTreatment {
-    /// The option is read, and becomes a part of the workload or of its settings.
+    /// The option is read and becomes a part of the workload or of its settings.
     Read,
-    /// The figures are the same without it.
+    /// The option does not affect the figures.
     Needless(&'static str),
-    /// The option is approximated.
+    /// The option is approximated, for the stated reason.
     Nearly(&'static str),
-    /// The option causes an error, unless its value switches it off.
+    /// The option causes an error, unless its value disables it.
     Refused(&'static str),
 }
 
@@ -20,17 +20,17 @@ use OptionTreatment::{Nearly, Needless, Read, Refused};
 /// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
-    /// The option is read. If one of its values is only approximated, a note says so.
+    /// The option is read. If one of its values is only approximated, a note states this.
     Read,
     /// The option is reported as approximated, regardless of its value.
     Nearly,
     /// The option is reported as not needed.
     Needless,
-    /// The option causes an error, unless its value switches it off.
+    /// The option causes an error, unless its value disables it.
     Refused,
 }
 
-/// Returns every known option, by its first name in fio.
+/// Returns every known option under its primary name in fio.
 pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
     let support = |fate: OptionTreatment| match fate {
         Read => Support::Read,
@@ -41,7 +41,7 @@ pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
     OPTIONS.iter().map(move |known| (known.name, support(known.fate)))
 }
 
-/// An option by its name in fio.
+/// An option with its names in fio.
 pub(crate) struct KnownOption {
     pub(crate) name: &'static str,
     aliases: &'static [&'static str],
@@ -124,7 +124,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("exit_what", ENDS),
     known_option("exitall_on_error", Needless("an error that ends a test ends the run")),
     read("continue_on_error"),
-    known_option("ignore_error", Nearly("every error counts, regardless of its number")),
+    known_option("ignore_error", Nearly("every error counts, regardless of its errno")),
     known_option("error_dump", Needless("errors are always shown")),
     known_option("stats", SHOWN),
     known_option("profile", Refused("write the jobs of the profile in the file")),
@@ -178,7 +178,7 @@ static OPTIONS: &[KnownOption] = &[
     read("bssplit"),
     also("ba", &["blockalign"], Read),
     also("bs_unaligned", &["blocksize_unaligned"], Refused("requests are multiples of 512 B")),
-    known_option("bs_is_seq_rand", Refused("give each job one block size")),
+    known_option("bs_is_seq_rand", Refused("set one block size per job")),
     read("rwmixread"),
     read("rwmixwrite"),
     read("norandommap"),
@@ -195,7 +195,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("write_hint", Nearly("writes are submitted without a hint")),
     // Their submission.
     read("ioengine"),
-    known_option("uri", Nearly("the target is given to the command instead")),
+    known_option("uri", Nearly("the target is an argument of the command")),
     read("iodepth"),
     also("iodepth_batch", &["iodepth_batch_submit"], BATCH),
     also("iodepth_batch_complete_min", &["iodepth_batch_complete"], BATCH),
@@ -278,7 +278,7 @@ static OPTIONS: &[KnownOption] = &[
     ),
     read("thinktime_blocks"),
     known_option("thinktime_blocks_type", Nearly("the think time follows each request")),
-    known_option("thinktime_iotime", Refused("give thinktime_blocks")),
+    known_option("thinktime_iotime", Refused("use thinktime_blocks")),
     known_option("flow", Nearly("concurrent tests do not limit each other's share")),
     known_option("flow_id", Nearly("concurrent tests do not limit each other's share")),
     known_option("flow_watermark", Nearly("concurrent tests do not limit each other's share")),
@@ -286,19 +286,19 @@ static OPTIONS: &[KnownOption] = &[
     known_option("max_latency", Nearly("a slow request does not end the test")),
     known_option(
         "latency_target",
-        Refused("Lanemark does not search for a depth; give several depths"),
+        Refused("Lanemark does not search for a depth; run several depths"),
     ),
     known_option(
         "latency_window",
-        Refused("Lanemark does not search for a depth; give several depths"),
+        Refused("Lanemark does not search for a depth; run several depths"),
     ),
     known_option(
         "latency_percentile",
-        Refused("Lanemark does not search for a depth; give several depths"),
+        Refused("Lanemark does not search for a depth; run several depths"),
     ),
     known_option(
         "latency_run",
-        Refused("Lanemark does not search for a depth; give several depths"),
+        Refused("Lanemark does not search for a depth; run several depths"),
     ),
     also("steadystate", &["ss"], Read),
     also("steadystate_duration", &["ss_dur"], Read),
@@ -327,7 +327,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("trim_backlog", Refused(TRIMMED)),
     known_option("trim_backlog_batch", Refused(TRIMMED)),
     // Traces.
-    known_option("write_iolog", Refused("the requests of a test follow from its seed")),
+    known_option("write_iolog", Refused("the seed of a test determines its requests")),
     known_option("read_iolog", Refused(TRACE)),
     known_option("read_iolog_chunked", Refused(TRACE)),
     known_option("replay_no_stall", Refused(TRACE)),
@@ -351,10 +351,10 @@ static OPTIONS: &[KnownOption] = &[
     known_option("ignore_zone_limits", Refused(ZONED)),
     known_option("zone_reset_threshold", Refused(ZONED)),
     known_option("zone_reset_frequency", Refused(ZONED)),
-    known_option("sprandom", Refused("rounds bring a drive to its steady state")),
-    known_option("spr_op", Refused("rounds bring a drive to its steady state")),
-    known_option("spr_num_regions", Refused("rounds bring a drive to its steady state")),
-    known_option("spr_cache_size", Refused("rounds bring a drive to its steady state")),
+    known_option("sprandom", Refused("use rounds (--steady), which bring a drive to its steady state")),
+    known_option("spr_op", Refused("use rounds (--steady), which bring a drive to its steady state")),
+    known_option("spr_num_regions", Refused("use rounds (--steady), which bring a drive to its steady state")),
+    known_option("spr_cache_size", Refused("use rounds (--steady), which bring a drive to its steady state")),
     // The machine.
     known_option("cpumask", PLACED),
     known_option("cpus_allowed", PLACED),

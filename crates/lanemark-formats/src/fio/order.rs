@@ -1,4 +1,4 @@
-//! `random_distribution`, `norandommap` and the step of `rw`: the offsets of requests.
+//! `random_distribution`, `norandommap` and the step of `rw`: the order of the offsets.
 
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Pattern, Zone};
@@ -13,7 +13,7 @@ use crate::error::SupportLevel;
 const ZIPF: f64 = 1.1;
 const PARETO: f64 = 0.2;
 
-/// Returns the pattern of a job; a step may change the alignment of `blocks`.
+/// Returns the pattern of a job; a step may change the alignment in `blocks`.
 pub(crate) fn pattern(
     job: &Job,
     direction: Direction,
@@ -35,7 +35,7 @@ pub(crate) fn pattern(
         return in_order(job, direction, blocks, findings);
     }
     let all_once = !job.flag("norandommap", findings).unwrap_or(false);
-    // fio does not use a map if requests can overlap.
+    // fio does not use a map if requests may overlap.
     let all_once = all_once && blocks.sizes.is_empty();
     let plain = if all_once { Pattern::Shuffled } else { Pattern::Uniform };
     if !job.has("random_distribution") {
@@ -76,7 +76,7 @@ fn in_order(
         blocks.alignment = Bytes(block.saturating_add(distance));
         return Some(Pattern::Sequential);
     }
-    // The step counts from the end of a request.
+    // fio counts the step from the end of a request.
     let back = distance.saturating_sub(block);
     if back < block {
         findings.fault(
@@ -91,7 +91,7 @@ fn in_order(
     Some(Pattern::Backward)
 }
 
-/// Reads `random_distribution`; the default is uniform.
+/// Reads `random_distribution`; the default is a uniform distribution.
 fn distribution(
     text: &str,
     direction: Direction,
@@ -128,20 +128,21 @@ fn distribution(
     }
 }
 
-/// Converts the value of `normal:` to a deviation, as a share of the span. The value is the width of fio's last draw:
-/// fio takes the mean of twelve offsets, whose deviation is a twelfth of the span, and adds an offset that is uniform
-/// in that width (`lib/gauss.c`).
+/// Converts the value of `normal:` to a standard deviation, as a share of the span. The value is the width of fio's
+/// last draw: fio takes the mean of twelve offsets, whose deviation is a twelfth of the span, and adds an offset that
+/// is uniformly distributed over that width (`lib/gauss.c`).
 fn deviation(fraction: f64) -> f64 {
     let width = fraction.min(0.5);
     (1.0 / 144.0 + width * width / 12.0).sqrt()
 }
 
-/// Returns the value of `normal:` with this deviation, or the nearest possible value.
+/// Returns the value of `normal:` for this deviation, or the nearest possible value.
 pub(crate) fn normal_for(deviation: f64) -> f64 {
     ((deviation * deviation - 1.0 / 144.0).max(0.0) * 12.0).sqrt().clamp(0.01, 0.5)
 }
 
-/// Reads `50/5:30/15:20/`: percentages of the requests and of the span, or its sizes if `absolute`.
+/// Reads zones such as `50/5:30/15:20/`: percentages of the requests, each with a percentage of the span or, with
+/// `absolute`, a size.
 fn zones(
     text: &str,
     absolute: bool,

@@ -1,4 +1,4 @@
-//! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: the times of requests, and the end of a job.
+//! `rate`, `thinktime`, `runtime`, `loops` and `steadystate`: the arrival times of requests, and the end of a job.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
@@ -11,7 +11,7 @@ use super::number::{self, Size, Unit};
 use super::range::JobRange;
 use crate::error::SupportLevel;
 
-/// Rounds of the window in which a test must be steady.
+/// Number of rounds in the window in which a test must be steady.
 const WINDOW: u64 = 5;
 
 /// Sets the limits of `test` from the options of `job`.
@@ -57,8 +57,8 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &m
     interval(job, test, findings);
 }
 
-/// Sets the rounds of `test`. fio stops when a figure is steady by one criterion; Lanemark applies SNIA's rule with
-/// both criteria.
+/// Sets the rounds of `test`. fio stops when a figure is steady by one criterion, but Lanemark applies SNIA's rule,
+/// which has two criteria.
 fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
     const EXPECTED: &str =
         "iops, iops_slope, bw, bw_slope, lat or lat_slope with a limit, iops:10%";
@@ -80,7 +80,7 @@ fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
         return findings
             .fault(job.error("steadystate_duration", "the length of a window, such as 30s"));
     };
-    let reason = "by SNIA's rule: five rounds of a fifth of the window, within 20% and with a slope of at most 10%";
+    let reason = "SNIA's rule applies: five rounds, each a fifth of the window, within 20% and with a slope of up to 10%";
     job.note("steadystate", findings, SupportLevel::Nearly, reason);
     test.rounds = Some(Rounds { length: window / WINDOW, tracked });
     test.ramp += ramp.unwrap_or(Duration::ZERO);
@@ -89,13 +89,13 @@ fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
             "runtime",
             findings,
             SupportLevel::Nearly,
-            "a test that runs in rounds ends after at most 25 of them",
+            "a test that runs in rounds ends after up to 25 rounds",
         );
     }
     test.volume = None;
 }
 
-/// Sets the interval of `test`: fio's logs over time become a series of the sample.
+/// Sets the interval of `test`. fio's logs over time become a series in the sample.
 fn interval(job: &Job, test: &mut Test, findings: &mut Findings) {
     let step = job.time("log_avg_msec", Unit::Milliseconds, findings);
     let step = step.filter(|&step| step > Duration::ZERO);
@@ -112,7 +112,8 @@ fn interval(job: &Job, test: &mut Test, findings: &mut Findings) {
     }
 }
 
-/// Sets the times of `requests`, which belong to a test with this number of clones and have `mean` bytes on average.
+/// Sets the arrival times of `requests`. The test has this number of clones, and its requests have a mean length of
+/// `mean` bytes.
 pub(crate) fn arrivals(
     job: &Job,
     direction: Direction,
@@ -142,7 +143,7 @@ pub(crate) fn arrivals(
         rate_per_second: rate * f64::from(threads),
         process: process.unwrap_or_default(),
     };
-    // With a rate for each kind, the rates of reads and writes override their mix.
+    // Separate rates of reads and writes override the mix of the test.
     if let (true, true, false, Some(reads), Some(writes)) =
         (direction.reads, direction.writes, direction.trims, rate_of(0), rate_of(1))
     {

@@ -1,7 +1,7 @@
 //! `filename`, `size`, `offset` and related options: the part of the target that a job uses.
 //!
-//! fio opens a file for each job that does not name one, and several files if the job requests several. Here there is
-//! one target, and each file becomes a part of it, one after the other; jobs that name the same file share its part.
+//! fio opens one file for each job that does not name one, and several files if the job requests several. In Lanemark
+//! there is one target, and the files become adjacent parts of the target; jobs that name the same file share its part.
 
 use lanemark_schema::units::Bytes;
 
@@ -11,7 +11,7 @@ use crate::error::SupportLevel;
 
 /// Alignment of the parts.
 const PART: u64 = 1 << 20;
-/// Maximum number of zones of a stride.
+/// Maximum number of zones in a stride.
 const ZONES_MAX: u64 = 4095;
 /// Maximum number of clones that become separate tests.
 const CLONES_MAX: u64 = 1024;
@@ -19,9 +19,9 @@ const CLONES_MAX: u64 = 1024;
 /// The files and the range that a job requests.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestedRange {
-    /// Names of the files; equal for jobs that share them.
+    /// Names of the files, as one key; the key is equal for jobs that share the files.
     key: String,
-    /// Number of files of one clone.
+    /// Number of files per clone.
     files: u64,
     /// Whether each clone has separate files.
     own: bool,
@@ -32,17 +32,17 @@ pub(crate) struct RequestedRange {
     filesize: Option<u64>,
 }
 
-/// The range of a job's requests: one part for each of its clones at a separate offset.
+/// The range of a job's requests, with a part at a separate offset for each clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JobRange {
     pub(crate) offset: Bytes,
     pub(crate) span: Bytes,
     pub(crate) threads: u32,
-    /// Bytes that one clone transfers when it transfers its size once.
+    /// Number of bytes that a clone transfers if it transfers its size once.
     pub(crate) each: Bytes,
-    /// Whether the part begins after the end of the part before it, as the zones of one stride do.
+    /// Whether the part begins after the end of the previous part, like the zones of a stride.
     pub(crate) after: bool,
-    /// Whether the threads have separate adjoining parts, as `offset_increment` requests.
+    /// Whether the threads have separate adjacent parts, as `offset_increment` requests.
     pub(crate) parted: bool,
 }
 
@@ -66,7 +66,7 @@ impl RequestedRange {
             Some(true) => None,
             _ => job.size("size", findings),
         };
-        // An option that is already reported as an error is not also reported as unknown.
+        // An option that was already reported as an error is not reported as unknown in addition.
         if size.is_none() && job.has("size") && job.flag("fill_device", findings) != Some(true) {
             return None;
         }
@@ -99,7 +99,7 @@ impl RequestedRange {
         })
     }
 
-    /// Returns the minimum size of a clone's files, if it is known.
+    /// Returns the minimum size of all files of a clone, if it is known.
     fn known_size(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {
@@ -110,14 +110,14 @@ impl RequestedRange {
             _ => None,
         };
         match of_files {
-            // A size that exceeds the files is the amount of data, such as 999G in files of 128G.
+            // A size that exceeds the files is an amount of data, such as 999G for files of 128G.
             Some(files) => Some(files),
             None => of_size,
         }
     }
 }
 
-/// Returns the names in a list separated by colons, in which `\:` is a colon.
+/// Returns the names in a list that is separated by colons; `\:` is a colon in a name.
 pub(crate) fn names_of(list: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = list.chars();
@@ -133,8 +133,8 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
     names
 }
 
-/// Assigns every job its part of a target of `target_size`, if that is known. Returns `None` for a job whose part
-/// cannot be determined.
+/// Assigns each job its part of a target of `target_size`, if the size is known. An element is `None` if the part of
+/// the job cannot be determined.
 pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
@@ -149,7 +149,7 @@ pub(crate) fn job_ranges(
             let Some(length) = part.length else {
                 findings.fault(
                     job.error("size", "a size, because the size of the target is not known").hint(
-                        "give size= in the job or --size to the command, or run on a file or device that exists",
+                        "set size= in the job or use --size, or run on a file or device that exists",
                     ),
                 );
                 return None;
@@ -173,12 +173,12 @@ pub(crate) fn job_ranges(
 struct RangePart {
     key: String,
     offset: u64,
-    /// Length of one clone's files; absent if it cannot be determined.
+    /// Total length of a clone's files; `None` if it cannot be determined.
     length: Option<u64>,
 }
 
 fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) -> Vec<RangePart> {
-    /// A part before its offset is known: its key, whether clones have separate files, and the minimum length.
+    /// A part whose offset is not known yet: its key, whether clones have separate files, and its minimum length.
     struct PartDraft {
         key: String,
         clones: u64,
@@ -203,7 +203,7 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
     let unstated: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
     let rest = target_size.map(|size| size.get().saturating_sub(stated) / unstated.max(1));
-    // The only file of a target uses all of it, to its last sector.
+    // If a target contains only one file, the file uses the whole target up to the last sector.
     let rest =
         rest.map(|rest| if drafts.len() > 1 || unstated > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
@@ -226,11 +226,11 @@ fn placed(
 ) -> Option<Vec<JobRange>> {
     let bytes = |size: Size| match size {
         Size::Bytes(bytes) => bytes,
-        // A share of a file is rounded down to whole blocks of 4 KiB.
+        // A share of a file is rounded down to a multiple of 4 KiB.
         Size::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
     };
     let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
-    // The rest of the file that remains for the last clone, which has the highest offset.
+    // The rest of the file that is left for the last clone, which has the highest offset.
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);
     let Some((last, room)) = last.map(|last| (last, length - offset)) else {
@@ -264,7 +264,7 @@ fn placed(
         let parts = of(begin, span.saturating_mul(wanted.clones), threads);
         return Some(vec![JobRange { parted: true, ..parts }]);
     }
-    // A clone without a size uses its file to the end.
+    // A clone without a size uses its file up to the end.
     let of_clone = |clone: u64| {
         let room = room - clone * increment;
         let each = wanted.size.map_or(room, bytes);
@@ -275,7 +275,7 @@ fn placed(
     Some((0..wanted.clones).map(of_clone).collect())
 }
 
-/// Returns the zones of `zonemode=strided`, one after the other from `begin` within the available space.
+/// Returns the zones of `zonemode=strided` in order, starting at `begin`, within the available space.
 fn strided(
     job: &Job,
     wanted: &RequestedRange,
@@ -300,7 +300,7 @@ fn strided(
     };
     let count = count.min((room - 1) / stride + 1);
     if count > ZONES_MAX {
-        let expected = "larger zones: each zone is a test, and there can be at most 4,095 zones";
+        let expected = "larger zones, because each zone is a test, and the maximum is 4,095 zones";
         findings.fault(job.error("zonesize", expected));
         return None;
     }

@@ -1,4 +1,4 @@
-//! The settings of a job file for the program that runs it, in addition to the workload.
+//! The settings in a job file, other than the workload, for the program that runs it.
 
 use std::path::PathBuf;
 
@@ -13,35 +13,35 @@ pub struct FioJobs {
     pub workload: Workload,
     /// Settings for the program that runs the jobs.
     pub settings: FioSettings,
-    /// The options that are not supported exactly, in the order of the file, each once.
+    /// Notes on the options that are not supported exactly, in the order of the file, each option once.
     pub notes: Vec<Note>,
 }
 
-/// The settings for the program that runs the jobs. Settings that the file does not state are absent.
+/// The settings for the program that runs the jobs. A setting is `None` if the file does not state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
-    /// Engine that submits the requests. If the file's jobs differ, a note reports that.
+    /// Engine that submits the requests. If the jobs in the file have different engines, there is a note.
     pub engine: Option<Engine>,
     /// Whether the page cache is bypassed.
     pub direct: Option<bool>,
     /// The files or devices that the jobs name.
     pub targets: Vec<PathBuf>,
-    /// Durability of writes. The tests already implement it, as a flush after each write.
+    /// The kind of synchronous writes. The tests already implement it as a flush after each write.
     pub sync: Option<Sync>,
     /// Whether the run continues when a request fails.
     pub goes_on: Option<bool>,
-    /// Names of tests whose engine waits for each read that goes through the page cache, regardless of their depth.
+    /// Names of the tests whose engine waits for each read that uses the page cache, regardless of the depth.
     pub wait_for_cache: Vec<String>,
-    /// Check of the read data that fio would perform, `crc32c`.
+    /// The check of the read data that fio would perform, such as `crc32c`.
     pub verify: Option<String>,
 }
 
 /// The engine that submits requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// Requests go through rings: `io_uring`, and other asynchronous engines.
+    /// Requests are submitted through rings: `io_uring` and other asynchronous engines.
     IoUring,
-    /// Requests go through blocking calls: `sync`, `psync`, `pvsync` and similar engines.
+    /// Requests are blocking system calls: `sync`, `psync`, `pvsync` and similar engines.
     Sync,
     /// No requests are submitted.
     Null,
@@ -56,7 +56,7 @@ pub enum Sync {
     Data,
 }
 
-/// Returns the engine with this name in fio and an optional note, or the reason why there is no such engine.
+/// Returns the engine with this name in fio, with an optional note, or the reason why it is not supported.
 pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'static str> {
     const RINGS: &str = "requests are submitted by io_uring";
     const CALLS: &str = "requests are submitted by read and write calls";
@@ -78,7 +78,7 @@ pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'sta
         "exec" => Err("commands of a job file are not executed"),
         "net" | "netsplice" | "rdma" | "http" | "nfs" | "libhdfs" | "gfapi" | "gfapi_async"
         | "rados" | "rbd" | "libiscsi" | "dfs" | "ime_psync" | "ime_psyncv" | "ime_aio" => {
-            Err("it is for a network, but a target is a local file or block device")
+            Err("it is a network engine; only local files and block devices are supported")
         }
         "libcufile" | "libhipfile" => Err("it is for the memory of a graphics card"),
         "dev-dax" | "libpmem" | "pmemblk" | "mtd" | "libzbc" | "libblkio" | "xnvme"
@@ -107,7 +107,7 @@ mod tests {
                 assert_eq!(engine(name).map(|(engine, _)| engine), Ok(wanted), "{name}");
             }
         }
-        // Only the engines that submit requests like this program are without a note.
+        // Only engines that submit requests in the same way as Lanemark are without a note.
         let same = |name: &&str| engine(name).is_ok_and(|(_, note)| note.is_none());
         let names = taken.iter().flat_map(|(names, _)| names.split(' '));
         assert!(names.filter(same).eq(["io_uring", "sync", "psync", "null"]));
@@ -118,7 +118,7 @@ mod tests {
             (
                 "net netsplice rdma http nfs libhdfs gfapi gfapi_async rados rbd libiscsi dfs ime_psync \
                  ime_psyncv ime_aio",
-                "for a network",
+                "a network engine",
             ),
             ("libcufile libhipfile", "graphics card"),
             (

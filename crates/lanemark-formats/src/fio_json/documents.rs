@@ -1,9 +1,9 @@
-//! The JSON documents in fio's output: one document, several in succession, or a list of them.
+//! The JSON documents in fio's output: one document, several in succession, or a list of documents.
 //!
-//! A file contains several documents for two reasons. With `--status-interval` fio prints its figures repeatedly, each
-//! time since the start; only the last document counts. With `fio … >> FILE`, or a script that collects results in a
-//! list, each document is a run. The two are distinguished by the start of the run: snapshots share it. Lines that are
-//! not JSON, such as fio's warnings, are skipped and reported.
+//! A file contains several documents for one of two reasons. With `--status-interval`, fio prints its figures
+//! repeatedly, each time since the start, so only the last document counts. With `fio … >> FILE`, or a script that
+//! collects results in a list, each document is a separate run. The start of the run distinguishes the two cases,
+//! because snapshots have the same start. Lines that are not JSON, such as fio's warnings, are skipped and reported.
 
 use serde_json::{Map, Value};
 
@@ -11,19 +11,19 @@ use crate::error::{FormatError, shown};
 
 /// Maximum number of documents that are read.
 const DOCUMENTS_MAX: usize = 10_000;
-/// Maximum number of positions at which text begins like JSON but is not JSON.
+/// Maximum number of positions at which a text looks like the beginning of JSON but is not JSON.
 const FAILURES_MAX: usize = 64;
 
 /// A document of fio's output.
 pub(super) type Document = Map<String, Value>;
 
-/// The documents of a file, in order, and the skipped lines.
+/// The documents of a file in order, and the lines that were skipped.
 pub(super) struct Documents {
     pub(super) documents: Vec<Document>,
     pub(super) notes: Vec<String>,
 }
 
-/// Returns all documents in the text; for snapshots of one run, only the last.
+/// Returns all documents in the text; of several snapshots of one run, only the last.
 ///
 /// # Errors
 /// Returns an error if there is no JSON, if a document is damaged, or if there are more than 10,000 documents.
@@ -52,7 +52,7 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
                     continue;
                 }
                 Some(Ok(Value::Object(other))) if all.is_empty() && failed.is_none() => {
-                    // Other JSON is returned as a whole, and the reader reports the missing keys.
+                    // Other JSON is returned as it is, and the reader reports the missing keys.
                     all.push(other);
                     break;
                 }
@@ -60,14 +60,14 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
                     failures += 1;
                     let lines = text[..at].matches('\n').count() + error.line();
                     let damaged =
-                        FormatError::at(file, lines as u64, format!("is not valid JSON: {error}"));
-                    // A damaged document of fio is an error, because its result would be lost.
+                        FormatError::at(file, lines as u64, format!("not valid JSON: {error}"));
+                    // A damaged fio document is an error, because its result would be lost.
                     let start = rest.char_indices().nth(2000).map_or(rest, |(end, _)| &rest[..end]);
                     if start.contains("\"fio version\"") {
                         return Err(damaged
                             .hint("remove the damaged document, or let fio complete its run"));
                     }
-                    // A bracket also begins a section of a job file.
+                    // A section of a job file also begins with a bracket.
                     if line.trim_start().starts_with('{') {
                         failed.get_or_insert(damaged.hint(HINT));
                     }
@@ -81,7 +81,7 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
         at += rest.find('\n').map_or(rest.len(), |end| end + 1);
     }
     if all.is_empty() {
-        let none = || FormatError::file(file, "it contains no JSON").hint(HINT);
+        let none = || FormatError::file(file, "it does not contain JSON").hint(HINT);
         return Err(failed.unwrap_or_else(none));
     }
     if let Some(line) = skipped.first() {
@@ -100,7 +100,7 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
     Ok(Documents { documents, notes })
 }
 
-const HINT: &str = "give the output of fio with --output-format=json or json+";
+const HINT: &str = "use the output of fio with --output-format=json or json+";
 
 fn is_fio(value: &Value) -> bool {
     match value {
@@ -118,7 +118,7 @@ fn collect(value: Value, all: &mut Vec<Document>) {
     }
 }
 
-/// Returns only the last document of each series of snapshots.
+/// Returns the last document of each series of snapshots.
 fn last_snapshots(all: Vec<Document>) -> Vec<Document> {
     let mut kept: Vec<Document> = Vec::new();
     for document in all {
@@ -130,10 +130,11 @@ fn last_snapshots(all: Vec<Document>) -> Vec<Document> {
     kept
 }
 
-/// Returns whether `later` counts the same run as `earlier`, from the same start.
+/// Returns whether `later` is a snapshot of the same run as `earlier`.
 ///
-/// fio 3.33 and later print `job_start`, which decides. Otherwise the time between the two outputs decides: a snapshot
-/// follows after the difference of the jobs' run times, but a new run follows only after its whole run time.
+/// fio 3.33 and later versions print `job_start`, which identifies the run. In other versions, the time between the two
+/// outputs is decisive: the next snapshot of a run is printed after the difference between the run times of the jobs,
+/// but the output of a new run is printed after its whole run time.
 fn continues(earlier: &Document, later: &Document) -> bool {
     let jobs = |document: &Document| -> Vec<Value> {
         let list = document.get("jobs").or(document.get("client_stats"));
@@ -172,7 +173,7 @@ fn count(job: &Value, direction: &str) -> u64 {
     job.get(direction).and_then(|one| one.get("total_ios")).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Returns the longest time of any direction in any job.
+/// Returns the maximum run time of any direction in any job.
 fn runtime_ms(jobs: &[Value]) -> f64 {
     let sides = jobs.iter().flat_map(|job| {
         ["read", "write", "trim", "mixed"].into_iter().filter_map(|key| job.get(key))
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(counts(&snapshots), [30]);
         let appended = [run(100, 1000, 10), run(102, 1000, 11), run(104, 1000, 9)].join("\n");
         assert_eq!(counts(&appended), [10, 11, 9]);
-        // A longer run after a shorter one; the counts grow in both.
+        // A longer run follows a shorter run, and its counts are higher in both directions.
         let longer = [run(100, 1000, 10), run(110, 9000, 100)].join("");
         assert_eq!(counts(&longer), [10, 100]);
         let both = format!("{snapshots}\n{}", run(200, 3000, 33));
@@ -218,7 +219,7 @@ mod tests {
     fn a_damaged_document_is_an_error_with_its_line() {
         let cut = format!("{}\n{}", run(1, 1, 1), &run(2, 1, 2)[..60]);
         let error = documents(&cut, "f").err().unwrap().to_string();
-        assert!(error.starts_with("f:3: is not valid JSON"), "{error}");
+        assert!(error.starts_with("f:3: not valid JSON"), "{error}");
         for text in ["", "\n\n", "no", "[global]\nrw=read", "[1, 2]"] {
             assert!(documents(text, "f").is_err(), "{text}");
         }

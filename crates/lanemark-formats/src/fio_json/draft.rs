@@ -1,7 +1,7 @@
-//! One job of fio's JSON: its figures, and the test that its job options describe, read as a job file.
+//! One job in fio's JSON: its figures, and the test that its options describe when they are read as a job file.
 //!
-//! fio does not print the size of its target. A job that states neither `size` nor `filesize`, or that states a share
-//! of the whole, has used all of a target, and the user must supply its size.
+//! fio does not print the size of its target. If a job states neither `size` nor `filesize`, or states a share of the
+//! whole, it used the whole target, and the user must supply the size.
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::text::is_shown;
@@ -16,7 +16,7 @@ use crate::error::shown;
 use crate::fio::{self, JobEnvironment};
 use crate::partly::asks;
 
-/// The options that determine the kind and offset of requests, for jobs that also have unknown options.
+/// The options that determine the direction and the offset of requests, for jobs that also have unknown options.
 const FEW: [&str; 13] = [
     "rw",
     "readwrite",
@@ -33,26 +33,26 @@ const FEW: [&str; 13] = [
     "time_based",
 ];
 
-/// Minimum number of requests whose share of reads is significant.
+/// Minimum number of requests for which the share of reads is significant.
 const SHARE_FROM: u64 = 1000;
-/// Difference, too large for chance, between the requested and the counted share of reads.
+/// Difference between the requested and the counted share of reads that is too large for chance.
 const SHARE_SLACK: f64 = 0.1;
 
-/// A test before its position in the workload is known.
+/// A test whose position in the workload is not known yet.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) name: String,
     group: Option<u64>,
-    /// The name of another job, to which the options belong.
+    /// The name of the other job to which the options belong.
     renamed: Option<String>,
     options: Vec<(String, String)>,
     pub(super) sample: Sample,
     pub(super) submission_ns: Option<f64>,
-    /// Whether processor time is a share of the time of one clone.
+    /// Whether the processor time is a share of the time of a single clone.
     cpu_of_one: bool,
     entries: u32,
-    /// Whether options that differ from fio's defaults may be missing: the output contains no options, or a client
-    /// printed its own options without the global options.
+    /// Whether options that differ from fio's defaults may be missing, because the output does not contain options, or
+    /// because a client printed its own options without the global options.
     silent: bool,
     /// Lanemark's additions to its export.
     pub(super) own: Option<LanemarkKey>,
@@ -65,18 +65,18 @@ pub struct SuppliedSettings {
     pub span: Option<Bytes>,
     /// The access pattern.
     pub pattern: Option<Pattern>,
-    /// Requests outstanding per thread.
+    /// Number of outstanding requests per thread.
     pub queue_depth: Option<u32>,
 }
 
-/// A draft's test.
+/// The test of a draft.
 pub(super) struct DraftTest {
     pub(super) test: Test,
-    /// Whether the options determine its range.
+    /// Whether the options determine the range of the test.
     pub(super) placed: bool,
     /// Whether all options are known.
     pub(super) whole: bool,
-    /// The contradiction between options and counts, if there is one; the options then describe another job.
+    /// The contradiction between the options and the counts, if there is one. The options then belong to another job.
     pub(super) contradiction: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Draft {
         let stated = |wanted: &[&str]| all.iter().any(|(name, _)| wanted.contains(&name.as_str()));
         let silent = !all.iter().any(|(name, _)| name != "name")
             || (clients && !stated(&["rw", "readwrite"]));
-        // With group_reporting an entry has the name of the first job and the options of the last.
+        // With group_reporting, an entry has the name of the first job and the options of the last job.
         let other = all.iter().find(|(name, _)| name == "name").map(|(_, name)| name);
         let renamed = other.filter(|other| **other != job_name).cloned();
         let own = LanemarkKey::read(entry)
@@ -131,7 +131,7 @@ impl Draft {
     pub(super) fn add(&mut self, other: &Self) {
         sampled::add(&mut self.sample, &other.sample);
         self.entries += 1;
-        // Lanemark writes a test as one entry, so these entries come from another program.
+        // Lanemark writes one entry per test, so these entries are from another program.
         self.own = None;
     }
 
@@ -154,19 +154,19 @@ impl Draft {
         self.option(name).and_then(|text| text.parse().ok())
     }
 
-    /// Returns the transferred bytes, clamped to the minimum span.
+    /// Returns the number of transferred bytes, but not less than the minimum span.
     pub(super) fn moved(&self) -> Bytes {
         Bytes(self.sample.bytes().get().max(1 << 20))
     }
 
-    /// Returns the job's test if its options describe it completely.
+    /// Returns the test of the job, if the options describe it completely.
     pub(super) fn by_options(&self, file: &str) -> Option<DraftTest> {
         let test = self.read_as_job(file, None, |_| true)?;
         Some(DraftTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
     }
 
-    /// Returns the job's test, as far as its options describe it; `size` is the size of the target if the options do
-    /// not state it.
+    /// Returns the test of the job as far as the options describe it; `size` is the size of the target, for options
+    /// that do not state it.
     pub(super) fn described_test(
         &self,
         file: &str,
@@ -194,7 +194,7 @@ impl Draft {
         }
     }
 
-    /// Returns the test as far as the counts show it.
+    /// Returns the test as far as the counts describe it.
     fn counted(
         &self,
         size: Bytes,
@@ -234,7 +234,7 @@ impl Draft {
                 counted * 100.0
             ));
         }
-        // Reads, writes and trims may have separate sizes.
+        // Reads, writes and trims may have different sizes.
         let sizes = self.option("bs").or(self.option("blocksize")).unwrap_or_default();
         if sizes.contains(',') || self.option("bsrange").is_some() || test.trims() {
             return None;
@@ -258,9 +258,10 @@ impl Draft {
     /// Returns the test with the volume that it transferred.
     fn ended(&self, test: Test) -> Test {
         let volume = match (test.volume, test.duration) {
-            // fio does not print options without a value. A job that continued beyond its size had `time_based`.
+            // fio does not print options without a value. A job that continued beyond its size had the option
+            // `time_based`.
             (Some(volume), Some(_)) if self.sample.bytes() > volume => None,
-            // Another limit ended it, such as a count of requests.
+            // Another limit ended the job, such as a number of requests.
             (Some(volume), None) if self.sample.complete => Some(volume.min(self.moved())),
             (volume, _) => volume,
         };
@@ -291,7 +292,7 @@ impl Draft {
         fio::read(&job, &around).ok()?.workload.tests.into_iter().next()
     }
 
-    /// Returns a test from the counts, on all of a target of `size`. Options count only if they are `trusted`.
+    /// Returns a test from the counts, on a whole target of `size`. The options are used only if they are `trusted`.
     fn plain_test(&self, size: Bytes, supplied: &SuppliedSettings, trusted: bool) -> Test {
         let side = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
@@ -308,7 +309,7 @@ impl Draft {
         let word = option("rw").or(option("readwrite"));
         let pattern = match word {
             Some(word) if word.starts_with("rand") => Some(Pattern::Uniform),
-            // fio reads sequentially by default.
+            // fio's default is sequential reads.
             Some(_) => Some(Pattern::Sequential),
             None => trusted.then_some(Pattern::Sequential),
         };
@@ -327,12 +328,12 @@ impl Draft {
         }
     }
 
-    /// Returns the engine; fio's default on Linux is psync. Absent if options may be missing.
+    /// Returns the engine, which is psync by default on Linux; `None` if options may be missing.
     pub(super) fn engine(&self) -> Option<&str> {
         self.option("ioengine").or((!self.silent).then_some("psync"))
     }
 
-    /// Returns whether the page cache was bypassed. Absent if options may be missing.
+    /// Returns whether the page cache was bypassed; `None` if options may be missing.
     pub(super) fn direct(&self) -> Option<bool> {
         let flag = |name: &str| self.option(name).map(|text| text != "0");
         let stated = flag("direct").or(flag("buffered").map(|buffered| !buffered));
@@ -340,9 +341,9 @@ impl Draft {
     }
 }
 
-/// Returns job options as strings, regardless of their JSON type.
+/// Returns the job options as strings, regardless of their JSON types.
 pub(super) fn options(value: Option<&Value>) -> Vec<(String, String)> {
-    // Old versions contain a list with one element.
+    // Old versions print a list with one element.
     let object = match value {
         Some(Value::Array(list)) => list.first().and_then(Value::as_object),
         Some(value) => value.as_object(),

@@ -1,8 +1,8 @@
-//! Lanemark's additions to its export: the repeats of an entry, and the statistic of its headline figures.
+//! Lanemark's additions to its export: the repeats of an entry, and the statistic behind its headline figures.
 //!
-//! fio does not have repeats of one job, so an entry sums all repeats of a test and its rates are means. Lanemark's
-//! headline may be the median. The key `lanemark` of an entry, which other readers ignore, names both statistics and
-//! contains the repeats, so that an imported export has the exported figures.
+//! fio does not have repeats of one job, so an entry contains the sum of all repeats of a test, and its rates are
+//! means. Lanemark's headline figure may be the median. The key `lanemark` of an entry, which other readers ignore,
+//! names both statistics and contains the repeats. An imported export therefore has the figures of the exported result.
 
 use lanemark_schema::result::{Sample, TestResult};
 use lanemark_schema::workload::Average;
@@ -15,7 +15,7 @@ const REPEATS_MAX: usize = 1000;
 /// The content of the key `lanemark`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct LanemarkKey {
-    /// The statistic of the entry's own figures.
+    /// The statistic of the figures in the entry itself.
     pub(super) statistic: String,
     /// The statistic of the headline figures.
     pub(super) average: Average,
@@ -24,7 +24,7 @@ pub(super) struct LanemarkKey {
 }
 
 impl LanemarkKey {
-    /// Returns the additions for `test`. Records of the simulator and the machine are not included.
+    /// Returns the additions for `test`. Records of the simulator and of the machine are not included.
     pub(super) fn of(test: &TestResult, average: Average) -> Self {
         let repeats = test.samples.iter().map(|sample| Sample {
             faults: Vec::new(),
@@ -52,7 +52,7 @@ impl LanemarkKey {
         Self { statistic, average, repeats }
     }
 
-    /// Reads the key of an entry of `jobs`.
+    /// Reads the key of an entry in `jobs`.
     ///
     /// # Errors
     /// Returns a description of the first invalid value.
@@ -61,11 +61,11 @@ impl LanemarkKey {
         let key = Self::deserialize(value).map_err(|error| error.to_string())?;
         match key.repeats.len() {
             1..=REPEATS_MAX => Ok(Some(key)),
-            count => Err(format!("{count} repeats: from 1 to {REPEATS_MAX}")),
+            count => Err(format!("{count} repeats: expected from 1 to {REPEATS_MAX}")),
         }
     }
 
-    /// Returns whether the repeats add up to `entry`, which they do not if the entry was edited.
+    /// Returns whether the repeats add up to `entry`; they do not if the entry was edited.
     pub(super) fn fits(&self, entry: &Sample) -> bool {
         let operations: u64 = self.repeats.iter().map(Sample::operations).sum();
         let bytes: u64 = self.repeats.iter().map(|repeat| repeat.bytes().get()).sum();

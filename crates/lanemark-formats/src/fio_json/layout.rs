@@ -1,4 +1,4 @@
-//! JSON as fio prints it: keys in fio's order, a space before the colon, six decimals.
+//! JSON as fio prints it: with keys in fio's order, a space before each colon, and six decimals.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! A test as the equivalent options of fio.
+//! The fio options that are equivalent to a test.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
 
-/// Returns the options of `test` in their customary order.
+/// Returns the options for `test` in their customary order.
 pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
@@ -111,7 +111,7 @@ fn zoned(zones: impl Iterator<Item = (Ratio, Ratio)>) -> String {
     format!("zoned:{}", parts.collect::<Vec<_>>().join(":"))
 }
 
-/// Returns `4k`, `1m`, `512`: the shortest text that fio reads as the same size.
+/// Returns a size such as `4k`, `1m` or `512`: the shortest text that fio reads as this size.
 fn size(bytes: Bytes) -> String {
     let count = bytes.get();
     for (shift, letter) in [(40, 't'), (30, 'g'), (20, 'm'), (10, 'k')] {

@@ -1,10 +1,11 @@
 //! fio's JSON output, read entry by entry.
 //!
-//! The reader supports `json` and `json+` of fio 2 and 3, of one machine (`jobs`) and of several (`client_stats`).
-//! Entries with the same name in the same group are the clones of a job and become one test; their figures are added.
+//! The reader supports `json` and `json+` from fio 2 and 3, for one machine (`jobs`) and for several (`client_stats`).
+//! Entries with the same name in the same group are the clones of a job; they become one test, and their figures are
+//! added.
 //!
-//! Not read: the data of the steady state, the distribution of depths, and the disk utilisation of old versions, which
-//! contains no sizes.
+//! The steady-state data, the distribution of depths, and the disk utilisation of old versions, which does not contain
+//! sizes, are not read.
 
 use serde_json::Value;
 
@@ -15,16 +16,16 @@ use crate::error::{FormatError, shown};
 /// Maximum number of tests that are read.
 pub(super) const TESTS_MAX: usize = 10_000;
 
-/// The content of a file of fio's output.
+/// The content of a file with fio's output.
 #[derive(Clone, Debug)]
 pub struct FioOutput {
-    /// The file's name in errors.
+    /// The name of the file in errors.
     pub(super) file: String,
     pub(super) version: String,
     /// Time at which fio began, in seconds since 1970.
     pub(super) timestamp: Option<u64>,
-    /// Block devices below the target, in fio's order, without their sizes, which fio's disk utilisation does not
-    /// contain.
+    /// The block devices that store the target, in fio's order. Their sizes are not known, because fio's disk
+    /// utilisation does not contain them.
     pub(super) disks: Vec<String>,
     pub(super) drafts: Vec<Draft>,
     pub(super) notes: Vec<String>,
@@ -33,7 +34,7 @@ pub struct FioOutput {
 /// Reads all runs in a file of fio's JSON. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the file is not an output of fio, or if a figure in it is invalid.
+/// Returns an error if the file is not fio's output, or if it contains an invalid figure.
 pub fn read(text: &str, file: &str) -> Result<Vec<FioOutput>, FormatError> {
     let found = documents(text, file)?;
     let mut notes = found.notes;
@@ -49,7 +50,7 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOu
             "" => "`fio version` is missing".to_owned(),
             version => format!("`{}` is not a known version of fio", shown(version)),
         };
-        let hint = "give the output of fio 2 or 3 with --output-format=json or json+";
+        let hint = "use the output of fio 2 or 3 with --output-format=json or json+";
         return Err(FormatError::file(file, message).hint(hint));
     }
     let (entries, clients) = match (root.get("jobs"), root.get("client_stats")) {

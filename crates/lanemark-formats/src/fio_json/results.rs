@@ -1,7 +1,7 @@
-//! The files of fio's output as results: one for all files of one target, with all tests.
+//! The files with fio's output as results: one result per target, with all its tests.
 //!
-//! A target is identified by its path, fio's version and engine, and the disks below it. If several files contain tests
-//! with the same name, the file's name distinguishes them.
+//! A target is identified by its path, by fio's version and engine, and by the disks that store it. If several files
+//! contain tests with the same name, the names of the files distinguish them.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
@@ -21,21 +21,20 @@ use crate::partly::latency_warning;
 /// A result from fio's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Result of the run. Its provenance contains neither times nor a command.
+    /// Result of the run. Its provenance does not contain times or a command.
     pub result: RunResult,
     /// The files from which it was made.
     pub files: Vec<String>,
     /// Time at which fio began, in seconds since 1970, if a file states it.
     pub timestamp: Option<u64>,
-    /// Values that could not be imported, in sentences.
+    /// Sentences about values that could not be imported.
     pub notes: Vec<String>,
 }
 
-/// Returns the results of fio's output, one for each target. `supplied` contains the settings of tests that do not
-/// state them.
+/// Returns the results in fio's output, one per target. `supplied` contains settings for tests that do not state them.
 ///
 /// # Errors
-/// Returns an error if a result would have too many tests, and an error for each file with impossible values.
+/// Returns an error if a result would have too many tests, and one error per file with impossible values.
 pub fn results(
     printed: Vec<FioOutput>,
     supplied: &SuppliedSettings,
@@ -50,7 +49,7 @@ pub fn results(
     let mut all = Vec::new();
     for group in &groups {
         all.push(imported(group, supplied).map_err(|error| {
-            // The files that are invalid by themselves are named.
+            // The errors name the files that are invalid even by themselves.
             let errors =
                 group.iter().filter_map(|output| imported(slice::from_ref(output), supplied).err());
             let errors: Vec<FormatError> = errors.collect();
@@ -61,14 +60,14 @@ pub fn results(
 }
 
 impl FioOutput {
-    /// Returns path, version, engine, whether page caches were bypassed, and disks.
+    /// Returns the path, the version, the engine, whether page caches were bypassed, and the disks.
     fn identity(&self) -> (Option<&str>, &str, Option<&str>, Option<bool>, &[String]) {
         let first = &self.drafts[0];
         let path = first.option("filename").or(first.option("directory"));
         (path, &self.version, first.engine(), first.direct(), &self.disks)
     }
 
-    /// Returns the file's name without folder and extension.
+    /// Returns the name of the file without its folder and extension.
     fn stem(&self) -> String {
         let stem = self.file.rsplit('/').next().unwrap_or(&self.file);
         let stem = stem.strip_suffix(".json").unwrap_or(stem);
@@ -76,7 +75,7 @@ impl FioOutput {
     }
 }
 
-/// Returns the result of the files of one target.
+/// Returns one result for the files about one target.
 fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
     let span = supplied.span;
     let mut files: Vec<String> = group.iter().map(|output| output.file.clone()).collect();
@@ -89,8 +88,8 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
     };
     let count: usize = group.iter().map(|output| output.drafts.len()).sum();
     if count > TESTS_MAX {
-        let message = format!("{count} tests: a result has at most {TESTS_MAX}");
-        return Err(FormatError::file(&stem, message).hint("import fewer files at once"));
+        let message = format!("{count} tests; the maximum of a result is {TESTS_MAX}");
+        return Err(FormatError::file(&stem, message).hint("import fewer files at a time"));
     }
     let (path, version, engine, direct, disks) = group[0].identity();
     let mut workload = Workload {
@@ -152,7 +151,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
     let of_size = match span {
         Some(_) => format!("assumed to be {size}, as --span states"),
         None => format!(
-            "assumed to be {size}, the minimum that was used; give the size of the file or device with --span"
+            "assumed to be {size}, the minimum that was used; set the size of the file or device with --span"
         ),
     };
     unplaced.note(&mut notes, &format!("the used part of the target is not stated: {of_size}"));
@@ -187,8 +186,8 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
     Ok(Imported { result, files, timestamp, notes })
 }
 
-/// Returns the average that the headline figures use: the average that Lanemark's export names, or else the mean, which
-/// is the only average that fio prints.
+/// Returns the average that the headline figures use. It is the average that Lanemark's export names; otherwise it is
+/// the mean, because fio prints no other average.
 fn average(group: &[FioOutput]) -> Average {
     let key = group.iter().flat_map(|output| &output.drafts).find_map(|draft| draft.own.as_ref());
     key.map_or(Average::Mean, |key| key.average)
@@ -204,7 +203,7 @@ fn repeats(group: &[FioOutput]) -> u32 {
     repeats.min().unwrap_or(1)
 }
 
-/// Returns the size of a target: `span`, or if it is not given, the maximum that any test used.
+/// Returns the size of a target, which is `span` or, if that is `None`, the maximum that any test used.
 fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
     let used = |output: &FioOutput, draft: &Draft| {
         draft.by_options(&output.file).map_or(draft.moved(), |described| described.test.end())
@@ -214,9 +213,9 @@ fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
     span.unwrap_or_else(|| all().max().unwrap_or(Bytes::mebi(1)))
 }
 
-/// Returns the drafts of all files, each with a unique name and its file.
+/// Returns the drafts in all files, each with a unique name and the file that contains it.
 fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
-    // Files, by the names of their tests.
+    // The numbers of the files that contain a test of each name.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
     for (index, output) in group.iter().enumerate() {
         for draft in &output.drafts {

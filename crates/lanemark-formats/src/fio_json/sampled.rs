@@ -1,9 +1,8 @@
-//! The figures of a job in fio's JSON, of version 2 or 3, as a sample.
+//! Reads the figures of a job in fio's JSON, version 2 or 3, as a sample.
 //!
 //! Version 3 counts bytes in `io_bytes` and nanoseconds in `clat_ns`; version 2 counts KiB in `io_bytes` and
-//! microseconds in `clat`. A direction's latencies are its `lat_ns` if that has bins or percentiles
-//! (`lat_percentiles=1`). Otherwise they are its `clat_ns`, which does not include the time in which a request is
-//! submitted.
+//! microseconds in `clat`. The latencies of a direction are in `lat_ns` if this key has bins or percentiles
+//! (`lat_percentiles=1`). Otherwise they are in `clat_ns`, which does not include the time for submitting a request.
 
 use lanemark_schema::result::{
     CpuUse, DirectionResult, ErrorCount, ErrorKind, LatencyHistogram, RequestErrors, Sample,
@@ -11,29 +10,29 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, Duration};
 use serde_json::Value;
 
-/// Counts beyond this are not counts of requests.
+/// Maximum count; a larger number cannot be a number of requests.
 const COUNT_MAX: u64 = 1 << 53;
-/// One exbibyte, so that the sum of reads and writes does not overflow.
+/// Maximum number of bytes, one exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// A direction as read.
+/// The figures of a direction.
 struct Direction {
     result: DirectionResult,
     runtime: Duration,
-    /// The mean time of submission, if the latencies do not include it.
+    /// The mean time of submission, if the latencies do not include that time.
     submission_ns: Option<f64>,
 }
 
-/// The content of one entry of `jobs`.
+/// The content of an entry in `jobs`.
 pub(super) struct JobSample {
     pub(super) sample: Sample,
-    /// The maximum mean time of submission that the latencies do not include.
+    /// The maximum mean time of submission among latencies that do not include that time.
     pub(super) submission_ns: Option<f64>,
-    /// Whether processor time is a share of the time of one clone, as in versions before 3.5.
+    /// Whether the processor time is a share of the time of a single clone, as in versions before 3.5.
     pub(super) cpu_of_one: bool,
 }
 
-/// Reads an entry of `jobs`; the error names the key of an invalid value.
+/// Reads an entry in `jobs`. An error names the key of the invalid value.
 pub(super) fn read(job: &Value) -> Result<JobSample, String> {
     let side = |name: &str| match job.get(name) {
         None => Ok(None),
@@ -43,9 +42,9 @@ pub(super) fn read(job: &Value) -> Result<JobSample, String> {
     let unified = side("mixed")?;
     let flushes = flushes(job).map_err(|wrong| format!("sync: {wrong}"))?;
     if ["read", "write", "mixed"].iter().all(|key| job.get(key).is_none()) {
-        return Err("it contains neither read nor write".to_owned());
+        return Err("it does not contain read or write".to_owned());
     }
-    // With unified_rw_reporting=both fio prints the directions and their sum.
+    // With unified_rw_reporting=both, fio prints both directions and their sum.
     let unified = unified.filter(|_| reads.is_none() && writes.is_none());
     let all = || [&reads, &writes, &unified, &trims].into_iter().flatten();
     let elapsed = all().map(|side| side.runtime).max().unwrap_or(Duration::ZERO);
@@ -60,8 +59,8 @@ pub(super) fn read(job: &Value) -> Result<JobSample, String> {
     Ok(JobSample { sample, submission_ns, cpu_of_one })
 }
 
-/// Returns the failed requests. If a job continues after errors (`continue_on_error`), fio prints their count and only
-/// the number of the first error. Otherwise it prints the error that ended the job.
+/// Returns the failed requests. If a job continues after errors (`continue_on_error`), fio prints their count, and the
+/// number of only the first error. Otherwise it prints the error that ended the job.
 fn errors(job: &Value) -> Result<RequestErrors, String> {
     let number = |key: &str| match job.get(key) {
         None => Ok(0),
@@ -136,10 +135,10 @@ fn direction(value: &Value) -> Result<Option<Direction>, String> {
     let bytes = whole(value, "io_bytes")?.ok_or("`io_bytes` is missing")?;
     let bytes = if kib { bytes.saturating_mul(1024) } else { bytes };
     if bytes > BYTES_MAX {
-        return Err("io_bytes: is impossibly large".to_owned());
+        return Err("io_bytes: impossibly large".to_owned());
     }
     let runtime = whole(value, "runtime")?.unwrap_or(0);
-    let runtime = runtime.checked_mul(1_000_000_000).ok_or("runtime: is longer than 200 days")?;
+    let runtime = runtime.checked_mul(1_000_000_000).ok_or("runtime: longer than 200 days")?;
     let latency = latency(value, count)?;
     Ok(Some(Direction {
         result: DirectionResult { bytes: Bytes(bytes), latency: latency.histogram },
@@ -154,7 +153,7 @@ struct Latency {
 }
 
 fn latency(value: &Value, count: u64) -> Result<Latency, String> {
-    // The key, its unit in ns, and whether its time begins at the submission.
+    // Each key, its unit in ns, and whether its time begins at submission.
     let kinds =
         [("lat_ns", 1.0, true), ("lat", 1e3, true), ("clat_ns", 1.0, false), ("clat", 1e3, false)];
     let has = |(key, ..): &(&str, f64, bool), part: &str| {
@@ -176,7 +175,7 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
     let part = &value[key];
     let number = |name: &str| {
         let number = part.get(name).and_then(Value::as_f64).filter(|number| *number >= 0.0);
-        number.map(|number| number * unit).ok_or(format!("{key}.{name}: is not a time"))
+        number.map(|number| number * unit).ok_or(format!("{key}.{name}: not a time"))
     };
     let (least, most) = (number("min")? as u64, number("max")? as u64);
     let mean = number("mean")?;
@@ -197,12 +196,12 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
         _ => LatencyHistogram::from_percentiles(stated, count, mean, least, most),
     };
     if histogram.count() == 0 {
-        return Err(format!("{key}.bins: is empty, but total_ios is {count}"));
+        return Err(format!("{key}.bins: empty, but total_ios is {count}"));
     }
     Ok(Latency { histogram, submission_ns })
 }
 
-/// Returns the bins of json+: the latency in the middle of each, and its count.
+/// Returns the bins of json+: the latency in the middle of each bin, and the bin's count.
 fn whole_bins(
     bins: &serde_json::Map<String, Value>,
     key: &str,
@@ -213,7 +212,7 @@ fn whole_bins(
     for (latency, count) in bins {
         let read = latency.parse::<u64>().ok().zip(count.as_u64());
         let Some((latency, count)) = read.filter(|(_, count)| *count <= COUNT_MAX) else {
-            let message = format!("{key}.bins: {}: is not a latency with a count", shown(latency));
+            let message = format!("{key}.bins: {} is not a latency with a count", shown(latency));
             return Err(message);
         };
         sum = sum.saturating_add(count);
@@ -221,7 +220,7 @@ fn whole_bins(
     }
     match sum <= COUNT_MAX {
         true => Ok(all),
-        false => Err(format!("{key}.bins: contains impossibly many requests")),
+        false => Err(format!("{key}.bins: impossibly many requests")),
     }
 }
 
@@ -260,7 +259,7 @@ fn flushes(job: &Value) -> Result<Option<DirectionResult>, String> {
 }
 
 /// Returns the processor time, which fio prints in per cent of `job_runtime`, the sum of the clones' times. Old
-/// versions do not print it; the time of a job with one clone is then the time of its requests.
+/// versions do not print `job_runtime`; for a job with one clone, the time of the requests is used instead.
 fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     let number = |key: &str| {
         job.get(key).and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
@@ -280,7 +279,7 @@ fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     })
 }
 
-/// Returns a count; a value that is not a count is an error.
+/// Returns a count; returns an error if the value is not a count.
 fn whole(value: &Value, key: &str) -> Result<Option<u64>, String> {
     match value.get(key) {
         None => Ok(None),
@@ -297,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the histogram of ten requests from 100 to 900 ns whose median is 300 ns.
+    /// Returns a histogram of ten requests between 100 and 900 ns with a median of 300 ns.
     fn read(bins: Value) -> Result<LatencyHistogram, String> {
         let mut part =
             json!({"min": 100, "max": 900, "mean": 400.0, "percentile": {"50.000000": 300}});
@@ -321,7 +320,7 @@ mod tests {
         let bins: Vec<(u64, u64)> = latency.bins().collect();
         assert_eq!(bins, [(100, 3), (300, 4), (900, 2)]);
         let empty = read(json!({"300": 0})).unwrap_err();
-        assert!(empty.contains("clat_ns.bins: is empty, but total_ios is 10"), "{empty}");
+        assert!(empty.contains("clat_ns.bins: empty, but total_ios is 10"), "{empty}");
         for bad in
             [json!({"x": 1}), json!({"-1": 1}), json!({"300": -1}), json!({"300": COUNT_MAX + 1})]
         {
@@ -355,7 +354,7 @@ mod tests {
             (latency.histogram.max_ns(), latency.submission_ns)
         };
         let slat = json!({"mean": 70.0});
-        // The whole latency includes the submission.
+        // The whole latency includes the time of submission.
         let all = json!({"lat_ns": kind(800), "clat_ns": kind(700), "slat_ns": slat});
         assert_eq!(read(all), (Some(800), None));
         let completion = json!({"clat_ns": kind(700), "slat_ns": slat});
@@ -364,14 +363,14 @@ mod tests {
         assert_eq!(read(none), (Some(700), None));
         assert_eq!(read(json!({"lat": kind(800), "clat": kind(700)})), (Some(800_000), None));
         assert_eq!(read(json!({"clat": kind(700)})), (Some(700_000), None));
-        // Percentiles are better than ends, and bins are better than percentiles.
+        // Percentiles are preferred to the minimum and maximum, and bins are preferred to percentiles.
         let percent = with(700, "percentile", "50.0");
         let value = json!({"lat_ns": kind(800), "clat_ns": percent});
         assert_eq!(read(value), (Some(700), None));
         let value =
             json!({"lat_ns": with(800, "percentile", "50.0"), "clat_ns": with(700, "bins", "300")});
         assert_eq!(read(value), (Some(700), None));
-        // A kind that was not measured has zeros.
+        // fio prints zeros for a kind of latency that was not measured.
         let zeros = json!({"min": 0, "max": 0, "mean": 0.0});
         assert_eq!(read(json!({"lat_ns": zeros, "clat_ns": kind(700)})), (Some(700), None));
         let unmeasured = latency(&json!({"clat_ns": zeros}), 5).unwrap().histogram;
@@ -406,11 +405,11 @@ mod tests {
         assert_eq!((reads.latency.mean_ns(), writes.latency.mean_ns()), (500.0, 900.0));
         let flushes = sample.flushes.unwrap();
         assert_eq!((flushes.latency.count(), flushes.latency.mean_ns()), (7, 50.0));
-        // A quarter and a half of four seconds, for 80 requests.
+        // The processor time is a quarter and a half of four seconds, for 80 requests.
         let cpu = sample.cpu.unwrap();
         assert_eq!((cpu.user_ns_per_request, cpu.system_ns_per_request), (12.5e6, 25e6));
         assert_eq!((submission_ns, cpu_of_one, sample.complete), (None, false, true));
-        // Without its own time, a job took as long as its requests.
+        // A job that does not state its time took as long as its requests.
         let mut old = job();
         old.as_object_mut().unwrap().remove("job_runtime");
         let old = super::read(&old).unwrap();
@@ -508,7 +507,7 @@ mod tests {
         assert_eq!((one.complete, one.errors.total()), (false, 1));
         let reads = one.reads.as_ref().unwrap();
         assert_eq!((reads.bytes.get(), reads.latency.count()), (2 * 245_760, 280));
-        // 80 requests with a second of processor time, and 240 with four seconds.
+        // The clones had 80 requests with one second of processor time, and 240 requests with four seconds.
         let user = one.cpu.unwrap().user_ns_per_request;
         assert!((user - 5e9 / 320.0).abs() < 1e-3, "{user}");
         let mut idle = Sample::empty();

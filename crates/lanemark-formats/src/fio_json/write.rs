@@ -1,15 +1,15 @@
-//! A result as fio would have printed it with `--output-format=json+`.
+//! A result in the format in which fio prints it with `--output-format=json+`.
 //!
-//! One entry of `jobs` is one test with all its repeats: data, requests and latencies are summed, the time is the sum
-//! of their times, so `bw` and `iops` are means over the whole test. `iops_mean` and related keys are over the
-//! intervals of a series if there is one, or else over the repeats. Latency counts from submission, as in fio's
-//! `lat_ns`. The time of the submission is unknown, so `clat_ns` has the same values, with percentiles and bins, and
-//! `slat_ns` is empty. `iodepth_level` contains the requested depth.
+//! One entry in `jobs` is one test with all its repeats. Data, requests, latencies and times are summed, so `bw` and
+//! `iops` are means over the whole test. `iops_mean` and related keys are computed over the intervals of a series if
+//! there is one, and otherwise over the repeats. Latency counts from submission, like fio's `lat_ns`. The time of
+//! submission is not known, so `clat_ns` has the same values, with percentiles and bins, and `slat_ns` is empty.
+//! `iodepth_level` contains the requested depth.
 //!
-//! The key `lanemark` of an entry contains the repeats and names the statistic (see `own`).
+//! The key `lanemark` of an entry contains the repeats and names the statistic (see `lanemark_keys`).
 //!
-//! Unknown values are zero, since readers of this format expect every key. Unknown percentiles are omitted, as fio
-//! omits percentiles that `percentile_list` does not name.
+//! Unknown values are zero, because readers of this format expect every key. Unknown percentiles are omitted, in the
+//! same way as percentiles that fio's `percentile_list` does not contain.
 
 use lanemark_schema::result::{
     DirectionResult, LatencyDetail, LatencyHistogram, RunResult, Sample, Statistic, Target,
@@ -23,18 +23,17 @@ use super::layout::{Json, object};
 use super::options::options;
 use Json::{Integer, Object, Real, Text};
 
-/// The version of this layout; programs that read the output check its number.
+/// The version of fio that has this layout; programs that read the output check the number.
 const VERSION: &str = "fio-3.33";
 /// fio's default percentiles.
 const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
-/// The ends of fio's classes of latency, in each of its units.
+/// The upper ends of fio's latency classes, in each of its units.
 const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
-/// Returns the result as fio's JSON, with a line end. `timestamp` is the time at which the run began, in seconds since
-/// 1970.
+/// Returns the result as fio's JSON, including a line end. `timestamp` is the start of the run in seconds since 1970.
 pub fn write(run: &RunResult, timestamp: u64) -> String {
     let jobs = run.tests.iter().enumerate().map(|(index, test)| job(run, index, test));
     let all = object([
@@ -48,7 +47,7 @@ pub fn write(run: &RunResult, timestamp: u64) -> String {
     format!("{all}\n")
 }
 
-/// The repeats of a test merged into one.
+/// The repeats of a test, merged into one sample.
 struct MergedRepeats<'t> {
     result: &'t TestResult,
     elapsed: Duration,
@@ -105,7 +104,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     };
     let errors = result.errors();
     let first = u64::from(errors.counts().iter().find_map(|count| count.errno).unwrap_or(0));
-    // An error number that ended a job is in the job's entry.
+    // The entry of a job states the number of the error that ended the job.
     let ended_by = if result.samples.iter().all(|sample| sample.complete) { 0 } else { first };
     let mut pairs = vec![
         ("jobname", Text(test.name.clone())),
@@ -137,7 +136,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         ("latency_us", us),
         ("latency_ms", ms),
     ];
-    // fio prints this with unified_rw_reporting=both.
+    // fio prints this entry with unified_rw_reporting=both.
     if merged.unified.latency.count() > 0 {
         pairs.push(("mixed", direction(&merged.unified, |sample| &sample.unified)));
     }
@@ -161,7 +160,7 @@ fn job_options(run: &RunResult, test: &Test) -> Json {
     let mut pairs = options(test);
     if let Target::Measured(target) = &run.target {
         pairs.push(("filename".to_owned(), target.path.clone()));
-        // The engine of an imported result follows the name of its program.
+        // The engine of an imported result follows the name of the program.
         let engine = target.engine.rsplit(", ").next().unwrap_or(&target.engine);
         if !engine.contains(' ') {
             pairs.push(("ioengine".to_owned(), engine.to_owned()));
@@ -211,7 +210,7 @@ fn direction(
     ])
 }
 
-/// Returns KiB a second and requests a second over the repeats that have requests.
+/// Returns the KiB a second and the requests a second of each repeat that has requests.
 fn over_time(
     result: &TestResult,
     per: fn(&Sample) -> &Option<DirectionResult>,
@@ -223,7 +222,7 @@ fn over_time(
         else {
             continue;
         };
-        // A series counts both kinds together, so it applies to a test of one kind.
+        // A series counts both directions together, so it can be used only for a test with one direction.
         let alone = sample.operations() == of.latency.count();
         if let Some(series) =
             sample.series.as_ref().filter(|series| alone && series.points.len() > 1)
@@ -264,7 +263,7 @@ fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
     Object(pairs)
 }
 
-/// Returns each latency with its count; fio's own bins are wider, but readers accept any.
+/// Returns each latency and its count. fio's own bins are wider, but readers accept any width.
 fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
     let mut merged: Vec<(u64, u64)> = Vec::new();
     for (latency, count) in histogram.bins() {
@@ -276,7 +275,7 @@ fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
     merged.into_iter().map(|(latency, count)| (latency.to_string(), Integer(count))).collect()
 }
 
-/// Returns the shares of latencies below each end, in ns, us and ms.
+/// Returns the shares of the latencies below each upper end, in ns, us and ms.
 fn classes(histogram: &LatencyHistogram) -> [Json; 3] {
     let mut counts = [[0u64; 12]; 3];
     for (latency, count) in histogram.bins() {
@@ -312,7 +311,7 @@ fn zeros<const N: usize>(names: [&str; N]) -> Json {
     Object(names.into_iter().map(|name| (name.to_owned(), Real(0.0))).collect())
 }
 
-/// Returns the block layer's counts over all samples, one entry for each device.
+/// Returns the counts of the block layer over all samples, one entry per device.
 fn disk_util(run: &RunResult) -> Vec<Json> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let uses = samples.filter_map(|sample| sample.evidence.as_ref()?.device.as_ref());

@@ -1,4 +1,4 @@
-//! fio's normal output: a line for each job with its options, then the figures of each job.
+//! Reads fio's normal output: one line per job with its options, then the figures of each job.
 //!
 //! ```text
 //! a: (g=0): rw=randread, bs=(R) 4096B-4096B, …, ioengine=libaio, iodepth=32
@@ -10,12 +10,12 @@
 //!      issued rwts: total=100000,0,0,0 short=0,0,0,0 dropped=0,0,0,0
 //! ```
 //!
-//! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt=  6981msec`, and its KB are 1024 bytes. The
-//! line `issued` contains the numbers of requests, and the bytes follow from these if all requests have one size. With
-//! `--status-interval` the figures are repeated, and the last figures are the result.
+//! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt= 6981msec`, and its KB are 1024 bytes. The
+//! line `issued` contains the numbers of requests; if all requests have the same size, the bytes are computed from
+//! these. With `--status-interval`, the figures are repeated, and only the last ones are used.
 //!
-//! Not stated: the path and size of the target, whether the page cache was bypassed, and the kind of random offsets,
-//! which are taken as independent.
+//! The output does not state the path and size of the target, whether the page cache was bypassed, or the kind of
+//! random offsets, which are assumed to be independent.
 
 use std::collections::HashMap;
 
@@ -28,14 +28,14 @@ use crate::error::{FormatError, shown};
 use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
 use crate::words::{number, size, suffixed, whole};
 
-/// Maximum number of jobs of a run, with their clones.
+/// Maximum number of jobs in a run, including their clones.
 const JOBS_MAX: usize = 100_000;
-/// The index of reads and writes together among an entry's directions.
+/// The index of the sum of reads and writes among the directions of an entry.
 const MIXED: usize = 3;
-/// Difference between the bytes of all requests and the size in the text that rounding can explain.
+/// Relative difference between the bytes of all requests and the printed size that rounding can explain.
 const ROUNDED: f64 = 0.02;
 
-/// A direction as printed, before the number of its requests is known.
+/// The figures of a direction, before the number of its requests is known.
 #[derive(Clone, Debug, Default)]
 struct DirectionFigures {
     bytes: f64,
@@ -45,7 +45,7 @@ struct DirectionFigures {
     whole: Latencies,
 }
 
-/// The kinds of latencies to which a line of percentiles belongs.
+/// The kinds of latency to which a line of percentiles can belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LatencyKind {
     Submission,
@@ -54,7 +54,7 @@ enum LatencyKind {
     Flush,
 }
 
-/// The figures of one entry, `a: (groupid=0, jobs=1): err= 0`.
+/// The figures of one entry, which begins with a line such as `a: (groupid=0, jobs=1): err= 0`.
 #[derive(Debug, Default)]
 struct Entry {
     line: u64,
@@ -63,15 +63,15 @@ struct Entry {
     jobs: u32,
     errno: u32,
     date: String,
-    /// Reads, writes, trims, both together.
+    /// Reads, writes, trims, and the sum of reads and writes.
     sides: [Option<DirectionFigures>; 4],
     flushes: Option<Latencies>,
-    /// Issued reads, writes, trims and flushes.
+    /// Number of issued reads, writes, trims and flushes.
     issued: Option<[f64; 4]>,
     cpu: Option<(f64, f64)>,
 }
 
-/// Returns whether a line begins an entry of the normal output.
+/// Returns whether a line begins an entry of fio's normal output.
 pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().any(|line| entry(line, 1).is_some())
 }
@@ -79,7 +79,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if a figure cannot be read, with its line.
+/// Returns an error with the line number if a figure cannot be read.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let version = text.lines().map(str::trim).find(|line| is_version(line)).unwrap_or("fio");
     let mut run = StatedRun::new(file, version);
@@ -107,7 +107,7 @@ fn is_version(line: &str) -> bool {
     line.strip_prefix("fio-").is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()))
 }
 
-/// An error with its line.
+/// The number of a line, and the error in it.
 type LineError = (u64, String);
 
 #[derive(Default)]
@@ -117,7 +117,7 @@ struct Reader {
     entries: Vec<Entry>,
     entry: Option<Entry>,
     side: Option<usize>,
-    /// Kind and unit in ns of the percentiles that follow.
+    /// Kind of the percentiles that follow, and their unit in ns.
     percentiles: Option<(LatencyKind, f64)>,
     in_flushes: bool,
     /// Whether the figures of the run have already ended once.
@@ -130,7 +130,7 @@ struct Reader {
 impl Reader {
     fn line(&mut self, line: &str, at: u64, run: &mut StatedRun) -> Result<(), LineError> {
         if let Some(options) = Options::read(line) {
-            // Options after figures begin another run.
+            // Options that follow figures begin another run.
             self.end_entry();
             if !self.entries.is_empty() {
                 self.end_run(run)?;
@@ -145,7 +145,7 @@ impl Reader {
         } else if let Some(entry) = entry(line, at) {
             self.end_entry();
             if self.ended {
-                // The same run, printed again.
+                // The figures of the same run are printed again.
                 self.entries.clear();
                 self.snapshots += 1;
                 self.ended = false;
@@ -196,14 +196,14 @@ impl Reader {
         (self.side, self.percentiles, self.in_flushes) = (None, None, false);
     }
 
-    /// Converts the entries to tests, and discards the entries and their options.
+    /// Converts the entries to tests, and clears the entries and their options.
     fn end_run(&mut self, run: &mut StatedRun) -> Result<(), LineError> {
         self.end_entry();
         let entries = std::mem::take(&mut self.entries);
         let options = std::mem::take(&mut self.options);
         self.ended = false;
         let mut by_name: HashMap<(u32, &str), &Options> = HashMap::new();
-        // The first job of each group, and whether the others are like it.
+        // The options of the first job in each group, and whether the other jobs have equal options.
         let mut groups: HashMap<u32, (&Options, bool)> = HashMap::new();
         for option in &options {
             by_name.entry((option.group, &option.name)).or_insert(option);
@@ -214,7 +214,7 @@ impl Reader {
         for entry in &entries {
             *entries_of.entry(entry.group).or_default() += 1;
         }
-        // The number of a job's test, for its clones.
+        // The index of the test of each job, for the job's clones.
         let mut tests: HashMap<(u32, String), usize> = HashMap::new();
         for entry in &entries {
             let wrong = |message: String| (entry.line, message);
@@ -254,7 +254,7 @@ impl Reader {
     }
 }
 
-/// Returns the latencies that a line is about.
+/// Returns the latencies to which a line refers.
 fn latencies_of(
     entry: &mut Entry,
     side: Option<usize>,
@@ -294,7 +294,7 @@ impl Entry {
         if let (Some(flushes), Some(issued)) = (&self.flushes, self.issued) {
             sample.flushes = direction(0.0, issued[3], |count| flushes.histogram(count))?;
         }
-        // The percentages of several clones are shares of a time that is not printed.
+        // The percentages of several clones are relative to a time that is not printed.
         if let (Some((user, system)), 1) = (self.cpu, self.jobs) {
             sample.cpu = cpu(&sample, user, system);
         }
@@ -303,8 +303,8 @@ impl Entry {
 }
 
 impl DirectionFigures {
-    /// Returns the bytes and the number of requests. Both come from the issued requests if these agree with the rounded
-    /// size, and otherwise from the rounded size and the requests a second.
+    /// Returns the number of bytes and of requests. Both are computed from the issued requests if these agree with the
+    /// rounded size; otherwise they are computed from the rounded size and the requests a second.
     fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
         let by_rate = self.iops * self.elapsed.as_seconds();
         let near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
@@ -347,17 +347,17 @@ fn side(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
         "mixed" => MIXED,
         _ => return Ok(None),
     };
-    let wrong = || format!("`{}`: no figures of a direction", shown(text));
+    let wrong = || format!("`{}` does not contain the figures of a direction", shown(text));
     let (bytes, elapsed, iops) = match rest.split_once("IOPS=") {
         Some((_, iops)) => {
             let (iops, rest) = suffixed(iops).ok_or_else(wrong)?;
-            // The last pair of brackets: (391MiB/10001msec).
+            // The last pair of brackets contains the size and the time, as in (391MiB/10001msec).
             let (_, last) = rest.rsplit_once('(').ok_or_else(wrong)?;
             let (bytes, elapsed) = last.split_once('/').ok_or_else(wrong)?;
             let (bytes, _) = size(bytes, true).ok_or_else(wrong)?;
             (bytes, elapsed, iops)
         }
-        // Version 2.
+        // The line was written by version 2.
         None => {
             let field = |name: &str| rest.split_once(name).map(|(_, value)| value);
             let Some((bytes, elapsed)) = field("io=").zip(field("runt=")) else { return Ok(None) };
@@ -373,7 +373,7 @@ fn side(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
     Ok(Some((index, DirectionFigures { bytes, elapsed, iops, ..DirectionFigures::default() })))
 }
 
-/// Returns the kind of a line of latencies, and its unit in ns.
+/// Returns the kind of latency in a line, and its unit in ns.
 fn kind(text: &str, suffix: &str) -> Option<(LatencyKind, f64)> {
     let (name, rest) = text.split_once(" (")?;
     let unit = match rest.split_once(')')? {
@@ -397,7 +397,8 @@ fn percentiles_head(text: &str) -> Option<(LatencyKind, f64)> {
     kind(text, " percentiles")
 }
 
-/// Reads `clat (usec): min=60, max=900, avg=95.10, stdev=20.00`: minimum, maximum and mean in ns.
+/// Reads the minimum, maximum and mean in ns from a line such as `clat (usec): min=60, max=900, avg=95.10,
+/// stdev=20.00`.
 fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
     let Some((kind, unit)) = kind(text, "") else { return Ok(None) };
     let value = |name: &str| {
@@ -407,17 +408,17 @@ fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
     let Some(min) = value("min=") else { return Ok(None) };
     match value("max=").zip(value("avg=")) {
         Some((max, mean)) => Ok(Some((kind, (min, max, mean)))),
-        None => Err(format!("`{}`: no latencies", shown(text))),
+        None => Err(format!("`{}` does not contain latencies", shown(text))),
     }
 }
 
-/// Reads a line of percentiles, `1.00th=[   70], 50.00th=[   92]`, in ns.
+/// Reads a line of percentiles in ns, such as `1.00th=[ 70], 50.00th=[ 92]`.
 fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
     let mut all = Vec::new();
     for field in list.split(']') {
         let Some((percent, latency)) = field.split_once("th=[") else { continue };
         let percent = number(percent.trim_start_matches([',', ' '])).map(|(percent, _)| percent);
-        // Old versions print a limit as >=.
+        // Old versions print a limit with >=.
         let latency =
             number(latency.trim_start_matches(['>', '=', ' '])).map(|(latency, _)| latency);
         let both = percent.zip(latency.and_then(|latency| nanoseconds(latency, unit)));
@@ -426,7 +427,7 @@ fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
     Ok(all)
 }
 
-/// Reads ` rwts: total=713,311,0,0 short=…`, or version 2's `: total=r=713/w=311/d=0, short=…`.
+/// Reads ` rwts: total=713,311,0,0 short=…`, or `: total=r=713/w=311/d=0, short=…` from version 2.
 fn issued(text: &str) -> Option<[f64; 4]> {
     let (_, total) = text.split_once("total=")?;
     let total = total.split_whitespace().next()?;
@@ -455,7 +456,7 @@ mod tests {
             ..DirectionFigures::default()
         };
         assert_eq!(side.counts(Some(100_000.0), Some(4096.0)), (409_600_000.0, 100_000.0));
-        // With a ramp, more requests were issued than counted.
+        // With a ramp, more requests were issued than were counted.
         let (bytes, count) = side.counts(Some(150_000.0), Some(4096.0));
         assert_eq!((bytes, count), (side.bytes, 100_096.0));
         assert_eq!(side.counts(None, None), (side.bytes, 99_990.0));

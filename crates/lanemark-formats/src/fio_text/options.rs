@@ -1,4 +1,5 @@
-//! The options of a job as fio's normal output prints them, `a: (g=0): rw=randread, bs=…, ioengine=…, iodepth=…`.
+//! The options of a job as fio's normal output prints them, such as `a: (g=0): rw=randread, bs=…, ioengine=…,
+//! iodepth=…`.
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::units::Bytes;
@@ -11,13 +12,13 @@ use crate::words::{between, size};
 /// Engines that wait for each request.
 const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
 
-/// The options of a job, from its line.
+/// The options of a job, as read from its line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     pub(super) name: String,
     pub(super) group: u32,
     rw: String,
-    /// Smallest and largest request of reads, writes and trims.
+    /// Minimum and maximum size of reads, writes and trims.
     blocks: [Option<(f64, f64)>; 3],
     pub(super) engine: Option<String>,
     depth: Option<u32>,
@@ -45,7 +46,7 @@ impl Options {
         })
     }
 
-    /// Returns whether two jobs make the same requests.
+    /// Returns whether two jobs make the same kind of requests.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (&self.rw, self.blocks, &self.engine, self.depth)
             == (&other.rw, other.blocks, &other.engine, other.depth)
@@ -59,12 +60,12 @@ impl Options {
         self.rw.contains("write") || matches!(self.rw.as_str(), "rw" | "randrw")
     }
 
-    /// Returns the size of a direction's requests, if it is one size.
+    /// Returns the size of the requests in a direction, if they all have the same size.
     pub(super) fn block(&self, side: usize) -> Option<f64> {
         self.blocks.get(side)?.filter(|(least, most)| least == most).map(|(least, _)| least)
     }
 
-    /// Returns the contradiction between options and counts, if there is one.
+    /// Returns the contradiction between the options and the counts, if there is one.
     pub(super) fn contradiction(&self, sample: &Sample) -> Option<String> {
         let has = |side: &Option<DirectionResult>| side.is_some();
         if has(&sample.reads) && !self.reads() {
@@ -93,7 +94,7 @@ impl Options {
     }
 }
 
-/// Reads `bs=(R) 4096B-4096B, (W) …, (T) …`, or version 2's `bs=4K-4K/4K-4K/4K-4K`.
+/// Reads `bs=(R) 4096B-4096B, (W) …, (T) …`, or `bs=4K-4K/4K-4K/4K-4K` from version 2.
 fn blocks(text: &str) -> [Option<(f64, f64)>; 3] {
     let range = |text: &str| {
         let (least, most) = text.trim().split_once('-')?;
@@ -109,7 +110,7 @@ fn blocks(text: &str) -> [Option<(f64, f64)>; 3] {
     [(); 3].map(|()| parts.next().and_then(range))
 }
 
-/// Returns a size of an option, whose units of 1024 may be single letters.
+/// Returns a size in an option; its units are powers of 1024 and may be single letters.
 fn bytes_of(text: &str) -> Option<f64> {
     let text = text.trim();
     match size(text, false) {

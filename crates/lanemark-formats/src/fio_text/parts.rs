@@ -1,4 +1,4 @@
-//! Parts that fio's normal and terse output have in common.
+//! Functions that the readers of fio's normal and terse output share.
 
 use lanemark_schema::result::{ErrorCount, ErrorKind, LatencyHistogram, RequestErrors, Sample};
 
@@ -13,12 +13,12 @@ const PERCENTILES_MAX: usize = 100;
 pub(super) struct Latencies {
     /// Minimum, maximum and mean.
     pub(super) ends: Option<(f64, f64, f64)>,
-    /// Percentiles in per cent, each with its latency.
+    /// Percentiles, each as a percentage with its latency.
     pub(super) percentiles: Vec<(f64, f64)>,
 }
 
 impl Latencies {
-    /// Returns whether the latencies were measured. fio prints zeros if they were not.
+    /// Returns whether the latencies were measured; fio prints zeros if they were not.
     pub(super) fn are_measured(&self) -> bool {
         self.ends.is_some_and(|(_, max, mean)| max > 0.0 && mean > 0.0)
     }
@@ -39,14 +39,15 @@ impl Latencies {
     }
 }
 
-/// Returns the whole latency or the completion latency, preferring a latency with percentiles, then the whole latency.
+/// Returns the whole latency or the completion latency. A latency that has percentiles is preferred, and otherwise the
+/// whole latency.
 pub(super) fn best<'l>(whole: &'l Latencies, completion: &'l Latencies) -> &'l Latencies {
     let all = [whole, completion];
     let with = all.iter().find(|latency| latency.are_measured() && !latency.percentiles.is_empty());
     with.or_else(|| all.iter().find(|latency| latency.are_measured())).unwrap_or(&completion)
 }
 
-/// Returns the errors of a job that ended with the error number `errno`, or no errors if it is 0.
+/// Returns the errors of a job that ended with the error number `errno`; there are no errors if it is 0.
 pub(super) fn errors(errno: u32) -> RequestErrors {
     let mut errors = RequestErrors::default();
     if errno > 0 {
@@ -56,7 +57,7 @@ pub(super) fn errors(errno: u32) -> RequestErrors {
     errors
 }
 
-/// Adds the figures of a clone to a test.
+/// Adds the figures of a clone to the figures of a test.
 pub(super) fn add_clone(test: &mut StatedTest, clone: &Sample) {
     sampled::add(&mut test.sample, clone);
     test.threads = Some(test.threads.unwrap_or(1).saturating_add(1));
@@ -71,7 +72,7 @@ mod tests {
         for (ends, min, max) in [
             ((10.7, 20.2, 15.5), 10, 21),
             ((10.0, 20.0, 15.0), 10, 20),
-            // fio rounds minimum and maximum more than the mean.
+            // fio rounds the minimum and the maximum more coarsely than the mean.
             ((16.0, 17.0, 15.5), 15, 17),
             ((10.0, 15.0, 15.5), 10, 16),
         ] {

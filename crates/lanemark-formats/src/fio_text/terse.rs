@@ -1,11 +1,12 @@
-//! fio's terse output: a line of values between semicolons for each job.
+//! Reads fio's terse output, which consists of one line per job with values separated by semicolons.
 //!
-//! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also contain the trims. Version 5
-//! also contains the requests a second and the number of bandwidth samples. Sizes are in KiB, times of requests in µs.
+//! `show_thread_status_terse_all` in fio's `stat.c` defines the layout. Versions 4 and 5 also contain trims, and
+//! version 5 also contains the requests a second and the number of bandwidth samples. Sizes are in KiB, and times of
+//! requests are in µs.
 //!
-//! The number of requests is not printed. The number follows from the requests a second, which are truncated to a whole
-//! number, and from the time. If the range that the truncation permits contains a power of two, it is taken as the
-//! request size. Kind, depth and threads of the requests are not stated.
+//! The output does not contain the number of requests. The number is computed from the time and from the requests a
+//! second, which are truncated to a whole number. If the range that the truncation permits contains a power of two as
+//! the request size, that size is used. The output does not state the kind, depth and threads of the requests.
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::units::Duration;
@@ -14,21 +15,21 @@ use super::parts::{Latencies, add_clone, errors};
 use crate::error::{FormatError, shown};
 use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
 
-/// The number of values of a direction, in versions 3 and 4.
+/// The number of values per direction in versions 3 and 4.
 const DIRECTION: usize = 41;
-/// The additional values of a direction in version 5.
+/// The number of additional values per direction in version 5.
 const MORE: usize = 6;
-/// The number of percentiles of a direction.
+/// The number of percentiles per direction.
 const PERCENTILES: usize = 20;
-/// Values before the first direction: version, fio's version, name, group, error.
+/// The number of values before the first direction: version, fio's version, name, group and error.
 const HEAD: usize = 5;
 
-/// Returns whether a line begins a terse output that is read.
+/// Returns whether a line begins a terse output of a supported version.
 pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
 
-/// Returns whether the text is terse output of version 2, which does not state fio's version.
+/// Returns whether the text is version 2 of the terse output, which does not state fio's version.
 pub(crate) fn is_terse_2(text: &str) -> bool {
     let is_whole = |line: &str| line.starts_with("2;") && line.matches(';').count() > 80;
     text.lines().any(is_whole)
@@ -43,10 +44,10 @@ fn version(line: &str) -> Option<u32> {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if a line is cut short or has an impossible value, with its number.
+/// Returns an error with the line number if a line is cut short or contains an impossible value.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let mut run: Option<StatedRun> = None;
-    // Number and name of the group of the last test, for the clones of a job.
+    // The name and the group of the last test, for recognising the clones of a job.
     let mut last: Option<(String, String)> = None;
     let mut skipped = 0;
     let mut are_counted = false;
@@ -69,15 +70,16 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         }
         last = Some((name.0.to_owned(), name.1.to_owned()));
     }
-    let mut run = run.ok_or_else(|| FormatError::file(file, "contains no terse output of fio"))?;
+    let mut run = run.ok_or_else(|| FormatError::file(file, "no line is terse output of fio"))?;
     if are_counted {
-        run.note("numbers of requests are computed: terse output states rates and times only");
+        run.note("numbers of requests are computed, because terse output states only rates and times");
     }
     if skipped > 0 {
         run.note(&format!("skipped {skipped} lines that are not terse output"));
     }
-    // Each line of a group without group_reporting is a clone, and the threads of a group are not stated.
-    run.note("threads of a test are not stated: clones are counted if each has a line");
+    // Without group_reporting, each line of a group is a clone. The output does not state the number of threads in a
+    // group.
+    run.note("threads of a test are not stated; clones are counted if each has a line");
     Ok(run)
 }
 
@@ -95,7 +97,7 @@ impl Job<'_> {
         if self.values.len() < end + 2 {
             let (found, least) = (self.values.len(), end + 2);
             return Err(format!(
-                "has {found} values; version {} has {least} or more",
+                "{found} values; version {} has {least} or more",
                 self.version
             ));
         }
@@ -140,9 +142,9 @@ impl Job<'_> {
             let latency: f64 = nanoseconds(latency, 1e3).ok_or("a percentile is not a time")?;
             percentiles.push((percent, latency));
         }
-        // The percentiles describe the completion, unless only the whole latency was measured.
+        // The percentiles belong to the completion latency, unless only the whole latency was measured.
         let mut known = if completion.are_measured() { completion } else { whole };
-        // A percentile of 0 µs is shorter than the unit and not known.
+        // A percentile of 0 µs is shorter than the unit, so its value is not known.
         percentiles.retain(|(percent, latency): &(f64, f64)| *percent > 0.0 && *latency > 0.0);
         known.percentiles = percentiles;
         let count = requests(bytes, iops, elapsed);
@@ -150,7 +152,7 @@ impl Job<'_> {
         Ok((side, elapsed))
     }
 
-    /// Returns minimum, maximum and mean of the latencies at a position.
+    /// Returns the minimum, maximum and mean of the latencies at a position.
     fn latencies(&self, at: usize) -> Result<Latencies, String> {
         let ns = |at: usize| {
             nanoseconds(self.number(at)?, 1e3).ok_or_else(|| "a latency is not a time".to_owned())
@@ -175,12 +177,12 @@ impl Job<'_> {
     }
 }
 
-/// Returns the number of requests of `bytes` at `iops` requests a second, which were truncated to a whole number.
+/// Returns the number of requests that transferred `bytes`; the rate `iops` was truncated to a whole number.
 fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_seconds();
     let (least, most) = ((iops * seconds).max(1.0), ((iops + 1.0) * seconds).max(1.0));
     let (small, large) = (bytes / most, bytes / least);
-    // The size of the requests, if a power of two is possible.
+    // The size of the requests, if it can be a power of two.
     let power = (9..27).map(|power| f64::from(1_u32 << power));
     let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
     match block {
@@ -207,11 +209,11 @@ mod tests {
     #[test]
     fn a_cut_rate_leaves_the_size_of_a_request() {
         let seconds = |ms: u64| Duration::from_microseconds(ms * 1000);
-        // 1,024 reads of 4 KiB in 49 ms are 20,897.9 a second.
+        // 1,024 reads of 4 KiB in 49 ms are 20,897.9 reads a second.
         assert_eq!(requests(4_194_304.0, 20_897.0, seconds(49)), 1024.0);
-        // 38.9 a second of 1 MiB.
+        // The rate is 38.9 requests of 1 MiB a second.
         assert_eq!(requests(f64::from(389 << 20), 38.0, seconds(10_000)), 389.0);
-        // No power of two: 24 KiB.
+        // The size, 24 KiB, is not a power of two.
         assert_eq!(requests(24_576.0 * 1000.0, 1000.0, seconds(1000)), 1000.0);
         assert_eq!(requests(0.0, 0.0, Duration::ZERO), 1.0);
     }
@@ -236,7 +238,7 @@ mod tests {
         assert!(!is_terse_2(&format!("3{}", ";7".repeat(90))));
     }
 
-    /// Returns the values of a direction: KiB, rates, time and latencies around `us`, then its bandwidth.
+    /// Returns the values of a direction: KiB, rates and time, then latencies around `us`, then the bandwidth.
     fn side(kib: u64, iops: u64, ms: u64, us: u64, more: usize) -> Vec<String> {
         let latencies = [us, 3 * us, 2 * us, 1].map(|value| value.to_string());
         let mut values: Vec<String> = [kib, 9, iops, ms].map(|value| value.to_string()).to_vec();
@@ -278,10 +280,10 @@ mod tests {
             let percentiles = [50.0, 99.0].map(|one| reads.latency.percentile_ns(one));
             assert_eq!(percentiles, [Some(101_000), Some(102_000)]);
             let writes = sample.writes.as_ref().unwrap();
-            // 2 MiB in 2 s at 256 requests a second are requests of 4 KiB.
+            // 2 MiB in 2 s at 256 requests a second mean that each request is 4 KiB.
             assert_eq!((writes.bytes.get(), writes.latency.count()), (2_048 << 10, 512));
             assert_eq!(sample.trims.is_some(), directions == 3);
-            // 1,536 requests in 2 s, with 40% and 60% of a processor.
+            // The job made 1,536 requests in 2 s and used 40% and 60% of a processor.
             let cpu = sample.cpu.unwrap();
             assert!((cpu.user_ns_per_request - 0.4 * 2e9 / 1_536.0).abs() < 1e-6);
             assert!((cpu.system_ns_per_request - 0.6 * 2e9 / 1_536.0).abs() < 1e-6);
@@ -296,7 +298,7 @@ mod tests {
             let [test] = &failed.tests[..] else { panic!() };
             assert_eq!((test.sample.complete, test.sample.errors.total()), (false, 1));
             assert!(!failed.notes.iter().any(|note| note.contains("skipped")));
-            // A line of the same job and group is a clone, and another group is another test.
+            // A line for the same job and group is a clone, and a line for another group is another test.
             let both =
                 read(&format!("{line}\n{line}\n{}", line.replacen(";7;0;", ";8;0;", 1)), "t");
             let both = both.unwrap();
@@ -308,7 +310,7 @@ mod tests {
             let cut = values[..least - 1].join(";");
             let error = read(&cut, "t").unwrap_err().to_string();
             let wanted =
-                format!("t:1: has {} values; version {version} has {least} or more", least - 1);
+                format!("t:1: {} values; version {version} has {least} or more", least - 1);
             assert!(error.starts_with(&wanted), "{error}");
             assert!(read(&values[..least].join(";"), "t").is_ok());
         }

@@ -1,4 +1,4 @@
-//! The specifications and workers of Iometer's settings as tests.
+//! Assembles tests from the specifications and workers in Iometer's settings.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Average, Mix, Order, Pattern, SizeShare, Test, Workload};
@@ -11,7 +11,7 @@ use crate::error::{FormatError, shown};
 const SECTOR: u64 = 512;
 
 impl Reader<'_> {
-    /// Completes the settings after the last line.
+    /// Completes the settings after the last line was read.
     pub(super) fn finish(
         mut self,
         target_size: Option<Bytes>,
@@ -22,7 +22,7 @@ impl Reader<'_> {
             "CYCLE_OUTSTANDING_IOS" => Some(self.depths.1.clone()),
             other => {
                 let error =
-                    self.error(line, format!("test type {}: is not supported", shown(other)));
+                    self.error(line, format!("test type {} is not supported", shown(other)));
                 return Err(error.hint("NORMAL or CYCLE_OUTSTANDING_IOS"));
             }
         };
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Ok(IometerSettings { workload, targets, notes: self.notes })
     }
 
-    /// Reports the specifications that are not assigned to any worker. Iometer silently ignores them.
+    /// Reports the specifications that are not assigned to any worker, which Iometer ignores silently.
     fn tell_unassigned(&mut self) {
         let is_assigned = |specification: &Specification| {
             let mut given = self.workers.iter().flat_map(|worker| &worker.specifications);
@@ -157,7 +157,7 @@ impl Reader<'_> {
         }
         let sum: f64 = parts.iter().map(|part| part.share).sum();
         if sum <= 0.0 {
-            return Err(self.error(first.line, "% of size: the lines lack a share above 0"));
+            return Err(self.error(first.line, "% of size: no line has a share above 0"));
         }
         if parts.iter().any(|part| part.reads != first.reads || part.delay_ms != first.delay_ms) {
             let reason =
@@ -175,13 +175,13 @@ impl Reader<'_> {
             }
         }
         let block = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::ZERO);
-        // Iometer aligns to sectors by default.
+        // Iometer's default is alignment to sectors.
         let align = parts.iter().map(|part| part.align).max().unwrap_or(0);
         let random = first.random > 0.0;
         let alignment = if align > 0 { align } else { SECTOR };
         let offset = worker.start.checked_mul(SECTOR);
         let Some(offset) = offset else {
-            return Err(self.error(worker.line, "starting sector: is beyond any disk"));
+            return Err(self.error(worker.line, "starting sector: beyond the end of any disk"));
         };
         let span = match (worker.sectors, target_size) {
             (0, Some(size)) => size.get().saturating_sub(offset),
@@ -201,7 +201,7 @@ impl Reader<'_> {
             self.note(
                 worker.line,
                 "target",
-                "all targets of a worker are combined to one, which receives all requests",
+                "all targets of a worker are combined into one, which receives all requests",
             );
         }
         let think_us = mean(|part| part.delay_ms as f64 * 1e3 / part.burst as f64);

@@ -1,9 +1,10 @@
-//! Iometer's results file, as a result.
+//! Reads Iometer's results file as a result.
 //!
-//! Columns are found by their names, since versions differ in them. A row `ALL` begins a test, and the rows of its
-//! managers, workers and disks follow. Bytes, requests and response times (ms) come from the row `ALL`; the time
-//! follows from the requests and their rate. The access specification before the results states size, reads and
-//! randomness. The latencies are mean and maximum; the classes of newer versions are too wide for percentiles.
+//! Columns are found by name, because versions differ in their columns. A row `ALL` begins a test, and the rows of its
+//! managers, workers and disks follow. The bytes, requests and response times (ms) are read from the row `ALL`, and the
+//! time is computed from the requests and their rate. The access specification before the results states the size, the
+//! share of reads and the randomness. Latencies consist of mean and maximum, because the classes in newer versions are
+//! too wide for percentiles.
 
 use std::collections::HashMap;
 
@@ -17,10 +18,10 @@ use crate::words::utc;
 
 /// Maximum number of access specifications.
 const SPECIFICATIONS_MAX: usize = 10_000;
-/// The first columns of every version.
+/// The first columns in all versions.
 const HEAD: &str = "'Target Type,Target Name,Access Specification Name";
 
-/// An access specification of one line.
+/// An access specification that has only one line.
 #[derive(Clone, Debug)]
 struct Specification {
     block: u64,
@@ -28,10 +29,10 @@ struct Specification {
     random: f64,
 }
 
-/// A test while its rows are read.
+/// The rows of a test that is being read.
 struct Rows {
     test: StatedTest,
-    /// The depth of the workers; a worker with several targets has one for each.
+    /// The depth of the workers. A worker with several targets has this depth for each target.
     depth: Option<u32>,
     depths_differ: bool,
 }
@@ -44,7 +45,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error, with the line, if a row is without figures.
+/// Returns an error with the line number if a row does not contain figures.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let mut run = StatedRun::new(file, &format!("Iometer {}", version(text)));
     let mut specifications: HashMap<&str, Option<Specification>> = HashMap::new();
@@ -78,7 +79,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             "lines" => {
                 let Some(name) = name else { continue };
                 let specified = specification(line);
-                // A specification of several lines is a mix, which is not supported.
+                // A specification with several lines is a mix, which is not supported.
                 let one = |known: &mut Option<Specification>| *known = None;
                 specifications.entry(name).and_modify(one).or_insert(specified);
             }
@@ -158,7 +159,7 @@ impl<'t> Row<'t> {
         specification: Option<&Specification>,
     ) -> Result<StatedTest, String> {
         let needed = |name: &str| {
-            self.number(name).ok_or_else(|| format!("the row lacks a number in `{name}`"))
+            self.number(name).ok_or_else(|| format!("the row does not contain a number in `{name}`"))
         };
         let (reads, writes) = (needed("Read I/Os")?, needed("Write I/Os")?);
         let rate = needed("IOps")?;
@@ -186,7 +187,7 @@ impl<'t> Row<'t> {
         let pattern = specification.and_then(|specification| match specification.random {
             0.0 => Some(Pattern::Sequential),
             100.0 => Some(Pattern::Uniform),
-            // Partly random requests do not have a pattern here.
+            // Partly random requests do not correspond to a pattern.
             _ => None,
         });
         Ok(StatedTest {
@@ -202,7 +203,8 @@ impl<'t> Row<'t> {
     }
 }
 
-/// Reads `size,% of size,% reads,% random,delay,burst,align,reply`; `None` if it is a part of a mix, or delays.
+/// Reads `size,% of size,% reads,% random,delay,burst,align,reply`; returns `None` if the line is a part of a mix or
+/// has delays.
 fn specification(line: &str) -> Option<Specification> {
     let values: Vec<f64> =
         line.split(',').map(|value| value.trim().parse().ok()).take(8).collect::<Option<_>>()?;

@@ -1,11 +1,11 @@
-//! A result as Iometer's results file: comma-separated rows of 80 columns.
+//! Writes a result as Iometer's results file: comma-separated rows with 80 columns.
 //!
-//! A test is three rows, as for one manager on one machine: `ALL`, `MANAGER`, and a `WORKER` for all of its threads.
-//! All repeats of a test are one run. Response times are in ms, raw times in ns. The last 21 columns count requests by
-//! their latency.
+//! A test has three rows, as if one manager on one machine had run it: `ALL`, `MANAGER`, and a `WORKER` for all of its
+//! threads. All repeats of a test form one run. Response times are in ms, and raw times are in ns. The last 21 columns
+//! contain the number of requests by latency.
 //!
-//! Columns that a result does not contain (transactions, connections, errors, the network) are 0, as Iometer writes
-//! them.
+//! Columns for values that a result does not contain (transactions, connections, errors, the network) are 0, as in
+//! Iometer's own files.
 
 use std::fmt::Write as _;
 
@@ -76,7 +76,7 @@ const COLUMNS: [&str; 59] = [
     "Segments Retransmitted/Second",
 ];
 
-/// The classes of latency: the name of each and its end in µs.
+/// The latency classes: the name of each, and its upper end in µs.
 const CLASSES: [(&str, u64); 21] = [
     ("0 to 50 uS", 50),
     ("50 to 100 uS", 100),
@@ -192,7 +192,7 @@ impl<'r> Figures<'r> {
             Row::All => cells.extend([const { String::new() }; 9]),
             _ => cells.extend(self.raw()),
         }
-        // The size of a target in sectors, as in the settings.
+        // The size of a target is in sectors, as in the settings.
         cells.push((test.offset.get() / 512).to_string());
         cells.push((test.span.get() / 512).to_string());
         cells.push(test.queue_depth().to_string());
@@ -219,7 +219,7 @@ impl<'r> Figures<'r> {
             .map(|value| value.to_string())
     }
 
-    /// Returns percentages of all processors: in use, by programs, by the kernel, deferred, by interrupts.
+    /// Returns percentages of all processors: in use, by programs, by the kernel, by deferred calls, and by interrupts.
     fn processors(&self) -> [f64; 5] {
         let mut sum = [0.0; 5];
         let uses = self.result.samples.iter();
@@ -247,7 +247,7 @@ fn classes(histogram: &LatencyHistogram) -> [u64; 21] {
     counts
 }
 
-/// Returns text that cannot end a column or a row.
+/// Returns the text without the characters that would end a column or a row.
 fn cell(text: &str) -> String {
     text.chars()
         .map(|letter| if letter == ',' || !is_shown(letter) { ';' } else { letter })

@@ -1,12 +1,12 @@
-//! Iometer's settings, `.icf`, as a workload.
+//! Reads Iometer's settings, `.icf`, as a workload.
 //!
 //! A line that begins with `'` names the contents of the lines below it. Each assigned access specification is a test.
-//! Equal workers to which it is assigned at the same time become its threads, and other workers become parallel tests.
-//! If the number of outstanding requests is cycled, each specification becomes a test at every depth.
+//! Equal workers to which it is assigned at the same time become the threads of the test, and other workers become
+//! parallel tests. If the number of outstanding requests is cycled, each specification becomes a test at each depth.
 //!
-//! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are partly
-//! random, and old versions whose specifications lack names. Each of these is an error; settings of the display are
-//! ignored.
+//! Network targets, cycling of workers and targets, transactions and replies, partly random specifications, and old
+//! versions whose specifications do not have names are not supported; each of these causes an error. Settings of the
+//! display are ignored.
 
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Workload;
@@ -14,7 +14,7 @@ use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
 use crate::error::{FormatError, Note, SupportLevel, shown};
 
-/// Maximum number of tests of a file.
+/// Maximum number of tests in a file.
 pub(super) const TESTS_MAX: usize = 4096;
 
 /// The content of a settings file.
@@ -24,14 +24,14 @@ pub struct IometerSettings {
     pub workload: Workload,
     /// The targets of the workers, by name.
     pub targets: Vec<String>,
-    /// Values that are not supported exactly.
+    /// Notes on values that are not supported exactly.
     pub notes: Vec<Note>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Specification {
     pub(super) name: String,
-    /// Whether a worker without assigned specifications receives it.
+    /// Whether a worker without an assigned specification uses this specification.
     pub(super) usual: bool,
     pub(super) line: u64,
     pub(super) parts: Vec<SpecificationLine>,
@@ -65,14 +65,14 @@ pub(super) struct Reader<'a> {
     pub(super) notes: Vec<Note>,
     pub(super) run_time: Option<Duration>,
     pub(super) ramp: Duration,
-    /// The line and the name of the kind of test.
+    /// The line, and the name of the type of test.
     pub(super) kind: (u64, String),
     pub(super) depths: (u64, Vec<u32>),
     pub(super) specifications: Vec<Specification>,
     pub(super) workers: Vec<Worker>,
 }
 
-/// Reads Iometer's settings. `target_size` is the range of workers without a maximum size.
+/// Reads Iometer's settings. `target_size` is the size of the target, for workers without a maximum size.
 ///
 /// # Errors
 /// Returns the first error or unsupported value, with its line.
@@ -96,13 +96,13 @@ pub fn read(
     let version = first.trim_start_matches('\u{feff}').strip_prefix("Version ").map(str::trim);
     if version.is_none() {
         let message = format!("the first line is `{}`; expected `Version 1.1.0`", shown(first));
-        return Err(FormatError::at(file, 1, message).hint("give a file that Iometer saved"));
+        return Err(FormatError::at(file, 1, message).hint("use a file that Iometer saved"));
     }
     let mut key = String::new();
     for (line, raw) in lines {
         let trimmed = raw.trim_end();
         match trimmed.strip_prefix('\'') {
-            // A line of headings belongs to the key above it.
+            // A line of headings belongs to the key in the line above it.
             Some(heading) if heading.starts_with([' ', '\t']) => {}
             Some(name) => key = name.trim().to_ascii_lowercase(),
             None if trimmed.trim().is_empty() || trimmed.starts_with("Version") => {}
@@ -130,7 +130,7 @@ impl Reader<'_> {
                 let all = hours.saturating_mul(3600).saturating_add(minutes.saturating_mul(60));
                 let all = all.saturating_add(seconds);
                 if all > 30 * 86_400 {
-                    return Err(self.error(line, "run time: is longer than 30 days"));
+                    return Err(self.error(line, "run time: longer than 30 days"));
                 }
                 self.run_time = Some(Duration::from_seconds(all));
             }
@@ -215,7 +215,7 @@ impl Reader<'_> {
                 let message = format!("a target of the type {}", shown(value));
                 return Err(self.error(line, message).hint("only DISK targets are supported"));
             }
-            // The display, the names of managers, and defaults of new workers are ignored.
+            // Settings of the display, names of managers, and defaults of new workers are ignored.
             _ => {}
         }
         Ok(())
@@ -239,7 +239,7 @@ impl Reader<'_> {
         word.parse().map_err(|_| bad())
     }
 
-    /// Reads `start end step LINEAR|EXPONENTIAL`.
+    /// Reads a cycle in the form `start end step LINEAR|EXPONENTIAL`.
     fn cycle(&self, value: &str, line: u64) -> Result<Vec<u32>, FormatError> {
         let (numbers, kind) = value.trim().rsplit_once([' ', '\t']).unwrap_or((value, ""));
         let [start, end, step] = self.numbers(numbers, line, "start, end, step and step type")?;
@@ -253,7 +253,7 @@ impl Reader<'_> {
             let message = format!("queue depth cycling: `{}` never ends", shown(value));
             return Err(self
                 .error(line, message)
-                .hint(format!("{QUEUE_DEPTH}, by steps of at least 1, or 2 if EXPONENTIAL")));
+                .hint(format!("{QUEUE_DEPTH}, in steps of 1 or more, or of 2 or more if EXPONENTIAL")));
         }
         let mut depths = Vec::new();
         let mut depth = start;

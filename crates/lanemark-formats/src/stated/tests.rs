@@ -1,4 +1,4 @@
-//! Tests that state only totals and means.
+//! Tests of results that state only totals and means.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     let size = Bytes::mebi(64);
     let counted = stated(direction_of(30 * 8_000, 30), direction_of(10 * 9_000, 10));
     let test = counted.test(size, &supplied);
-    // 330,000 bytes in 40 requests are 8,250 bytes each, which is 8,192 in whole sectors.
+    // 330,000 bytes in 40 requests are 8,250 bytes per request, which is 8,192 bytes in whole sectors.
     assert_eq!((test.block, test.read_share()), (Bytes(8_192), Ratio::new(0.75).unwrap()));
     assert_eq!((test.threads, test.queue_depth(), test.span), (1, 9, size));
     assert_eq!((test.pattern(), test.volume), (Some(&Pattern::Sequential), Some(Bytes(1 << 20))));
@@ -54,7 +54,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     let test = whole.test(size, &supplied);
     assert_eq!((test.block, test.read_share()), (Bytes::kibi(16), Ratio::new(0.3).unwrap()));
     assert_eq!((test.threads, test.queue_depth()), (5, 7));
-    // Every thread has room for one request.
+    // Each thread has room for one request.
     assert_eq!((test.pattern(), test.span), (Some(&Pattern::Uniform), Bytes::kibi(80)));
     assert_eq!((test.volume, test.duration), (None, Some(Duration::from_seconds(11))));
     let odd = StatedTest { block: Some(Bytes(5_000)), ..counted };
@@ -98,7 +98,7 @@ fn figures_are_bounded_on_both_sides() {
 fn processor_time_is_a_share_of_the_elapsed_time() {
     let sample = stated(direction_of(4_096 * 40, 40), None).sample;
     let used = cpu(&sample, 30.0, 50.0).unwrap();
-    // 30% and 50% of two seconds for 40 requests.
+    // The job used 30% and 50% of two seconds for 40 requests.
     assert!((used.user_ns_per_request - 15e6).abs() < 1e-3);
     assert!((used.system_ns_per_request - 25e6).abs() < 1e-3);
     assert_eq!(cpu(&Sample::empty(), 30.0, 50.0), None);

@@ -1,4 +1,4 @@
-//! Reading fio's JSON: groups of clones, directions without requests, old units, few requests.
+//! Tests of reading fio's JSON: groups of clones, directions without requests, old units, and few requests.
 
 use lanemark_schema::result::{CpuUse, DirectionResult, ErrorCount, ErrorKind, RequestErrors};
 use lanemark_schema::units::{Bytes, Duration};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::import;
 
-/// The figures of a direction except its buckets: bytes, count, and minimum, mean and maximum latency in ns.
+/// The figures of a direction without its buckets: bytes, count, and minimum, mean and maximum latency in ns.
 fn figures(
     direction: Option<&DirectionResult>,
 ) -> Option<(u64, u64, Option<u64>, f64, Option<u64>)> {
@@ -16,7 +16,7 @@ fn figures(
     Some((direction.bytes.get(), latency.count(), least, latency.mean_ns(), most))
 }
 
-/// One clone of a job in the layout of fio 3. Each `[count, mean in us]` describes requests of 4 KiB.
+/// Returns one clone of a job in the layout of fio 3. Each `[count, mean in us]` describes requests of 4 KiB.
 fn clone(read: [u64; 2], write: [u64; 2], trim: [u64; 2], sync: [u64; 2], rest: &Value) -> Value {
     let runtime = rest["job_runtime"].clone();
     let direction = |[count, us]: [u64; 2]| {
@@ -62,7 +62,7 @@ fn clones_of_a_job_are_one_test_with_all_their_figures_added() {
         assert_eq!(result.tests.len(), 1);
         let [sample] = &result.tests[0].samples[..] else { panic!("one sample") };
         let us = |us: u64| Some(1000 * us);
-        // Means are weighted by requests: (100 x 50 + 300 x 90) / 400 µs.
+        // Means are weighted by the number of requests: (100 x 50 + 300 x 90) / 400 µs.
         let reads = Some((4096 * 400, 400, us(40), 80_000.0, us(110)));
         let writes = Some((4096 * 200, 200, us(30), 50_000.0, us(100)));
         let trims = Some((4096 * 8, 8, us(20), 60_000.0, us(90)));
@@ -74,7 +74,7 @@ fn clones_of_a_job_are_one_test_with_all_their_figures_added() {
         // The clones ran concurrently.
         assert_eq!(sample.elapsed, Duration::from_seconds(2));
         assert_eq!((sample.operations(), sample.bytes()), (600, Bytes(4096 * 600)));
-        // 10% of 1 s and 30% of 2 s, and 20% of 1 s and 5% of 2 s, over 600 requests.
+        // The clones used 10% of 1 s and 30% of 2 s, and 20% of 1 s and 5% of 2 s, for 600 requests.
         let cpu = sample.cpu.unwrap();
         assert!((cpu.user_ns_per_request - 0.7e9 / 600.0).abs() < 1e-6, "{cpu:?}");
         assert!((cpu.system_ns_per_request - 0.3e9 / 600.0).abs() < 1e-6, "{cpu:?}");
@@ -82,7 +82,7 @@ fn clones_of_a_job_are_one_test_with_all_their_figures_added() {
         errors.add(ErrorCount { kind: ErrorKind::of_errno(5), errno: Some(5), requests: 7 });
         assert_eq!(sample.errors, errors);
         assert!(sample.complete && sample.unified.is_none());
-        // The headline figures equal the sample's figures.
+        // The headline figures equal the figures of the sample.
         let test = &result.tests[0];
         assert_eq!(test.iops.value, 300.0);
         assert_eq!(test.throughput_bytes_per_second.value, 4096.0 * 300.0);
@@ -111,7 +111,7 @@ fn a_clone_without_a_direction_takes_it_from_the_other() {
         assert_eq!(sample.cpu, None);
         assert!(sample.complete);
     }
-    // One failed clone makes the whole result incomplete.
+    // A single failed clone makes the whole result incomplete.
     for errors in [[5, 0], [0, 5]] {
         let jobs = [only(0, errors[0]), only(0, errors[1])];
         let result = import(&json!({"fio version": "fio-3.33", "jobs": jobs}).to_string());

@@ -1,4 +1,4 @@
-//! Writing fio's JSON: every key of an entry, and the latency classes.
+//! Tests of writing fio's JSON: every key of an entry, and the latency classes.
 
 use lanemark_formats::fio_json;
 use lanemark_schema::result::Sample;
@@ -13,7 +13,7 @@ fn every_key_that_is_written_has_its_value() {
     let text = fio_json::write(&run, 1_700_000_000);
     let mut written: Value = serde_json::from_str(&text).unwrap();
     let job = written["jobs"][0].as_object_mut().unwrap();
-    // The repeats themselves, which `written_output_reads_back_unchanged` compares.
+    // The repeats are compared in `written_output_reads_back_unchanged`.
     let own = job.remove("lanemark").unwrap();
     assert_eq!(own["statistic"], "sum and mean over 2 repeats");
     let zeros = |names: [&str; 7]| -> Value {
@@ -25,7 +25,7 @@ fn every_key_that_is_written_has_its_value() {
     };
     let depths = ["0", "4", "8", "16", "32", "64", ">=64"];
     let nothing = json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
-    // Latencies of 42 reads and 8 writes: 2 of 512 ns, 34 of 1.024 µs, 8 of 2.048 µs, 6 of 1.5 ms.
+    // The latencies of 42 reads and 8 writes are 2 of 512 ns, 34 of 1.024 µs, 8 of 2.048 µs, and 6 of 1.5 ms.
     let classes = |names: &[&str], shares: &[(&str, f64)]| -> Value {
         let share = |name: &str| shares.iter().find(|(of, _)| *of == name).map_or(0.0, |one| one.1);
         names
@@ -35,7 +35,7 @@ fn every_key_that_is_written_has_its_value() {
             .into()
     };
     let ends = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
-    // A percentile needs a request beyond it.
+    // A percentile is known only if there is a request above it.
     let percentiles = |count: u64, at: &dyn Fn(f64) -> u64| -> Value {
         let all = [
             1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
@@ -47,7 +47,7 @@ fn every_key_that_is_written_has_its_value() {
             .collect::<serde_json::Map<_, _>>()
             .into()
     };
-    // 42 reads: ranks 1 to 2, 3 to 36, 37 to 42.
+    // The 42 reads have one latency for the ranks 1 to 2, one for 3 to 36, and one for 37 to 42.
     let read_at = |percent: f64| match (percent / 100.0 * 42.0).ceil() as u64 {
         0..=2 => 512,
         3..=36 => 1024,
@@ -66,7 +66,7 @@ fn every_key_that_is_written_has_its_value() {
     near(&mut job["read"]["lat_ns"]["stddev"], (squares / 42.0).sqrt());
     near(&mut job["read"]["clat_ns"]["mean"], mean);
     near(&mut job["read"]["lat_ns"]["mean"], mean);
-    // The bucket of 1.5 ms has a different middle.
+    // The middle of the bucket for 1.5 ms differs from 1.5 ms.
     let bins = job["read"]["clat_ns"]["bins"].take();
     let bins: Vec<(u64, u64)> = (bins.as_object().unwrap().iter())
         .map(|(at, count)| (at.parse().unwrap(), count.as_u64().unwrap()))
@@ -97,7 +97,7 @@ fn every_key_that_is_written_has_its_value() {
                 "clat_ns": {"min": 512, "max": 1_500_000, "mean": null, "stddev": null, "N": 42,
                     "percentile": percentiles(42, &read_at), "bins": null},
                 "lat_ns": {"min": 512, "max": 1_500_000, "mean": null, "stddev": null, "N": 42},
-                // 24 and 40 KiB a second, and 6 and 10 requests.
+                // The two samples are 24 and 40 KiB a second, and 6 and 10 requests a second.
                 "bw_min": 24, "bw_max": 40, "bw_agg": 100.0, "bw_mean": 32.0,
                 "bw_dev": 11.313_708, "bw_samples": 2,
                 "iops_min": 6, "iops_max": 10, "iops_mean": 8.0, "iops_stddev": 2.828_427,
@@ -111,7 +111,7 @@ fn every_key_that_is_written_has_its_value() {
                 "bw_min": 32, "bw_max": 32, "bw_agg": 100.0, "bw_mean": 32.0, "bw_dev": 0.0,
                 "bw_samples": 1, "iops_min": 4, "iops_max": 4, "iops_mean": 4.0, "iops_stddev": 0.0,
                 "iops_samples": 1},
-            // A direction without requests took no time.
+            // The time of a direction without requests is zero.
             "trim": {
                 "io_bytes": 0, "io_kbytes": 0, "bw_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0,
                 "total_ios": 0, "short_ios": 0, "drop_ios": 0, "slat_ns": nothing,
@@ -120,7 +120,7 @@ fn every_key_that_is_written_has_its_value() {
                 "iops_mean": 0.0, "iops_stddev": 0.0, "iops_samples": 0},
             "sync": {"total_ios": 5, "lat_ns": {"min": 640, "max": 640, "mean": 640.0, "stddev": 0.0,
                 "N": 5, "percentile": percentiles(5, &|_| 640), "bins": {"640": 5}}},
-            // Two threads for 5 s: 20 requests took 1 and 3 ms each, and 30 took 4 and 1 ms.
+            // Two threads ran for 5 s: 20 requests took 1 ms and 3 ms each, and 30 requests took 4 ms and 1 ms.
             "job_runtime": 10_000, "usr_cpu": 1.4, "sys_cpu": 0.9,
             "ctx": 48, "majf": 0, "minf": 0,
             "iodepth_level": {"1": 0.0, "2": 0.0, "4": 100.0, "8": 0.0, "16": 0.0, "32": 0.0, ">=64": 0.0},

@@ -1,4 +1,4 @@
-//! Iometer's results file, every column, and CrystalDiskMark's text.
+//! Tests of every column in Iometer's results file, and of CrystalDiskMark's text.
 
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::iometer;
@@ -17,7 +17,7 @@ fn every_column_of_iometer_has_its_value() {
         .map(|line| line.split(',').collect())
         .collect();
     let [header, all, manager, worker] = &rows[..] else { panic!("{text}") };
-    // Over 5 s: 42 reads of 4 KiB and 8 writes of 8 KiB.
+    // There are 42 reads of 4 KiB and 8 writes of 8 KiB in 5 s.
     let mean = (2.0 * 512.0 + 34.0 * 1024.0 + 6.0 * 1_500_000.0) / 42.0;
     let both = (42.0 * mean + 8.0 * 2048.0) / 50.0;
     let (read_bytes, written_bytes) = (172_032.0, 65_536.0);
@@ -49,7 +49,8 @@ fn every_column_of_iometer_has_its_value() {
         ("0 to 50 uS", 44.0),
         ("1 to 2 mS", 6.0),
     ];
-    // Values of one manager: the mean over the repeats for four processors. Stolen time does not count as use.
+    // The values of one manager are means over the repeats, for four processors. Stolen time does not count as used
+    // time.
     let processors = [
         ("% CPU Utilization", 100.0 * (0.8 + 0.6) / 4.0),
         ("% User Time", 100.0 * 0.8 / 4.0),
@@ -79,7 +80,7 @@ fn every_column_of_iometer_has_its_value() {
                 assert_eq!(*cell, wanted[at], "{column}");
             } else if let Some((_, value)) = known.iter().find(|(name, _)| name == column) {
                 let found: f64 = cell.parse().unwrap_or_else(|_| panic!("{column}: {cell}"));
-                // Six decimals are printed.
+                // Numbers are printed with six decimals.
                 assert!(
                     (found - value).abs() <= 1e-6_f64.max(1e-7 * value),
                     "{column}: {found} for {value}"
@@ -152,7 +153,7 @@ fn crystaldiskmark_has_the_median_of_the_repeats() {
     run.tests = vec![TestResult::new(&run.workload, &test, repeats.to_vec())];
     let text = crystaldiskmark::write(&run, LineEnd::Lf);
     let line = text.lines().find(|line| line.contains("IOPS]")).unwrap();
-    // 100, 500 and 300 requests a second of 1 MiB; 2.048, 1.024 and 4.096 ms.
+    // The repeats have 100, 500 and 300 requests of 1 MiB a second, and latencies of 2.048, 1.024 and 4.096 ms.
     assert_eq!(line, "  SEQ    1MiB (Q=  4, T= 2):   314.573 MB/s [    300.0 IOPS] <  2048.00 us>");
     assert!(text.contains("[Read]\n") && text.contains("(x3) [/dev/sdx"), "{text}");
 }

@@ -1,4 +1,5 @@
-//! Small inputs and outputs whose figures are all computed by hand, so that any wrong sum, unit or weight is detected.
+//! Tests of small inputs and outputs whose figures were all computed by hand, so that any wrong sum, unit or weight is
+//! detected.
 
 mod fio_read;
 mod fio_write;
@@ -26,7 +27,7 @@ fn direction(bytes: u64, latencies: &[(u64, u64)]) -> Option<DirectionResult> {
     Some(DirectionResult { bytes: Bytes(bytes), latency })
 }
 
-/// A result of two repeats: of 2 s with reads and writes, and of 3 s with reads.
+/// Returns a result with two repeats: one of 2 s with reads and writes, and one of 3 s with only reads.
 fn of_two_repeats() -> RunResult {
     let options = json!({"rw": "randrw", "bs": "4k", "numjobs": "2", "iodepth": "4", "size": "1G",
         "ioengine": "io_uring", "filename": "/dev/sdx", "direct": "1"});
@@ -71,7 +72,7 @@ fn of_two_repeats() -> RunResult {
     };
     let first = Sample {
         elapsed: Duration::from_seconds(2),
-        // Latencies that a bucket represents exactly, at the ends of fio's classes.
+        // A bucket can represent these latencies exactly, and they are at the ends of fio's classes.
         reads: direction(4096 * 12, &[(512, 2), (1024, 4), (1_500_000, 6)]),
         writes: direction(8192 * 8, &[(2048, 8)]),
         flushes: direction(0, &[(640, 5)]),

@@ -1,31 +1,31 @@
-//! The bound on the work of a fit, in simulated requests.
+//! The limit on the work of a fit, in simulated requests.
 //!
-//! A large grid of measurements could keep a search busy for many minutes. The work is counted instead of the time, so
-//! that a fit has the same result on each machine and with any number of threads. The searches may do the share
-//! [`SEARCHES`] of the work, and the precision of each value takes the rest. If the work is done, a search returns its
-//! best values so far, and the range of a value that was not examined is its prior's.
+//! A large grid of measurements could keep a search busy for many minutes. The limit applies to the work instead of the
+//! time, so that a fit has the same result on each machine and with any number of threads. The searches may use the
+//! share [`SEARCHES`] of the work, and determining the precision of the values uses the rest. When its share is used
+//! up, a search returns the best values so far. If the range of a value was not examined, it is the range of the prior.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The work of a simulation in addition to its requests: the system is created and checked.
+/// The work of creating and checking the system for a simulation, in addition to its requests.
 const SIMULATION: u64 = 500;
-/// The share of the work that the searches may do.
+/// The share of the work that the searches may use.
 const SEARCHES: f64 = 0.6;
 /// The share of the work after which no other value is fixed.
 const PRECISION: f64 = 0.85;
 
-/// A part of a fit.
+/// A stage of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FitStage {
     /// The searches for the best values.
     Search,
-    /// The separation of the determined values from the others.
+    /// The separation of the determined values from the other values.
     Identify,
     /// The ranges of the values that are not determined.
     Ranges,
 }
 
-/// The work that a fit has done, and its bound.
+/// The work that a fit has done, and the limit.
 #[derive(Debug)]
 pub(super) struct WorkBudget {
     done: AtomicU64,
@@ -38,12 +38,12 @@ impl WorkBudget {
         Self { done: AtomicU64::new(0), work_max, stage: FitStage::Search }
     }
 
-    /// Adds a simulation of this many requests.
+    /// Adds the work of a simulation with this many requests.
     pub(super) fn add(&self, requests: u64) {
         self.done.fetch_add(requests.saturating_add(SIMULATION), Ordering::Relaxed);
     }
 
-    /// Begins a stage, whose share of the work then applies.
+    /// Begins a stage, and applies its share of the work.
     pub(super) fn begin(&mut self, stage: FitStage) {
         self.stage = stage;
     }
@@ -53,7 +53,7 @@ impl WorkBudget {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the work up to the end of the present stage is done.
+    /// Returns whether the present stage has used up its share of the work.
     pub(super) fn is_spent(&self) -> bool {
         let share = match self.stage {
             FitStage::Search => SEARCHES,
@@ -78,7 +78,7 @@ mod tests {
             let rest = end - budget.done();
             budget.add(rest - SIMULATION - 1);
             assert!(!budget.is_spent(), "{stage:?}");
-            // The smallest simulation is one without requests.
+            // The smallest simulation does not have requests.
             budget.add(0);
             assert!(budget.is_spent(), "{stage:?}");
             budget = WorkBudget::new(100_000);

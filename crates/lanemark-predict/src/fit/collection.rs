@@ -1,11 +1,10 @@
-//! Collection during random writes: a limit of the flash that must not be mistaken for a limit of the drive's
-//! processor.
+//! Collection during random writes: a limit of the flash that must not be attributed to the drive's processor.
 //!
-//! A used drive collects while it writes at random, and its dies then limit writes that the processor of a fresh drive
-//! would limit. Both limit small writes to the same rate. Request lengths distinguish them, since collection limits
-//! bytes and the processor limits commands. Depths distinguish them too, since a buffer accepts a single write
-//! immediately. If neither was measured, a processor or program time above [`PLAUSIBLE`] times the template's is
-//! rejected.
+//! While a used drive is written at random, collection occupies its dies, which then limit writes that only the
+//! processor would limit in a fresh drive. Both limits can cause the same rate of small writes. Request lengths
+//! distinguish the two, because collection limits bytes and the processor limits commands. Queue depths also
+//! distinguish them, because a buffer accepts a single write immediately. If neither was varied in the measurements, a
+//! processor or program time of more than [`PLAUSIBLE`] times the template's time is rejected.
 
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{Condition, DriveSpec};
@@ -16,17 +15,17 @@ use super::solve::{SearchResult, search};
 use super::trials::Trial;
 use crate::PredictError;
 
-/// The improvement of the fit that justifies another value, as a difference in the sum of squares: 95% of a chi-square
-/// with one degree of freedom.
+/// The improvement of the fit that justifies an additional value, as a difference in the sum of squares: 95% of a
+/// chi-square distribution with one degree of freedom.
 const WORTH: f64 = 3.84;
-/// The share of the sequential rate below which random writes are examined.
+/// The share of the sequential rate below which random writes are examined for collection.
 const SLOWER: f64 = 0.7;
-/// The maximum plausible ratio of the time of a processor command or a program to the template's time.
+/// The maximum plausible ratio between a fitted processor or program time and the template's time.
 const PLAUSIBLE: f64 = 2.0;
 
-/// Tests whether collection explains the writes better than `fresh`, the fit without it. If so, the engine gets another
-/// parameter at the end. If the writes do not decide, the engine gets the parameter, and the rejected times are fixed
-/// at the template's values.
+/// Tests whether collection explains the writes better than `fresh`, the fit without collection. If it does, the engine
+/// receives an additional parameter at the end. If the writes are not decisive, the engine also receives the parameter,
+/// and the rejected times are fixed at the template's values.
 pub(super) fn explore(
     engine: &mut TrialSimulator,
     fresh: SearchResult,
@@ -35,7 +34,7 @@ pub(super) fn explore(
 ) -> Result<SearchResult, PredictError> {
     let random = fastest(engine, trials, false);
     let ordered = fastest(engine, trials, true);
-    // Sequential writes determine the time of a program.
+    // Sequential writes determine the program time.
     let times = match ordered > 0.0 {
         true => &["drive.front_end.write_time"][..],
         false => &["drive.front_end.write_time", "drive.flash.program"],
@@ -59,7 +58,7 @@ pub(super) fn explore(
     let capable = rate_of_dies(drive, engine, &fresh.logs, ordered > 0.0).max(ordered);
     let share = engine.parameters.len();
     engine.parameters.push(COLLECTION);
-    // The prior is a drive without collection.
+    // The middle of the prior is a drive without collection.
     engine.priors.push(COLLECTION.log(100.0));
     let free: Vec<usize> = writing.iter().copied().chain([share]).collect();
     let without: Vec<usize> =
@@ -69,7 +68,7 @@ pub(super) fn explore(
         let mut logs = fresh.logs.clone();
         logs.push(COLLECTION.log((100.0 * times * random / capable).clamp(2.0, 95.0)));
         indices.iter().for_each(|&index| logs[index] = engine.priors[index]);
-        // The first search keeps those times fixed, because otherwise they would follow their slopes.
+        // The first search keeps these times fixed, because otherwise they would change along with their slopes.
         let found = search(engine, &logs, &without, trials, 1)?;
         if best.as_ref().is_none_or(|best| found.cost < best.cost) {
             best = Some(found);
@@ -89,9 +88,9 @@ pub(super) fn explore(
     Ok(fresh)
 }
 
-/// Returns whether collection during writes can be a value of the drive. The flash must not be written in place. The
-/// drive must not have a pseudo-SLC cache, because the cache takes the writes of a short test. The drive must not be in
-/// a condition in which collection is simulated.
+/// Returns whether collection during writes can be identified. Flash that is written in place does not need collection.
+/// A pseudo-SLC cache would store all writes of a short test. If the drive is in a condition in which collection is
+/// simulated, the parameter is not needed.
 fn is_identifiable(drive: &DriveSpec) -> bool {
     flash(drive).is_some_and(|flash| {
         !flash.technology.in_place()
@@ -101,7 +100,7 @@ fn is_identifiable(drive: &DriveSpec) -> bool {
     })
 }
 
-/// Fills the buffer before random writes that are near the fastest rate, since the dies may be their limit.
+/// Fills the buffer before random writes whose rate is near the maximum, because the dies may limit them.
 fn fill_buffers(engine: &mut TrialSimulator, trials: &[usize], random: f64) {
     let buffer = enough(&engine.base.attachments[0].drive).get() as f64;
     for &trial in trials {
@@ -114,15 +113,15 @@ fn fill_buffers(engine: &mut TrialSimulator, trials: &[usize], random: f64) {
     }
 }
 
-/// Returns the maximum rate of pure writes, sequential or random.
+/// Returns the maximum rate of tests that only write, sequentially or at random.
 fn fastest(engine: &TrialSimulator, trials: &[usize], in_order: bool) -> f64 {
     let those = trials.iter().map(|&trial| &engine.trials[trial]);
     let those = those.filter(|trial| !trial.reads() && trial.test.is_in_order() == in_order);
     those.map(Trial::throughput).fold(0.0, f64::max)
 }
 
-/// Returns the rate at which all dies program: with the program time in `logs` if the writes determine it, otherwise
-/// with the template's.
+/// Returns the rate at which all dies together program. The program time is the value in `logs` if the writes determine
+/// it, otherwise the template's time.
 fn rate_of_dies(drive: &DriveSpec, engine: &TrialSimulator, logs: &[f64], is_known: bool) -> f64 {
     let Some(flash) = flash(drive) else { return 0.0 };
     let program = match engine.index_of("drive.flash.program").filter(|_| is_known) {
@@ -144,7 +143,7 @@ mod tests {
     use super::super::trials::MeasuredFigure;
     use super::*;
 
-    /// Returns a trial with this throughput, in MB/s.
+    /// Returns a trial with this throughput in MB/s.
     fn trial(test: lanemark_schema::workload::TestBuilder, megabytes: f64) -> Trial {
         let test = test.duration("1 s").build().unwrap().into_test();
         let value = megabytes * 1e6;
@@ -164,7 +163,7 @@ mod tests {
             trial(Test::random_write("4 KiB").read_share("50%"), 700.0),
             trial(Test::random_write("4 KiB"), 999.0),
         ];
-        // The last trial does not count.
+        // The last trial is not used.
         (engine, (0..7).collect())
     }
 

@@ -1,24 +1,24 @@
-//! The values of a hard disk's model that are free in a fit.
+//! The values of a hard disk model that a fit can vary.
 //!
-//! A single random read takes the arm's seek, half a revolution and the firmware's time. The firmware's time adds to
-//! the seek, and only its effect on a cached answer distinguishes it. Queue depths determine the margin by which the
-//! firmware reorders. Writes determine the seek with a settling head, and sequential data the sectors of a track. The
-//! longest seek scales with the mean. The shortest seek, which is the settling time, does not change, because the skew
-//! of tracks is designed for it.
+//! The time of a single random read is the sum of the seek, half a revolution and the firmware's time. The firmware's
+//! time can be distinguished from the seek only by its effect on reads from the cache. Different queue depths determine
+//! the margin with which the firmware reorders. Writes determine the seek including the settling of the head, and
+//! sequential data determines the sectors per track. The longest seek scales with the mean seek. The shortest seek,
+//! which is the settling time, does not change, because the skew of the tracks is designed for it.
 
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
 
 use super::parameter::{AffectedTests, Parameter, Unit, time};
 
-/// The share of a revolution that bounds a margin.
+/// The maximum margin, as a share of a revolution.
 const MARGIN_MOST: f64 = 0.95;
 /// The maximum number of cylinders of a disk.
 const CYLINDERS_MOST: f64 = 1_048_576.0;
-/// The factor of the tracks' capacity over the disk's, which allows for rounding.
+/// The ratio of the capacity of all tracks to the capacity of the disk, which allows for rounding.
 const SPARE: f64 = 1.003;
 
-/// The values of a disk that may be free, read values first.
+/// The values of a disk that a fit can vary, those that affect reads first.
 pub(super) const PARAMETERS: [Parameter; 5] = [
     Parameter {
         name: "drive.disk.read_seek.average",
@@ -80,7 +80,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         get: |drive| Some(disk(drive)?.write_seek.average.as_microseconds()),
         set: |drive, us| {
             change(drive, |disk| {
-                // A head needs at least as much time to settle for a write.
+                // A head needs the same time or more to settle for a write than for a read.
                 let least = disk.read_seek.track_to_track;
                 disk.write_seek = scaled(disk.write_seek, us.max(2.0 * least.as_microseconds()));
             });
@@ -88,7 +88,8 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
 ];
 
-/// Values of a disk that a workload of a few minutes cannot determine, each with the missing measurement.
+/// Values of a disk that a workload of a few minutes cannot determine, each with the measurement that would determine
+/// it.
 pub(super) const UNSEEN: [(&str, &str); 4] = [
     (
         "drive.disk.heads",
@@ -102,8 +103,8 @@ pub(super) const UNSEEN: [(&str, &str); 4] = [
     ("drive.buffer.capacity", "a burst of writes after an idle period, with --interval 1ms"),
 ];
 
-/// Returns the values that follow from the fitted values, by comparing `now` with `before`: name, value, template's
-/// value.
+/// Returns the values that change with the fitted values, from a comparison of `now` with `before`: the name, the
+/// value, and the template's value.
 pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, String, String)> {
     let (Some(now), Some(before)) = (disk(now), disk(before)) else { return Vec::new() };
     let mut found = Vec::new();
@@ -131,7 +132,7 @@ pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, Str
     found
 }
 
-/// Returns the platters and arm of a drive, if it is a disk.
+/// Returns the disk specification of a drive, if it is a hard disk.
 pub(super) fn disk(drive: &DriveSpec) -> Option<&DiskSpec> {
     match &drive.media {
         MediaSpec::Disk(disk) => Some(disk),
@@ -145,8 +146,8 @@ fn change(drive: &mut DriveSpec, how: impl FnOnce(&mut DiskSpec)) {
     }
 }
 
-/// Returns the curve with an average of `us` microseconds, and with the same shape above the same settling time.
-/// Settling is shortened to half of the average if it is longer.
+/// Returns a seek curve with an average of `us` microseconds, and with the same settling time and the same shape above
+/// it. If the settling time is longer than half of the average, it is shortened to that half.
 fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
     let [shortest, average, longest] =
         [seek.track_to_track, seek.average, seek.full_stroke].map(Duration::as_microseconds);
@@ -159,12 +160,13 @@ fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
     }
 }
 
-/// Sets the sectors of the outermost tracks, scales all others, and adapts the number of cylinders to `capacity`.
+/// Sets the sectors of the outermost tracks, scales the sectors of all other tracks, and adapts the number of cylinders
+/// to `capacity`.
 fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
     let Some(outer) = disk.zones.first().map(|zone| f64::from(zone.sectors_per_track)) else {
         return;
     };
-    // With fewer sectors, the maximum number of cylinders would not reach the capacity.
+    // With fewer sectors, the maximum number of cylinders would not suffice for the capacity.
     let densest = disk.raw_capacity().get() as f64 * CYLINDERS_MOST / disk.cylinders() as f64;
     let factor = (sectors.round() / outer).max(1.01 * SPARE * capacity / densest);
     if (factor - 1.0).abs() < 1e-9 {
@@ -180,7 +182,7 @@ fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
     let all =
         (disk.cylinders() as f64 * needed).ceil().clamp(count.max(16.0), CYLINDERS_MOST) as u64;
     let zones = disk.zones.len() as u64;
-    // Distributes the cylinders over zones as `[disk.zones]` does.
+    // The cylinders are distributed over the zones as in `[disk.zones]`.
     for (index, zone) in disk.zones.iter_mut().enumerate() {
         let index = index as u64;
         zone.cylinders = (all * (index + 1) / zones - all * index / zones) as u32;
@@ -194,7 +196,7 @@ mod tests {
     use lanemark_study::system::{NameLocations, SystemName};
     use lanemark_study::{Library, Location, System};
 
-    /// A search may reach any combination of values within the bounds, and each of them must be a valid disk.
+    /// A search may reach any combination of values within the bounds, so each combination must be a valid disk.
     #[test]
     fn every_result_of_a_search_is_a_disk() {
         let library = Library::built_in();

@@ -1,8 +1,9 @@
-//! A fitted drive as a file of the library.
+//! A fitted drive as a library file.
 //!
-//! The file is a copy of the template's, with the fitted values replaced. Each fitted value states its range and the
-//! results to which it was fitted. All other values keep their origin. A value of the template that the measurements
-//! only bound gets the remaining range, so that predictions have intervals from it.
+//! The file is a copy of the template's file in which the fitted values are replaced. Each fitted value states its
+//! range and the results to which it was fitted. All other values keep their origin. If the measurements only limit a
+//! template value, the value has the remaining range, so that this uncertainty contributes to the intervals of
+//! predictions.
 
 use lanemark_schema::result::{Calibration, Determination, FittedDrive, FittedParameter};
 use lanemark_schema::units::Duration;
@@ -15,13 +16,13 @@ use lanemark_study::{Location, StudyError, UncertainValue};
 /// The first line of a fitted drive's file.
 pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
 
-/// The kinds of pages of a cell, in their order.
+/// The kinds of pages in a cell, in order.
 const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
-/// Returns the file of a drive with the name `name`, from the template's text and the settings of the fit.
+/// Returns the file of a drive under the name `name`, from the template's text and the settings of the fit.
 ///
 /// # Errors
-/// Returns an error if the template's text is no longer valid TOML.
+/// Returns an error if the template's text is not valid TOML.
 pub fn drive_file(
     fitted: &FittedDrive,
     name: &str,
@@ -44,7 +45,7 @@ pub fn drive_file(
             .iter()
             .any(|parameter| parameter.parameter == place && is_written(parameter))
     };
-    // Separate times of the pages would hide the fitted time.
+    // Separate times of the pages would take precedence over the fitted time.
     if is_fitted("drive.flash.read") {
         divide_read(&mut document, &fitted.template);
     }
@@ -77,7 +78,7 @@ pub(super) fn lists_zones(text: &str) -> bool {
         .is_some_and(|document| document.get("disk").is_some_and(|disk| disk.get("zone").is_some()))
 }
 
-/// Returns whether a value replaces the template's.
+/// Returns whether a fitted value replaces the template's value.
 fn is_written(parameter: &FittedParameter) -> bool {
     !matches!(parameter.standing, Determination::Open { kept_template: true, .. })
 }
@@ -106,7 +107,7 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
     put(document, &parameter.parameter, value, "derived", &text, range);
 }
 
-/// Writes a value with its origin and optional range at `parameter`, `drive.flash.read`.
+/// Writes a value with its origin and optional range at the path `parameter`, such as `drive.flash.read`.
 fn put(
     document: &mut DocumentMut,
     parameter: &str,
@@ -139,13 +140,13 @@ fn put(
         sourced.insert("range", Value::from_iter([low.as_str(), high.as_str()]));
     }
     match table.get_mut(last) {
-        // The key keeps its position and its spaces.
+        // The key keeps its position and the spaces around it.
         Some(item) => *item = Item::Value(Value::InlineTable(sourced)),
         None => drop(table.insert(last, Item::Value(Value::InlineTable(sourced)))),
     }
 }
 
-/// Replaces separate read times of the pages by their ratio, which the fit keeps.
+/// Replaces the separate read times of the pages by their ratio, which the fit does not change.
 fn divide_read(document: &mut DocumentMut, template: &str) {
     let mut numbers = Vec::new();
     for page in PAGES {
@@ -191,7 +192,8 @@ fn table<'d, 'p>(
     table.contains_key(last).then_some((table, *last))
 }
 
-/// Returns the keys that lead to a parameter. For a table next to `[drive]`, the key `drive` is omitted.
+/// Returns the keys that lead to a parameter. The key `drive` is omitted for tables that are next to `[drive]` in the
+/// file.
 fn keys(parameter: &str) -> Vec<&str> {
     let keys: Vec<&str> = parameter.split('.').collect();
     let is_of_port = keys.len() == 2 || keys.get(1) == Some(&"port");
@@ -204,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the file of a drive with these fitted values, whose template has separate times of the pages.
+    /// Returns the file of a drive with these fitted values; the template has separate times for the pages.
     fn file_of(parameters: &[(&str, Determination)]) -> String {
         let template = "[drive]\nname = \"template\"\n\n[flash]\n\
                         read = \"52 us\"\nlower_read = \"40 us\"\nupper_read = \"70 us\"\n\
@@ -244,7 +246,7 @@ mod tests {
         };
         let other = ("drive.front_end.read_time", Determination::Identified);
         let (read, program) = ("drive.flash.read", "drive.flash.program");
-        // Whether the file still has separate times for reads and for programs.
+        // Each case states whether the file still has separate times for reads and for programs.
         for (parameters, wanted) in [
             (vec![], [true, true]),
             (vec![other.clone()], [true, true]),

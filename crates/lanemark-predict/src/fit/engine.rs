@@ -1,7 +1,7 @@
-//! The engine of a fit: it simulates the figures of trials for values of the free parameters, on all cores.
+//! The engine of a fit, which simulates the figures of trials for given values of the free parameters, on all cores.
 //!
-//! Every simulation of a trial draws from the same random stream (common random numbers), so that results for two sets
-//! of values differ because of the values and not by chance. The result does not depend on the number of threads.
+//! Every simulation of a trial uses the same random stream (common random numbers), so that results for two sets of
+//! values differ only because of the values. The result does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,20 +18,21 @@ use super::parameter::{AffectedTests, PRIOR_SD, Parameter, flash};
 use super::trials::{Trial, figure};
 use crate::PredictError;
 
-/// The residual, in standard deviations, above which the loss is linear instead of quadratic (Huber).
+/// The residual, in standard deviations, above which the loss is linear instead of quadratic (Huber loss).
 const HUBER: f64 = 3.0;
-/// The number of units of every die in a simulated buffer.
+/// The number of units per die in a simulated buffer.
 const STRIPES: u64 = 4;
 
-/// The model with its trials.
+/// The model and its trials.
 pub(super) struct TrialSimulator {
-    /// The system with the template's values, or with the geometry under test.
+    /// The system with the template's values, or with the geometry that is being tested.
     pub(super) base: SystemSpec,
     pub(super) trials: Vec<Trial>,
     pub(super) parameters: Vec<Parameter>,
-    /// The middle of each parameter's prior.
+    /// The middle of the prior of each parameter.
     pub(super) priors: Vec<f64>,
-    /// Indices of parameters that stay at the template's values, because other parameters explain their effect.
+    /// Indices of the parameters that are fixed at the template's values, because other parameters explain their
+    /// effect.
     pub(super) held: Vec<usize>,
     seed: u64,
     pool: Pool,
@@ -40,7 +41,7 @@ pub(super) struct TrialSimulator {
     pub(super) budget: WorkBudget,
 }
 
-/// The model's values for the figures of a trial, `None` if too few requests were counted.
+/// The model's values for the figures of a trial; `None` if too few requests were counted.
 pub(super) type ModelFigures = Vec<Option<f64>>;
 
 impl TrialSimulator {
@@ -59,7 +60,7 @@ impl TrialSimulator {
             those.map(Trial::throughput).fold(1e7, f64::max) / 1e6
         };
         let prior = |parameter: &Parameter| {
-            // If the template does not state a limit, the prior of the limit is a value that does not limit any test.
+            // If the template does not state a limit, the prior of the limit is high enough not to limit any test.
             let none = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
@@ -93,7 +94,7 @@ impl TrialSimulator {
         system
     }
 
-    /// Simulates trials for several systems in parallel: each job is a system and a trial.
+    /// Simulates several jobs in parallel; each job is a system and a trial.
     pub(super) fn tell(
         &self,
         systems: &[SystemSpec],
@@ -110,7 +111,8 @@ impl TrialSimulator {
         figures.into_iter().collect()
     }
 
-    /// Simulates one trial. A trial that is much slower than measured gets more time if too few requests ended.
+    /// Simulates one trial. If too few requests ended because the model is much slower than the measurement, the trial
+    /// is simulated for a longer time.
     fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<ModelFigures, PredictError> {
         let (index, trial) = (trial as u32, &self.trials[trial]);
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
@@ -129,7 +131,7 @@ impl TrialSimulator {
             }
             short.duration = short.duration.map(|duration| duration * 8);
         }
-        // Too few requests ended even in this long time. The rate is assumed to be one request in this time.
+        // Too few requests ended even in the longer time, so the rate is assumed to be one request in this time.
         let seconds = short.duration.map_or(1.0, |duration| duration.as_seconds());
         let slowest = trial.test.block_mean() / seconds;
         Ok(trial
@@ -142,7 +144,7 @@ impl TrialSimulator {
             .collect())
     }
 
-    /// Returns the residuals of trial `trial` in standard deviations, with reduced outliers.
+    /// Returns the residuals of the trial with the index `trial` in standard deviations, with reduced outliers.
     pub(super) fn residuals(&self, trial: usize, modelled: &ModelFigures) -> Vec<f64> {
         let figures = self.trials[trial].figures.iter().zip(modelled);
         figures
@@ -169,12 +171,12 @@ impl TrialSimulator {
             .collect())
     }
 
-    /// Returns the sum of squares of the residuals of `trials` and of the priors, at `logs`.
+    /// Returns the sum of squares of the residuals of `trials`, and of the priors, at `logs`.
     pub(super) fn cost(&self, logs: &[f64], trials: &[usize]) -> Result<f64, PredictError> {
         Ok(self.cost_of(logs, &self.residuals_at(logs, trials)?))
     }
 
-    /// Returns the sum of squares of `residuals` and of the priors at `logs`.
+    /// Returns the sum of squares of `residuals`, and of the priors at `logs`.
     pub(super) fn cost_of(&self, logs: &[f64], residuals: &[f64]) -> f64 {
         let squares = residuals.iter().map(|residual| residual * residual);
         squares.sum::<f64>() + self.prior_cost(logs)
@@ -191,12 +193,12 @@ impl TrialSimulator {
         (0..self.trials.len()).filter(|&trial| wanted(&self.trials[trial])).collect()
     }
 
-    /// Returns the parameters that no other parameter explains.
+    /// Returns the parameters that are not fixed.
     pub(super) fn free(&self) -> Vec<usize> {
         (0..self.parameters.len()).filter(|index| !self.held.contains(index)).collect()
     }
 
-    /// Returns the index of a parameter by its name.
+    /// Returns the index of the parameter with this name.
     pub(super) fn index_of(&self, name: &str) -> Option<usize> {
         self.parameters.iter().position(|parameter| parameter.name == name)
     }
@@ -211,23 +213,23 @@ impl TrialSimulator {
     }
 }
 
-/// Returns the requests of a simulation, including the requests of the ramp, from the number that counted.
+/// Returns the number of requests of a simulation including the ramp, computed from the number of counted requests.
 fn work(counted: u64, test: &Test) -> u64 {
     let seconds = test.duration.map_or(0.0, Duration::as_seconds);
     let share = (seconds + test.ramp.as_seconds()) / seconds.max(1e-12);
     (counted as f64 * share) as u64
 }
 
-/// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs long enough
-/// that the buffer, if it fills, is full for nearly all of the time. A short test must fill the buffer in a short time.
-/// A disk needs its whole buffer, because the arm chooses among the buffer's contents.
+/// Returns the amount of buffered data that keeps all dies of a drive busy, in bytes. A measured test runs long enough
+/// that the buffer, if it fills, is full for nearly all of the time, so a short test must fill the buffer quickly. A
+/// disk needs its whole buffer, because the arm chooses among the buffered writes.
 pub(super) fn enough(drive: &DriveSpec) -> Bytes {
     let Some(flash) = flash(drive) else { return drive.buffer };
     let stripe = flash.unit() * flash.dies();
     drive.buffer.min((stripe * STRIPES).max(Bytes::mebi(4)))
 }
 
-/// Returns a residual whose square is twice Huber's loss.
+/// Returns the residual whose square is twice the Huber loss.
 fn drawn_in(residual: f64) -> f64 {
     let size = residual.abs();
     if size <= HUBER {
@@ -244,7 +246,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Returns the engine of a drive of the library, without trials.
+    /// Returns an engine for a library drive, without trials.
     pub(in super::super) fn engine(drive: &str) -> TrialSimulator {
         let name = format!("{drive}@workstation-z170:m2");
         let system = lanemark_lab::assemble(&Library::built_in(), &name, &[]).unwrap();
@@ -269,7 +271,7 @@ pub(super) mod tests {
     #[test]
     fn a_residual_is_drawn_in_to_twice_hubers_loss() {
         for size in [0.0, 0.5, HUBER, HUBER + 1e-9, 3.5, 5.0, 100.0] {
-            // Huber's loss: a parabola, continued by its tangent.
+            // The Huber loss is a parabola that continues as its tangent.
             let loss = match size <= HUBER {
                 true => size * size / 2.0,
                 false => HUBER * HUBER / 2.0 + HUBER * (size - HUBER),

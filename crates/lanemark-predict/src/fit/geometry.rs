@@ -1,9 +1,9 @@
-//! The geometry of a drive: its number of dies, and the data that a die programs at once.
+//! The geometry of a drive: the number of dies, and the amount of data that a die programs at once.
 //!
-//! Both are whole numbers, so a search by slopes does not apply. Starting from the template's values, one of them is
-//! doubled or halved as long as the reads fit better by more than chance explains. The times are fitted at each step
-//! before it is judged. The number of channels does not change unless there are fewer dies than channels, because a
-//! measurement shows only the product of the number of channels and their rate.
+//! Both are whole numbers, so a gradient search does not apply. Starting from the template's values, one of the two is
+//! doubled or halved as long as this improves the fit of the reads by more than chance explains. The times are fitted
+//! again before each step is evaluated. The number of channels does not change unless it exceeds the number of dies,
+//! because measurements determine only the product of the number of channels and their rate.
 
 use std::fmt;
 
@@ -15,16 +15,17 @@ use super::parameter::{change, flash};
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
-/// The minimum improvement of the fit that justifies a doubling, as a difference in the sum of squares.
+/// The minimum improvement of the fit that justifies a doubling or halving, as a difference in the sum of squares.
 const WORTH: f64 = 3.0;
-/// The difference in the sum of squares up to which a fit counts as equal to the best: 95% of a chi-square with one
-/// degree of freedom.
+/// The difference in the sum of squares up to which a fit counts as equal to the best fit: 95% of a chi-square
+/// distribution with one degree of freedom.
 const AS_GOOD: f64 = 3.84;
-/// The maximum number of dies to try; `UNIT_MAX` is the maximum unit, in slots.
+/// The maximum number of dies to try.
 const DIES_MAX: u64 = 512;
+/// The maximum unit to try, in slots.
 const UNIT_MAX: u64 = 32;
 
-/// The number of dies of a drive, and of slots of 4 KiB in a unit.
+/// The number of dies of a drive, and the number of 4 KiB slots in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Geometry {
     pub(super) dies: u64,
@@ -47,7 +48,7 @@ impl Geometry {
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })
     }
 
-    /// Sets the geometry of a drive, whose capacity stays the same.
+    /// Sets the geometry of a drive without changing its capacity.
     pub(super) fn give(self, drive: &mut DriveSpec) {
         let capacity = drive.capacity.get();
         change(drive, |flash| {
@@ -79,7 +80,7 @@ impl Geometry {
         });
     }
 
-    /// Returns the neighbouring geometries.
+    /// Returns the geometries that differ by one doubling or halving.
     fn neighbours(self) -> impl Iterator<Item = Self> {
         let Self { dies, unit } = self;
         let dies_around = [dies * 2, dies / 2].into_iter().map(move |dies| Self { dies, unit });
@@ -89,7 +90,7 @@ impl Geometry {
         })
     }
 
-    /// Returns the number of doublings between two geometries.
+    /// Returns the number of doublings and halvings between two geometries.
     fn distance(self, other: Self) -> f64 {
         let apart = |one: u64, other: u64| (one as f64 / other as f64).log2().abs();
         apart(self.dies, other.dies) + apart(self.unit, other.unit)
@@ -102,7 +103,7 @@ impl fmt::Display for Geometry {
     }
 }
 
-/// Searches from the engine's geometry and `found`. The engine has the best geometry at the end.
+/// Searches from the engine's geometry and `found`. At the end, the engine has the best geometry.
 pub(super) fn explore(
     engine: &mut TrialSimulator,
     search_result: SearchResult,
@@ -154,8 +155,8 @@ pub(super) fn explore(
 }
 
 impl GeometrySearch {
-    /// Returns the smallest and largest number, of dies or of units, that fits as well as the best, for any value of
-    /// the other number.
+    /// Returns the range of the number of dies, or of units, for which the fit is as good as the best fit with any
+    /// value of the other number.
     pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {
         let good = self.tried.iter().filter(|(_, cost)| *cost <= self.found.cost + AS_GOOD);
         good.fold((of(self.best), of(self.best)), |(low, high), (geometry, _)| {
@@ -234,14 +235,14 @@ mod tests {
             wanted.give(&mut drive);
             let now = flash(&drive).unwrap();
             assert_eq!(Geometry::of(&drive), Some(wanted));
-            // Channels are kept if each has a die.
+            // The number of channels does not change if each channel has a die.
             let channels = u64::from(before.channels).min(dies);
             assert_eq!(u64::from(now.channels), channels, "{wanted}");
             assert_eq!(u64::from(now.dies_per_channel), dies / channels, "{wanted}");
             assert_eq!(now.page.get() * u64::from(now.planes), unit * SLOT.get(), "{wanted}");
             assert!(now.page <= Bytes::kibi(32) && now.planes <= 16, "{wanted}");
             assert_eq!(u64::from(now.pages_per_block), block / now.page.get(), "{wanted}");
-            // All of the flash, in whole superblocks.
+            // The flash consists of whole superblocks.
             let superblock = now.superblock().get();
             let more = now.capacity().get().checked_sub(before.capacity().get());
             let spare = drive.capacity.get() + now.superblocks_spare() * superblock;

@@ -1,9 +1,9 @@
-//! The host's values from runs on it: processor time per request, and cores.
+//! Values of the host that are determined by runs on it: the processor time per request, and the number of cores.
 //!
 //! A run reports the processor time of a request in the program and in the kernel. With many requests outstanding, this
-//! time limits a core, and scales all three of the platform's times (from the application to the driver, in the driver,
-//! and back). The additional time of a single request is spent sleeping and waking, and becomes the platform's `wake`.
-//! Neither contains the time of interrupts in other contexts.
+//! time limits a core, and it scales all three of the platform's times: from the application to the driver, in the
+//! driver, and back. The additional time of a single request is spent on sleeping and waking, and becomes the
+//! platform's `wake`. Interrupt time in other contexts is not included in either.
 
 use lanemark_schema::result::Calibration;
 use lanemark_schema::units::Duration;
@@ -12,13 +12,13 @@ use lanemark_study::platform;
 
 use super::trials::MeasuredHost;
 
-/// The minimum and maximum plausible ratio of a host's times to the platform's.
+/// The minimum and maximum plausible ratio between the host's times and the platform's times.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
-/// The prefix of settings that take precedence over a measurement.
+/// The prefix of settings that override a measurement.
 const PREFIX: &str = "platform.";
 
-/// Sets the host's values in `system` to the measured ones, and returns them. Values are not set if `settings` contain
-/// any value of the platform.
+/// Sets the host's values in `system` to the measured values, and returns them. If `settings` contain any value of the
+/// platform, no values are set.
 pub(super) fn measured(
     system: &mut SystemSpec,
     host: MeasuredHost,
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn all_times_of_a_request_scale_alike() {
         let ns = Duration::from_nanoseconds;
-        // The platform's read takes 2 + 1 + 1 = 4 µs of the processor.
+        // The platform's read takes 2 + 1 + 1 = 4 µs of processor time.
         for (deep_us, scale) in [(8.0, 2), (4.0, 1), (2.0, 0)] {
             let mut scaled = system();
             let set = measured(&mut scaled, measured_host(None, Some(1e3 * deep_us)), &[]);
@@ -119,7 +119,7 @@ mod tests {
         let mut woken = system();
         measured(&mut woken, measured_host(Some(7_500.0), Some(4_000.0)), &[]);
         assert_eq!(woken.cpu.wake, Duration::from_nanoseconds(3_500));
-        // A single request may cost less than each of many.
+        // A single request may need less processor time than each of many requests.
         let mut quick = system();
         measured(&mut quick, measured_host(Some(3_000.0), Some(4_000.0)), &[]);
         assert_eq!(quick.cpu.wake, Duration::ZERO);

@@ -1,14 +1,14 @@
-//! The values that the measurements determine, and the values that they leave open.
+//! Separates the values that the measurements determine from the values that they leave open.
 //!
-//! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian consists of
-//! differences over a tenth, to the side on which a value has less effect. Beyond a limit that another value hides, a
-//! value does not have an effect. The covariance is widened if the residuals scatter more than their weights state
-//! (Birge's ratio, with Student's factor).
+//! The covariance is `(J'J + 1/s^2)^-1`, from least squares with the priors as observations. The Jacobian consists of
+//! differences over a tenth, on the side on which a value has the smaller effect, because a value does not have an
+//! effect beyond a limit that another value hides. The covariance is widened if the residuals scatter more than their
+//! weights state (Birge's ratio, with Student's factor).
 //!
 //! A value is left open if its deviation is so large that its 95% interval spans a factor of four, if it has an effect
 //! on one side only, or if it correlates with another value. An open value is fixed at the template's value, and the
-//! other values are fitted again. If that contradicts the measurements, the open value stays at the nearest value that
-//! does not.
+//! other values are fitted again. If the template's value contradicts the measurements, the value is instead fixed at
+//! the nearest value that does not.
 
 use lanemark_schema::result::student_95;
 use nalgebra::{DMatrix, DVector};
@@ -19,60 +19,59 @@ use super::parameter::{COLLECTION, PRIOR_SD};
 use super::solve::{SearchResult, jacobian, search, weaker_side};
 use crate::PredictError;
 
-/// The deviation, in logarithms, above which a value is open.
+/// The standard deviation of a logarithm above which a value is open.
 const OPEN: f64 = 0.35;
-/// The ratio of a value's effects on both sides above which the value is open. Such a value is near the onset of
-/// another limit: the measurements bound it on one side, and its small effect on the other side may come from a
-/// difference in geometry.
+/// The ratio between the effects of a value on its two sides above which the value is open. A value with a larger ratio
+/// is near the onset of another limit: the measurements bound it on one side, and its small effect on the other side
+/// may be caused by a difference in geometry.
 const BOUNDED: f64 = 5.0;
 /// The correlation above which two values cannot be separated.
 const ONE: f64 = 0.95;
-/// The maximum deterioration of the fit at which the template's value counts as equally good, as a difference in the
-/// sum of squares.
+/// The maximum increase in the sum of squares for which the template's value counts as equally good.
 const AS_GOOD: f64 = 3.84;
-/// The deviations of a normal distribution that contain 95% on both sides.
+/// The number of standard deviations on both sides of a normal distribution that contain 95%.
 pub(super) const SIDES_95: f64 = 1.96;
-/// The deviations of a normal distribution that contain 80% on both sides.
+/// The number of standard deviations on both sides of a normal distribution that contain 80%.
 const SIDES_80: f64 = 1.2816;
-/// The deterioration of the fit, as a difference in the sum of squares, that four of five values of such a parameter do
-/// not exceed.
+/// The increase in the sum of squares that 80% of the possible values of a parameter do not exceed.
 const LIKELY: f64 = SIDES_80 * SIDES_80;
-/// Distances from a fixed value to try in both directions, in logarithms. The last distance contains 80% of the prior.
+/// Distances from a fixed value that are tried in both directions, in logarithms. The last distance contains 80% of the
+/// prior.
 const REACHES: [f64; 5] = [0.08, 0.2, 0.4, 0.7, SIDES_80 * PRIOR_SD];
-/// The number of rounds in which values are fixed and the rest is fitted again.
+/// The number of rounds in which open values are fixed and the other values are fitted again.
 const ROUNDS: usize = 5;
 
-/// The values, with the precision of each.
+/// The fitted values, each with its precision.
 #[derive(Clone, Debug)]
 pub(super) struct FittedValues {
     pub(super) logs: Vec<f64>,
     pub(super) standings: Vec<ValueDetermination>,
-    /// The ranges of each value below and above its estimate, in logarithms, that contain four of five cases.
+    /// The distances below and above the estimate of each value, in logarithms, that contain 80% of the cases.
     pub(super) reaches: Vec<[f64; 2]>,
-    /// The ratio of the residuals' scatter to the scatter that their weights state.
+    /// The ratio of the observed scatter of the residuals to the scatter that their weights state.
     pub(super) scatter: f64,
 }
 
-/// The determination of one value.
+/// The result of determining one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ValueDetermination {
-    /// The value is determined, with the standard deviation of its logarithm.
+    /// The value is determined, with this standard deviation of its logarithm.
     Identified(f64),
-    /// The value is fixed, at the template's value or at another one, possibly because it correlates with another
-    /// value.
+    /// The value is fixed, either at the template's value or at another value. The cause may be a correlation with
+    /// another value.
     Held { at_template: bool, with: Option<usize> },
 }
 
-/// The deviations and correlations of the free values.
+/// The standard deviations and correlations of the free values.
 struct Covariance {
     deviations: Vec<f64>,
     correlations: DMatrix<f64>,
-    /// The ratio of the effects of each value on both sides.
+    /// The ratio between the effects of each value on its two sides.
     lopsided: Vec<f64>,
     scatter: f64,
 }
 
-/// Separates the identified values from the others, starting from `found`.
+/// Separates the identified values from the other values, starting from `found`.
 pub(super) fn identify(
     engine: &mut TrialSimulator,
     search_result: SearchResult,
@@ -118,8 +117,7 @@ pub(super) fn identify(
         let indices: Vec<usize> = open.iter().map(|&(index, _)| index).collect();
         let all = at_template(engine, &mut search_result, &free, &indices, trials)?;
         for (index, with) in open {
-            // The template's values may contradict the measurements together although some of them do not by
-            // themselves.
+            // All template values together may contradict the measurements even though some of them do not.
             let at_template = all
                 || indices.len() > 1
                     && at_template(engine, &mut search_result, &free, &[index], trials)?;
@@ -128,11 +126,12 @@ pub(super) fn identify(
     }
 }
 
-/// Returns the distance of each value from its estimate at which the measurements begin to contradict it.
+/// Returns, for each value, the distance from its estimate at which the measurements begin to contradict it.
 ///
-/// The distance of an identified value follows from its deviation. A fixed value is moved, and the others compensate
-/// for it (to first order). Its distance is the farthest point up to which the fit is nearly as good. The distance is
-/// short on the side on which the measurements bound the value, and never exceeds the prior's.
+/// The distance of an identified value is computed from its standard deviation. A fixed value is moved, and the other
+/// values compensate for this to first order. Its distance is the farthest point up to which the fit is nearly as good.
+/// The distance is short on a side on which the measurements bound the value, and never exceeds the distance of the
+/// prior.
 fn reaches(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -150,7 +149,7 @@ fn reaches(
             continue;
         }
         if engine.budget.is_spent() {
-            // A range that was not examined is the prior's.
+            // A range that was not examined is the range of the prior.
             reaches.push([REACHES[REACHES.len() - 1]; 2]);
             continue;
         }
@@ -173,7 +172,8 @@ fn reaches(
     Ok(reaches)
 }
 
-/// Returns the sum of squares of `residuals` after values with these slopes, and priors, have compensated for them.
+/// Returns the sum of squares of `residuals` and of the priors after values with these slopes have compensated for
+/// them.
 fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
     let mut information = slopes.transpose() * slopes;
     for at in 0..slopes.ncols() {
@@ -184,7 +184,8 @@ fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
     residuals.norm_squared() - saved
 }
 
-/// Sets the values `indices` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
+/// Sets the values at `indices` to the template's values, and fits the rest of `free` again. Keeps the result if the
+/// fit is as good.
 fn at_template(
     engine: &TrialSimulator,
     search_result: &mut SearchResult,
@@ -204,7 +205,8 @@ fn at_template(
 }
 
 impl Covariance {
-    /// Computes the covariance at the minimum sum of squares, with `slopes` of the weighted `residuals` and the priors.
+    /// Computes the covariance at the minimum sum of squares, from the `slopes` of the weighted `residuals` and from
+    /// the priors.
     fn of(slopes: &DMatrix<f64>, residuals: &[f64], lopsided: Vec<f64>) -> Self {
         let free = slopes.ncols();
         let mut information = slopes.transpose() * slopes;
@@ -227,9 +229,9 @@ impl Covariance {
         Self { deviations, correlations, lopsided, scatter }
     }
 
-    /// Returns the indices, among the free values, of the open values, each with the value with which it correlates. If
-    /// two values cannot be separated, the less certain one is returned. Only one such pair is returned, because fixing
-    /// one value may separate other pairs.
+    /// Returns the indices of the open values among the free values, each with the value with which it correlates. If
+    /// two values cannot be separated, the less certain value is open. Only one pair is reported, because fixing one
+    /// value may separate other pairs.
     fn open(&self) -> Vec<(usize, Option<usize>)> {
         let wide = |&at: &usize| self.deviations[at] > OPEN || self.lopsided[at] > BOUNDED;
         let wide: Vec<_> = (0..self.deviations.len()).filter(wide).collect();
@@ -266,8 +268,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the shares of intervals of known values that are completely above and completely below the true values.
-    /// Figures are linear in three values, and `noise` times as uncertain as their weights state.
+    /// Returns the shares of intervals that are completely above and completely below the true values. The figures are
+    /// linear in three values, and `noise` times as uncertain as their weights state.
     fn missed(figures: usize, noise: f64) -> [f64; 2] {
         const FITS: u32 = 3000;
         let mut rng = Rng::new(StreamKey::from_seed(figures as u64));
@@ -275,7 +277,7 @@ mod tests {
         for _ in 0..FITS {
             let slopes = DMatrix::from_fn(figures, 3, |_, _| 8.0 * rng.normal());
             let measured = DVector::from_fn(figures, |_, _| noise * rng.normal());
-            // The true values are zero, like the priors.
+            // The true values are zero, and so are the middles of the priors.
             let information = slopes.transpose() * &slopes;
             let found = information.cholesky().unwrap().solve(&(slopes.transpose() * &measured));
             let residuals = &measured - &slopes * &found;
@@ -290,7 +292,8 @@ mod tests {
 
     #[test]
     fn intervals_of_fitted_values_hold_the_truth_in_ninety_five_of_a_hundred_cases() {
-        // Residuals that scatter three times as much as their weights state, for few figures and for many figures.
+        // Residuals scatter three times as much as their weights state, for few and for many figures; in the last case
+        // they scatter as stated.
         for (figures, noise) in [(8, 3.0), (20, 3.0), (80, 3.0), (80, 1.0)] {
             let [above, below] = missed(figures, noise);
             let held = 1.0 - above - below;
@@ -305,16 +308,16 @@ mod tests {
     fn intervals_are_not_narrowed_by_residuals_that_happen_to_be_small() {
         let slopes = DMatrix::from_element(16, 1, 10.0);
         let of = |residual: f64| Covariance::of(&slopes, &[residual; 16], vec![1.0]);
-        // The information is 16 x 100, plus the prior's.
+        // The information is 16 x 100, plus the information of the prior.
         let least = (1600.0 + PRIOR_SD.powi(-2)).sqrt().recip();
         assert!((of(0.1).deviations[0] / least - 1.0).abs() < 1e-9);
         assert!((of(0.9).deviations[0] / least - 1.0).abs() < 1e-9);
-        // 16 residuals of 2 over 15 degrees of freedom.
+        // 16 residuals of 2 have 15 degrees of freedom.
         let scatter = (64.0f64 / 15.0).sqrt();
         assert!((of(2.0).scatter / scatter - 1.0).abs() < 1e-9);
         let wider = scatter * student_95(15) / SIDES_95;
         assert!((of(2.0).deviations[0] / least / wider - 1.0).abs() < 1e-9);
-        // A value with hardly any effect is no less certain than its prior.
+        // A value that has hardly any effect is as certain as its prior.
         let hardly = Covariance::of(&DMatrix::from_element(4, 1, 1e-6), &[9.0; 4], vec![1.0]);
         assert_eq!(hardly.deviations, [PRIOR_SD]);
     }
@@ -329,7 +332,7 @@ mod tests {
         let prior = PRIOR_SD.powi(-2);
         for (slopes, wanted) in [
             (&[0.0, 0.0][..], 25.0),
-            // At right angles to the residuals.
+            // The slopes are orthogonal to the residuals.
             (&[4.0, -3.0], 25.0),
             (&[0.3, 0.4], 25.0 - 2.5 * 2.5 / (0.25 + prior)),
             (&[3.0, 0.0], 25.0 - 81.0 / (9.0 + prior)),
@@ -342,7 +345,7 @@ mod tests {
 
     #[test]
     fn values_that_go_together_are_open() {
-        // The second value has the same effect as the first; the third is independent.
+        // The second value has the same effect as the first value, and the third value is independent.
         let together = |similar: f64| {
             let slopes = DMatrix::from_fn(12, 3, |row, column| match (column, row % 3) {
                 (0, 0 | 1) | (1, 0) | (2, 2) => 20.0,

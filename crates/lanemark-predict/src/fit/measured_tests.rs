@@ -1,4 +1,4 @@
-//! Figures of trials, their spread, and the short tests that are simulated.
+//! Tests of the figures of trials, their spread, and the short tests that are simulated.
 
 use lanemark_schema::result::{
     CpuUse, DirectionResult, Machine, MeasuredTarget, Provenance, Warning,
@@ -18,7 +18,7 @@ fn named(name: &str, builder: TestBuilder) -> Test {
     test(builder.named(name))
 }
 
-/// Returns the requests of one direction: `count` of 4 KiB, each with the same latency.
+/// Returns the result of one direction with `count` requests of 4 KiB, which all have the same latency.
 fn direction(count: u64, latency_ns: u64) -> DirectionResult {
     let mut direction = DirectionResult::new();
     for _ in 0..count {
@@ -27,7 +27,7 @@ fn direction(count: u64, latency_ns: u64) -> DirectionResult {
     direction
 }
 
-/// Returns a sample of one second with reads.
+/// Returns a sample of one second that contains reads.
 fn reads(count: u64, latency_ns: u64) -> Sample {
     let reads = Some(direction(count, latency_ns));
     Sample { elapsed: Duration::from_seconds(1), reads, complete: true, ..Sample::empty() }
@@ -45,7 +45,7 @@ fn assert_near(value: f64, wanted: f64, what: &str) {
 #[test]
 fn a_figure_is_the_geometric_mean_with_the_spread_of_its_repeats_and_of_all_tests() {
     let test = test(Test::random_read("4 KiB"));
-    // The rates of 1,000 and 1,210 requests have a geometric mean of 1,100.
+    // The geometric mean of 1,000 and 1,210 requests a second is 1,100.
     let samples = [reads(1_000, 10_000), reads(1_210, 14_400)];
     let samples: Vec<&Sample> = samples.iter().collect();
     let pooled = 0.02;
@@ -58,7 +58,7 @@ fn a_figure_is_the_geometric_mean_with_the_spread_of_its_repeats_and_of_all_test
     assert_near(trial.figure(FigureKind::ReadMean).unwrap(), 12_000.0, "latency");
     assert_eq!(trial.figure(FigureKind::WriteMean), None);
     // Both logarithms are `ln 1.1` from their mean, with one degree of freedom. The spread of two repeats is averaged
-    // with the spread of all tests, and rate and mean latency each have half the weight.
+    // with the spread of all tests, and the rate and the mean latency each have half the weight.
     let own = 2.0 * 1.1_f64.ln().powi(2);
     let rate = (2.0 * (f64::midpoint(own, pooled) / 2.0 + 0.015_f64.powi(2))).sqrt();
     assert_near(trial.figures[0].sd, rate, "deviation of the rate");
@@ -162,7 +162,7 @@ fn figures_need_a_time_and_requests() {
     for kind in [FigureKind::Throughput, FigureKind::ReadMean, FigureKind::ReadTail] {
         assert_eq!(figure(&none, kind), None, "{kind:?}");
     }
-    // Two of a hundred requests took a hundred times as long.
+    // Two of a hundred requests took a hundred times as long as the others.
     let mut slow = direction(98, 1_000);
     for _ in 0..2 {
         slow.record(Bytes::kibi(4), Duration::from_nanoseconds(100_000));
@@ -187,7 +187,7 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
     });
     let flushed = plain().with(|requests| requests.mix.flush_every = Some(1));
     for (test, reason) in [
-        (beside, "it ran at the same time as another test"),
+        (beside, "it ran in parallel with another test"),
         (rounds, "a short simulation does not reach a steady state"),
         (open, "its requests were submitted at given times"),
         (flushed, "it contains several sizes, flushes or trims"),
@@ -196,7 +196,7 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
     }
 }
 
-/// Returns a trial with a throughput in bytes a second and a mean latency of reads in ns.
+/// Returns a trial with a throughput in bytes a second, and a mean latency of reads in ns.
 fn trial_of(test: Test, throughput: f64, read_ns: Option<f64>) -> Trial {
     let figure = |kind, value| MeasuredFigure { kind, value, sd: 0.1 };
     let mut figures = vec![figure(FigureKind::Throughput, throughput)];
@@ -220,7 +220,7 @@ fn a_fit_begins_with_the_fastest_and_the_smallest_single_requests_of_each_kind()
     let in_order = |block: &str| test(Test::sequential_read(block).queue_depth(8));
     let mixed = read("4 KiB", 64).with(|requests| requests.read_share = Ratio::new(0.5).unwrap());
     let all = [
-        // The kinds' anchors are marked: the most requests, the most data, the smallest single requests.
+        // The anchors of each kind are marked: the most requests, the most data, and the smallest single requests.
         (read("4 KiB", 32), 100e3, true),
         (read("4 KiB", 4), 40e3, false),
         (read("128 KiB", 8), 5e3, true),
@@ -232,7 +232,7 @@ fn a_fit_begins_with_the_fastest_and_the_smallest_single_requests_of_each_kind()
         (in_order("64 KiB"), 20e3, true),
         (in_order("128 KiB"), 15e3, true),
         (in_order("32 KiB"), 19e3, false),
-        // Tests of both directions belong to no kind.
+        // Tests with both directions do not belong to a kind.
         (mixed, 200e3, false),
     ];
     let anchors: Vec<usize> =
@@ -262,7 +262,7 @@ fn a_short_test_has_fewer_requests_the_larger_they_are() {
     };
     let trials = |copies: usize| {
         let all = std::iter::repeat_n(blocks, copies).flatten();
-        // A thousand requests a second.
+        // The rate is a thousand requests a second.
         let trial = |(block, _): (&str, i32)| {
             let test = test_of(block);
             let throughput = 1_000.0 * test.block_mean();
@@ -276,13 +276,13 @@ fn a_short_test_has_fewer_requests_the_larger_they_are() {
         all.shorten(Bytes::mebi(8), is_disk, capacity, requests);
         all.trials
     };
-    // Seven tests are simulated in full, 70 with four sevenths of the requests, and 700 with an eighth.
+    // Seven tests are simulated in full, 70 tests with four sevenths of the requests, and 700 tests with one eighth.
     for (copies, requests) in [(1, 5_600), (10, 3_200), (100, 700)] {
         for (trial, (block, part)) in short(copies, 5_600, false).iter().zip(blocks) {
             let count = f64::from(requests / part);
             let counted = seconds(trial.short.duration.unwrap()) * 1_000.0;
             assert!((counted - count).abs() < 1e-6, "{block} in {copies}: {counted}, {count}");
-            // Three times as long as all outstanding requests take.
+            // The ramp is three times as long as all outstanding requests take.
             assert!((seconds(trial.short.ramp) - 0.012).abs() < 1e-9, "{block}");
             let block = trial.short.block.get();
             assert_eq!(trial.short.span.get(), capacity.get() / block * block);
@@ -290,7 +290,7 @@ fn a_short_test_has_fewer_requests_the_larger_they_are() {
             assert_eq!(trial.test.offset, Bytes::mebi(1));
         }
     }
-    // A disk has the full number, and every test has some requests.
+    // Tests of a disk have the full number of requests, and every test has some requests.
     for trial in short(1, 5_600, true) {
         assert!((seconds(trial.short.duration.unwrap()) - 5.6).abs() < 1e-9);
     }
@@ -314,7 +314,7 @@ fn writes_as_fast_as_the_flash_first_fill_the_buffer() {
             trial_of(test_of(Test::random_write("4 KiB")), 0.71e9, None),
             trial_of(test_of(Test::random_write("4 KiB")), 0.69e9, None),
             trial_of(test_of(Test::random_read("4 KiB")), 0.9e9, None),
-            // Writes with reads do not show the rate of the flash.
+            // Writes that are mixed with reads do not show the rate of the flash.
             trial_of(test_of(Test::sequential_write("1 MiB").read_share("50%")), 2e9, None),
         ]);
         all.shorten(buffer, is_disk, Bytes::mebi(512), 1_000);
@@ -342,7 +342,7 @@ fn tests_of_a_region_without_flash_are_removed() {
             trial_of(at("cached", "2 GiB", Test::random_read("16 KiB")), 1e6, Some(5e3)),
             trial_of(at("same", "2 GiB", Test::sequential_read("1 MiB")), 1e6, Some(90e3)),
             trial_of(at("written", "2 GiB", Test::random_write("4 KiB")), 1e6, None),
-            // Deeper or larger reads do not show the time of one read.
+            // Reads with more depth or a larger size do not show the time of one read.
             trial_of(at("deep", "0 B", Test::random_read("4 KiB").queue_depth(2)), 1e6, Some(1e3)),
             trial_of(at("large", "0 B", Test::random_read("32 KiB")), 1e6, Some(1e3)),
         ])
@@ -360,11 +360,11 @@ fn tests_of_a_region_without_flash_are_removed() {
     }
     let (name, time) = some.read_alone().unwrap();
     assert_eq!((name, time), ("first", Duration::from_microseconds(60)));
-    // A read of exactly this time may come from flash.
+    // A read that takes exactly this time may come from flash.
     let mut exact = all();
     exact.without_flash(Duration::from_microseconds(5)).unwrap();
     assert_eq!((exact.trials.len(), exact.warnings.len()), (6, 0));
-    // No small random request remains if all of them are too fast.
+    // If all small random requests are too fast, no test of this kind remains.
     let mut none = measurements(vec![
         trial_of(at("a", "0 B", Test::random_read("4 KiB")), 1e6, Some(5e3)),
         trial_of(at("b", "0 B", Test::sequential_write("1 MiB")), 1e6, None),
@@ -440,7 +440,7 @@ fn results_of_one_drive_are_combined_with_their_warnings() {
     assert_eq!(all.trials.len(), 1);
     let rate = (100.0_f64 * 100.0 * 121.0).cbrt() * 4096.0;
     assert_near(all.trials[0].throughput(), rate, "three repeats");
-    let reason = "it ran at the same time as another test".to_owned();
+    let reason = "it ran in parallel with another test".to_owned();
     assert_eq!(
         all.warnings,
         [
@@ -452,12 +452,12 @@ fn results_of_one_drive_are_combined_with_their_warnings() {
     let host = all.host;
     assert_eq!((host.alone_ns, host.deep_ns, host.cores), (Some(3_000.0), None, Some(12)));
     assert_eq!(all.drive, first.target_name());
-    // Without warnings, and with a write.
+    // The fit does not have warnings, and the run contains a write.
     let written =
         measured_run(&[(small.clone(), vec![reads(100, 9_000)]), (write, vec![writes(9, 9_000)])]);
     let all = read(std::slice::from_ref(&written)).unwrap();
     assert_eq!((all.warnings, all.trials.len()), (Vec::new(), 2));
-    // The device is the drive, or the path if it is not known.
+    // The drive is named after the device, or after the path if the device is not known.
     assert_eq!(identity(&written), "nvme0n1");
     let mut elsewhere = written.clone();
     if let Target::Measured(target) = &mut elsewhere.target {

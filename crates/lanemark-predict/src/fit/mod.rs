@@ -1,13 +1,13 @@
-//! A drive's model from the results of a workload on it.
+//! Fits a drive's model to the results of a workload on the drive.
 //!
-//! The method is weighted least squares over the logarithms of a model's values. The fit minimises the sum of squares
-//! of residuals: the logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly
-//! of Applied Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values.
-//! Reads are fitted first, since writing does not affect them. The number of dies follows, then writes, then all
-//! together, and then the precision of each value.
+//! The method is weighted least squares over the logarithms of the model's values. The fit minimises the sum of squares
+//! of the residuals (Levenberg, Quarterly of Applied Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963). A residual
+//! is the logarithm of the modelled figure divided by the measured figure, divided by its standard deviation. Weak
+//! priors surround the template's values. Reads are fitted first, because writes do not affect them. Then follow the
+//! number of dies, the writes, all values together, and the precision of each value.
 //!
-//! Not modelled: the correlation between the figures of one run on a real drive (caused by heat or by other programs).
-//! In a fit to several runs, the spread includes it.
+//! The correlation between the figures of one run on a real drive, caused by heat or by other programs, is not
+//! modelled. In a fit to several runs, their spread includes it.
 
 mod budget;
 mod collection;
@@ -47,51 +47,51 @@ use trials::Measurements;
 /// The input of a fit.
 #[derive(Debug)]
 pub struct FitInput<'j> {
-    /// Results with their names.
+    /// Results, each with its name.
     pub results: &'j [(String, RunResult)],
     /// The platform on which the drive was measured.
     pub platform: &'j str,
     /// Name of the port.
     pub port: &'j str,
-    /// A similar drive, or `None` for a generic drive of the port's protocol.
+    /// A similar drive; `None` for a generic drive with the protocol of the port.
     pub like: Option<&'j str>,
     /// Values that replace library values.
     pub settings: &'j [(Calibration, Location)],
-    /// The number of small requests in a simulated test; a larger number is more accurate and slower.
+    /// The number of small requests in a simulated test; a larger number makes the fit more accurate and slower.
     pub requests: u64,
-    /// The maximum work, in simulated requests. A search that reaches its share of it returns its best values so far.
+    /// The maximum work, in simulated requests. A search that has used up its share returns the best values so far.
     pub work_max: u64,
-    /// The threads that simulate.
+    /// The threads that run simulations.
     pub pool: Pool,
     /// Provenance of the fit.
     pub provenance: Provenance,
-    /// The flag that cancels the fit, which then returns an error.
+    /// The flag that cancels the fit; a cancelled fit returns an error.
     pub cancel: Cancel,
 }
 
-/// The maximum time of a single read of a solid-state drive. The arm of a hard disk takes longer.
+/// The maximum time of a single read from a solid-state drive. A read from a hard disk takes longer.
 const FLASH_MOST: Duration = Duration::from_microseconds(2_000);
 
-/// The default number of requests of a job.
+/// The default number of requests in a simulated test.
 pub const REQUESTS: u64 = 4000;
-/// The default maximum work of a job, in simulated requests: less than a minute of one core.
+/// The default maximum work of a fit, in simulated requests, which takes less than a minute on one core.
 pub const WORK_MAX: u64 = 40_000_000;
 
-/// A drive that was fitted.
+/// The fit of a drive.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Result of the fit.
     pub drive: FittedDrive,
     /// The text of the template's file.
     pub template: String,
-    /// The settings of the drive with which the fit was made.
+    /// The settings of the drive that were used for the fit.
     pub settings: Vec<Calibration>,
     /// The work of the fit, in simulated requests.
     pub work: u64,
 }
 
 impl Fit {
-    /// Returns the drive as a file of the library, with the name `name`.
+    /// Returns the drive as a library file under the name `name`.
     ///
     /// # Errors
     /// Returns the same errors as [`drive_file()`].
@@ -100,7 +100,7 @@ impl Fit {
     }
 }
 
-/// Fits a drive's model. `on_stage` receives the stages.
+/// Fits a drive's model. `on_stage` receives the name of each stage.
 ///
 /// # Errors
 /// Returns an error if the results are insufficient, contradict each other or were cut short, or if a library file is
@@ -155,7 +155,7 @@ pub fn fit(
     let lists_zones = drive_file::lists_zones(&text);
     let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
         .into_iter()
-        // Zones that are listed one by one do not have a single value to replace.
+        // If the zones are listed individually, there is no single value to replace.
         .filter(|parameter| !lists_zones || !parameter.name.starts_with("drive.disk.zones."))
         .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
         .collect();
@@ -186,7 +186,7 @@ pub fn fit(
     on_stage("reads and writes together (4 of 6)");
     let everything = engine.free();
     let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
-    // The effects of dies and units on writes are included too.
+    // The effects of dies and units on writes are also included.
     let explored = geometry::explore(&mut engine, found, &everything, &all)?;
     let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
     on_stage("occupancies (5 of 6)");
@@ -221,14 +221,14 @@ pub fn fit(
     Ok(Fit { drive, template: text, settings, work })
 }
 
-/// Returns the minimum time of a read with one request outstanding, or `None` for media other than NAND.
+/// Returns the minimum time of a read with one request outstanding; `None` for media other than NAND.
 fn least_read(system: &SystemSpec) -> Option<Duration> {
     let attachment = system.attachments.first()?;
     parameter::flash(&attachment.drive).filter(|flash| !flash.technology.in_place())?;
     Some(attachment.protocol.kind.flash_read_least())
 }
 
-/// Returns the generic drive that fits a port.
+/// Returns the name of the generic drive that fits a port.
 fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, PredictError> {
     let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
     for (setting, location) in job.settings {
@@ -249,7 +249,8 @@ fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, Predic
     })
 }
 
-/// Returns whether the result's drive appears as a SCSI disk, `sda` on Linux. In a PCIe port, such a drive uses AHCI.
+/// Returns whether the drive of the result appears as a SCSI disk, such as `sda` on Linux. In a PCIe port, such a drive
+/// uses AHCI.
 fn is_scsi(run: &RunResult) -> bool {
     let Target::Measured(target) = &run.target else { return false };
     let path = target.path.strip_prefix("/dev/");
@@ -260,7 +261,7 @@ fn is_scsi(run: &RunResult) -> bool {
     })
 }
 
-/// Returns the names of the results to which a drive was fitted, as text.
+/// Returns a text with the names of the results to which a drive was fitted.
 fn measured_by(results: &[String]) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     match results {

@@ -1,10 +1,10 @@
-//! Times of the controller command engines that no measurement shows.
+//! Occupancy times of the controller's command engines that the measurements do not determine.
 //!
-//! A command occupies an engine for a time, and waits for a latency. One request at a time shows only their sum, which
-//! bounds the occupancy. More outstanding requests show the occupancy only if the engines limit their rate. If the
-//! links, the host or the flash are the limit, a drive without any occupancy and a longer latency has the same rates.
-//! The occupancy then keeps the template's value, or the largest value that the measured rates allow, and the range of
-//! its prior.
+//! A command occupies an engine for the *occupancy* and then waits for a latency. With one request at a time, only the
+//! sum of the two can be measured; the sum is an upper bound for the occupancy. With more outstanding requests, the
+//! occupancy can be measured only if the engines limit the rate. If the links, the host or the flash are the limit, a
+//! drive with zero occupancy and a longer latency has the same rates. The occupancy is then fixed at the template's
+//! value, or at the maximum value that the measured rates allow, and has the range of its prior.
 
 use lanemark_schema::result::FigureKind;
 use lanemark_schema::workload::Test;
@@ -13,21 +13,22 @@ use super::engine::TrialSimulator;
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
-/// If a rate without occupancy exceeds the rate with it by more than this factor, the measurements show the occupancy.
+/// If the rate without occupancy exceeds the rate with occupancy by more than this factor, the measurements determine
+/// the occupancy.
 const SHOWN: f64 = 1.02;
-/// The share of the fastest rate above which a rate is near a limit. Below this share, queues of a few requests depend
+/// The share of the maximum rate above which a rate is near a limit. Below this share, the rates of short queues depend
 /// on both times.
 const NEAR: f64 = 0.8;
-/// The maximum block of requests whose rate a controller limits, in bytes.
+/// The maximum size of requests whose rate the controller may limit, in bytes.
 const SMALL: f64 = 16_384.0;
 
-/// The names of an occupancy and of the latency after it, and whether they affect reads.
+/// The names of each occupancy and of the latency that follows it, and whether they affect reads.
 const TIMES: [(&str, &str, bool); 2] = [
     ("drive.front_end.read_time", "drive.front_end.read_latency", true),
     ("drive.front_end.write_time", "drive.front_end.write_latency", false),
 ];
 
-/// Fixes each occupancy that `trials` do not show, and fits the other values again.
+/// Fixes each occupancy that `trials` do not determine, and fits the other values again.
 pub(super) fn fix(
     engine: &mut TrialSimulator,
     search_result: SearchResult,
@@ -62,20 +63,20 @@ pub(super) fn fix(
     }
 }
 
-/// Returns whether the rate of a test depends on the occupancy of reads, or of writes: its requests are small, random
-/// and all of this direction.
+/// Returns whether the rate of a test depends on the occupancy of reads, or of writes: its requests are small and
+/// random, and all of them have this direction.
 fn is_of_occupancy(test: &Test, reads: bool) -> bool {
     (if reads { !test.writes() } else { !test.reads() })
         && test.block_mean() <= SMALL
         && !test.is_in_order()
 }
 
-/// Returns the latency to which all of an occupancy except `least` has been added.
+/// Returns the latency after the occupancy beyond `least` was added to it.
 fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
     latency + (occupancy - least)
 }
 
-/// Returns whether a rate of `trials` would be higher if the latency contained the occupancy.
+/// Returns whether any rate in `trials` would be higher if the occupancy were a part of the latency.
 fn is_shown(
     engine: &TrialSimulator,
     logs: &[f64],

@@ -1,31 +1,31 @@
-//! The values of a drive's model that are free in a fit.
+//! The values of a drive's model that a fit can vary.
 //!
 //! Each value is fitted as its logarithm, or as the logarithm of the value plus an offset if zero is a usual value.
-//! Steps are therefore relative, and no value falls below its bound. A normal prior of [`PRIOR_SD`] surrounds the
-//! template's value. It states only that such drives differ by up to a factor of about five, and determines the values
-//! that the measurements do not determine.
+//! Steps are therefore relative, and no value falls below its bound. The prior is a normal distribution with the
+//! deviation [`PRIOR_SD`] around the template's value. It states only that similar drives differ by up to a factor of
+//! about five, and it determines the values that the measurements leave open.
 //!
-//! Not free: `front_end.engines`, because a measurement shows only the ratio of the number of engines to their time;
-//! the buffer; and all values that have an effect only in the long run ([`UNSEEN`]).
+//! The fit does not vary `front_end.engines`, because a measurement determines only the ratio of the number of engines
+//! to their time. It also does not vary the buffer, or any value that has an effect only in the long run ([`UNSEEN`]).
 
 use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
 
 use super::disk;
 
-/// The standard deviation of a prior, in logarithms.
+/// The standard deviation of the prior of a logarithm.
 pub(super) const PRIOR_SD: f64 = 0.8;
 
-/// A value that may be free.
+/// A value that a fit can vary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameter {
-    /// The path of the value, as in `--set`.
+    /// The path of the value, as for `--set`.
     pub(super) name: &'static str,
     /// Unit of the value.
     pub(super) unit: Unit,
-    /// Offset added before the logarithm is taken.
+    /// Offset that is added before the logarithm is taken.
     pub(super) offset: f64,
-    /// The minimum and maximum value to try.
+    /// The minimum and maximum value that is tried.
     pub(super) bounds: (f64, f64),
     /// Tests that the value affects.
     pub(super) shows: AffectedTests,
@@ -52,7 +52,7 @@ pub(super) enum AffectedTests {
     Both,
 }
 
-/// The values that may be free, read values first.
+/// The values that a fit can vary, those that affect reads first.
 const ALL: [Parameter; 11] = [
     Parameter {
         name: "drive.front_end.read_time",
@@ -170,7 +170,8 @@ const ALL: [Parameter; 11] = [
     },
 ];
 
-/// The share of random writes in all programmed data during collection. It is free if the writes require it.
+/// The share of random writes in all programmed data during collection. A fit varies it only if the measured writes
+/// require it.
 pub(super) const COLLECTION: Parameter = Parameter {
     name: "drive.translation.beside_collection",
     unit: Unit::Percent,
@@ -185,7 +186,7 @@ pub(super) const COLLECTION: Parameter = Parameter {
     },
 };
 
-/// Values that a workload of a few minutes cannot determine, each with the missing measurement.
+/// Values that a workload of a few minutes cannot determine, each with the measurement that would determine it.
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
         "drive.front_end.engines",
@@ -208,8 +209,8 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 ];
 
 impl Parameter {
-    /// Returns the values that short tests of a drive like `drive` can determine. If the flash has two read times and
-    /// two program times, only the cache's times are free, because the cache contains the data just written.
+    /// Returns the values that short tests of a drive like `drive` can determine. If the flash has separate times for a
+    /// pseudo-SLC cache, only these times are fitted, because data that was just written is in the cache.
     pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
         if disk::disk(drive).is_some() {
             return disk::PARAMETERS.to_vec();
@@ -222,17 +223,17 @@ impl Parameter {
         ALL.into_iter().filter(|parameter| !is_hidden(parameter.name)).collect()
     }
 
-    /// Returns the value of `drive`, or `None` if the drive does not have this limit.
+    /// Returns the value in `drive`; `None` if the drive does not have this limit.
     pub(super) fn get(&self, drive: &DriveSpec) -> Option<f64> {
         (self.get)(drive)
     }
 
-    /// Sets the value of `drive` whose logarithm is `log`.
+    /// Sets the value in `drive` to the value with the logarithm `log`.
     pub(super) fn set(&self, drive: &mut DriveSpec, log: f64) {
         (self.set)(drive, self.value(log));
     }
 
-    /// Returns the value of a logarithm, within bounds.
+    /// Returns the value with this logarithm, within the bounds.
     pub(super) fn value(&self, log: f64) -> f64 {
         (log.exp() - self.offset).clamp(self.bounds.0, self.bounds.1)
     }
@@ -242,7 +243,7 @@ impl Parameter {
         (value.clamp(self.bounds.0, self.bounds.1) + self.offset).ln()
     }
 
-    /// Returns the value in the format of a drive's file, to four digits.
+    /// Returns the value in the format of a drive file, with four digits.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
             Unit::Microseconds => format!("{} us", digits(value)),
@@ -252,7 +253,7 @@ impl Parameter {
         }
     }
 
-    /// Returns a value rounded like its text.
+    /// Returns the value rounded in the same way as its text.
     pub(super) fn rounded(&self, value: f64) -> f64 {
         match self.unit {
             Unit::Count => value.round(),
@@ -261,7 +262,7 @@ impl Parameter {
     }
 }
 
-/// Returns four significant digits, without an exponent, and no finer than a nanosecond.
+/// Returns four significant digits without an exponent, down to a nanosecond.
 fn digits(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_owned();
@@ -351,7 +352,7 @@ mod tests {
                 let (text, rounded) = (parameter.text(value), parameter.rounded(value));
                 let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
                 assert_eq!(number.parse(), Ok(rounded), "{}: {text}", parameter.name);
-                // Four digits, but no finer than a nanosecond or a whole number.
+                // The value is rounded to four digits, but not more finely than a nanosecond or a whole number.
                 let step: f64 = if parameter.unit == Unit::Count { 0.5 } else { 5.1e-4 };
                 assert!((rounded - value).abs() <= step.max(value * 5.1e-4), "{text} for {value}");
             }

@@ -1,8 +1,8 @@
-//! Levenberg and Marquardt's method over the free parameters (the MINPACK port of the crate `levenberg-marquardt`).
+//! The Levenberg-Marquardt method over the free parameters, with the crate `levenberg-marquardt`, a port of MINPACK.
 //!
-//! Each unknown is a parameter's logarithm minus the middle of its prior, divided by the prior's deviation. The priors
-//! are additional residuals. The Jacobian consists of differences over a few per cent, which is wide enough that the
-//! random error of a short simulation is negligible.
+//! Each unknown is the logarithm of a parameter minus the middle of its prior, divided by the deviation of the prior.
+//! The priors are additional residuals. The Jacobian consists of differences over a few per cent, which is wide enough
+//! to make the random error of a short simulation negligible.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,34 +15,35 @@ use super::engine::TrialSimulator;
 use super::parameter::PRIOR_SD;
 use crate::PredictError;
 
-/// The steps of the differences in logarithms: during the search, and for the precision of a value.
+/// The step of the differences during the search, in logarithms.
 const STEP: f64 = 0.04;
+/// The step of the differences for the precision of a value, in logarithms.
 const STEP_BOTH: f64 = 0.1;
 
-/// A search over some of the parameters, compared with some of the trials.
+/// A search over some parameters that compares the model with some trials.
 struct Search<'e> {
     engine: &'e TrialSimulator,
-    /// Logarithms of all parameters; parameters that are not free stay the same.
+    /// Logarithms of all parameters; parameters that are not free do not change.
     logs: Vec<f64>,
     free: Vec<usize>,
     trials: Vec<usize>,
     unknowns: DVector<f64>,
-    /// The smallest cost so far, with its unknowns. A search whose budget is spent ends with these.
+    /// The smallest cost so far, with its unknowns. If its budget is used up, a search returns these.
     best: RefCell<Option<(f64, DVector<f64>)>>,
     error: RefCell<Option<PredictError>>,
 }
 
-/// The end point of a search.
+/// The final state of a search.
 #[derive(Clone, Debug)]
 pub(super) struct SearchResult {
     /// Logarithms of all parameters.
     pub(super) logs: Vec<f64>,
-    /// The sum of squares of figures and priors.
+    /// The sum of squares of the figures' residuals and of the priors.
     pub(super) cost: f64,
 }
 
-/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. It takes up to `patience` steps
-/// for each parameter, plus `patience` more, and ends early if the budget of its stage is spent.
+/// Searches from `logs` for the minimum cost of `trials` over the parameters `free`. The number of steps is limited to
+/// `patience` per parameter, plus `patience`. The search ends early if the budget of its stage is used up.
 pub(super) fn search(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -85,8 +86,8 @@ pub(super) fn search(
     Ok(SearchResult { logs, cost })
 }
 
-/// Returns the derivatives of the residuals of `trials` with respect to the logarithms of the parameters `free`, a
-/// column each.
+/// Returns the derivatives of the residuals of `trials` with respect to the logarithms of the parameters `free`, one
+/// column per parameter.
 pub(super) fn jacobian(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -97,9 +98,9 @@ pub(super) fn jacobian(
     Ok(sides.swap_remove(0))
 }
 
-/// Computes the slopes on the side on which each parameter has less effect. If one limit hides another, a value has an
-/// effect on one side only, and the other side shows all that is known about it. Also returns for each parameter the
-/// ratio of the stronger to the weaker effect.
+/// Computes the slopes on the side on which each parameter has the smaller effect. If another limit hides a limit, its
+/// parameter has an effect on one side only, and the other side shows how little is known about it. Also returns, for
+/// each parameter, the ratio of the larger effect to the smaller one.
 pub(super) fn weaker_side(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -119,7 +120,7 @@ pub(super) fn weaker_side(
     Ok((weaker, lopsided))
 }
 
-/// Returns the slopes for each of `steps`.
+/// Returns the slopes, computed with each of `steps`.
 fn slopes(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -140,7 +141,7 @@ fn slopes(
         }
     }
     let modelled = engine.tell(&systems, &jobs)?;
-    // The first row of each trial, and its residuals at this point.
+    // For each trial, the number of its first row, and its residuals at this point.
     let mut here: BTreeMap<usize, (usize, Vec<f64>)> = BTreeMap::new();
     let mut rows = 0;
     for (&trial, modelled) in trials.iter().zip(&modelled) {
@@ -169,12 +170,12 @@ impl Search<'_> {
         logs
     }
 
-    /// Returns whether the budget is spent and there is a result.
+    /// Returns whether the budget is used up and there is a result.
     fn is_over(&self) -> bool {
         self.engine.budget.is_spent() && self.best.borrow().is_some()
     }
 
-    /// Keeps the present unknowns if their cost is the smallest so far.
+    /// Stores the present unknowns if their cost is the smallest so far.
     fn keep_best(&self, cost: f64) {
         let mut best = self.best.borrow_mut();
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {

@@ -1,9 +1,9 @@
-//! The starting points of a fit: bounds suggest the limit, and several such guesses are tried.
+//! The starting points of a fit. Asymptotic bounds suggest which limits apply, and several guesses are tried.
 //!
-//! A limit that another limit hides does not have a slope, so a search by slopes would never find it. Asymptotic bounds
-//! find it: the maximum observed requests a second bound the drive's processor, and the maximum throughput bounds its
-//! data path and its dies. The cost decides whether the processor or the dies limit reads, and whether the data path or
-//! the programs limit writes.
+//! The slope of a limit that another limit hides is zero, so a gradient search would never find it. Asymptotic bounds
+//! find it: the maximum observed rate of requests bounds the time of the drive's processor, and the maximum throughput
+//! bounds its data path and its dies. The cost decides whether the processor or the dies limit reads, and whether the
+//! data path or the programs limit writes.
 
 use lanemark_schema::result::FigureKind;
 
@@ -13,7 +13,7 @@ use super::solve::{SearchResult, search};
 use super::trials::Trial;
 use crate::PredictError;
 
-/// The number of guesses that are followed.
+/// The number of guesses from which a search starts.
 const FOLLOWED: usize = 6;
 
 /// Fits the reads, starting from the best guesses.
@@ -39,7 +39,7 @@ pub(super) fn reads(
     best(engine, guesses, free, trials)
 }
 
-/// Fits the writes, starting from the best guesses, with all other values as in `logs`.
+/// Fits the writes, starting from the best guesses. All other values are taken from `logs`.
 pub(super) fn writes(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -81,7 +81,8 @@ fn fastest(
     those.map(figure).fold(0.0, f64::max)
 }
 
-/// Returns a guess for each subset of `bounds`: its parameters are at their bounds, and the others are as in `logs`.
+/// Returns a guess for each subset of `bounds`. The parameters of the subset are at their bounds, and all others are
+/// taken from `logs`.
 fn combined(engine: &TrialSimulator, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f64>> {
     let subsets = 0..1_u32 << bounds.len();
     let guess = subsets.map(|subset| {
@@ -94,8 +95,8 @@ fn combined(engine: &TrialSimulator, logs: &[f64], bounds: &[(&str, f64)]) -> Ve
     guess.collect()
 }
 
-/// Sets a parameter to its bound if `taken` is set. Otherwise moves the parameter away from the bound only if its prior
-/// contradicts the bound.
+/// Sets a parameter to its bound if `taken` is true. Otherwise the parameter is moved away from the bound, but only if
+/// the value of its prior contradicts the bound.
 fn put(engine: &TrialSimulator, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     let Some(index) = engine.index_of(name) else { return };
     if !bound.is_finite() || bound <= 0.0 {
@@ -110,7 +111,7 @@ fn put(engine: &TrialSimulator, logs: &mut [f64], name: &str, bound: f64, taken:
     };
 }
 
-/// Changes a time so that the latency of one request at a time equals the measurement.
+/// Changes a time so that the latency of one request at a time equals the measured latency.
 fn latency(
     engine: &TrialSimulator,
     logs: &mut [f64],
@@ -136,7 +137,7 @@ fn latency(
     Ok(())
 }
 
-/// Removes duplicate guesses, which result from bounds without an effect.
+/// Removes duplicate guesses, which are caused by bounds that do not have an effect.
 fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let mut found: Vec<Vec<f64>> = Vec::new();
     for guess in guesses {
@@ -147,7 +148,7 @@ fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     found
 }
 
-/// Searches from the guesses with the smallest cost.
+/// Searches from the guesses with the lowest cost.
 fn best(
     engine: &TrialSimulator,
     guesses: Vec<Vec<f64>>,
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn every_subset_of_bounds_is_a_guess() {
         let engine = engine("samsung-950-pro-512gb");
-        // The second parameter is a rate, and the others are times.
+        // The second parameter is a rate, and the other parameters are times.
         let bounds = [
             ("drive.front_end.write_time", 3.0),
             ("drive.data_path.write", 900.0),
@@ -222,7 +223,7 @@ mod tests {
                 let mut logs = engine.priors.clone();
                 logs[index] = before;
                 put(&engine, &mut logs, name, value, false);
-                // A time below its bound and a rate above its bound remain.
+                // A time below its bound, or a rate above its bound, does not change.
                 let kept = if is_time { wanted == 0 } else { wanted == 2 };
                 let moved = if is_time { bound - 0.3 } else { bound + 0.3 };
                 let expected = if kept { before } else { moved };

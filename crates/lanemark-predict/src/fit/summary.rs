@@ -1,4 +1,5 @@
-//! The summary of a fit as a result: values as text with their intervals, figures compared with the model's, warnings.
+//! The summary of a fit as a result: the values as text with their intervals, the comparison of measured and modelled
+//! figures, and the warnings.
 
 use lanemark_schema::result::{
     Determination, FigureKind, FitWarning, FittedDrive, FittedFigure, FittedParameter,
@@ -13,14 +14,14 @@ use super::identify::{FittedValues, SIDES_95, ValueDetermination};
 use super::parameter::{UNSEEN, flash};
 use crate::PredictError;
 
-/// The error above which a figure is reported.
+/// The relative error above which a figure is reported.
 const MISS: f64 = 0.10;
-/// The scatter above which a warning reports it.
+/// The scatter above which there is a warning.
 const SCATTER: f64 = 1.5;
 
-/// A fit that has ended.
+/// A completed fit.
 pub(super) struct EndedFit<'o> {
-    /// The system with the template.
+    /// The system with the template's values.
     pub(super) original: &'o SystemSpec,
     pub(super) engine: &'o TrialSimulator,
     pub(super) explored: GeometrySearch,
@@ -68,7 +69,7 @@ impl EndedFit<'_> {
         }
     }
 
-    /// Returns the values of a disk that change with the fitted values.
+    /// Returns the values of a disk that change together with the fitted values.
     fn followers(&self) -> impl Iterator<Item = FittedParameter> {
         let now = self.engine.system(&self.rounded());
         let found = disk::followers(&now.attachments[0].drive, &self.original.attachments[0].drive);
@@ -82,7 +83,7 @@ impl EndedFit<'_> {
         })
     }
 
-    /// Returns dies and units if they differ from the template's, and the values that must change with them.
+    /// Returns the dies and units if they differ from the template's values, and the values that must change with them.
     fn geometry(&self) -> Vec<FittedParameter> {
         let (Some(now), Some(before)) = (
             flash(&self.engine.base.attachments[0].drive),
@@ -127,7 +128,7 @@ impl EndedFit<'_> {
                 "RND64K Q1T1 and SEQ128K Q1T1 read, which show the number of dies for each request",
             ),
         ] {
-            // The measurements must exclude a factor of four; a factor of two is the finest step.
+            // The measurements must exclude a factor of four, because a factor of two is the finest step.
             if range.1 >= range.0 * 4 {
                 let kept_template = same;
                 let needs = needs.to_owned();
@@ -148,7 +149,7 @@ impl EndedFit<'_> {
         rows
     }
 
-    /// Returns each measured figure with the model's figure for the rounded values.
+    /// Returns each measured figure, and the model's figure for the rounded values.
     pub(super) fn figures(&self) -> Result<Vec<FittedFigure>, PredictError> {
         let system = self.engine.system(&self.rounded());
         let all = self.engine.trials_of(|_| true);
@@ -174,7 +175,7 @@ impl EndedFit<'_> {
             .collect()
     }
 
-    /// Returns `fitted` with the warnings that its figures raise.
+    /// Returns `fitted` with the warnings that its figures cause.
     pub(super) fn with_warnings(&self, mut fitted: FittedDrive) -> FittedDrive {
         let missed = fitted
             .figures
@@ -191,7 +192,7 @@ impl EndedFit<'_> {
     }
 }
 
-/// Returns the values that remain the template's.
+/// Returns the values that stay at the template's values.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
     let all = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
         let undetermined = |(parameter, needs): &(&str, &str)| UndeterminedValue {
@@ -218,7 +219,8 @@ mod tests {
     use super::super::solve::SearchResult;
     use super::*;
 
-    /// Returns the outcome of a fit that changed no value, after it tried these geometries. Every value has `standing`.
+    /// Returns the outcome of a fit that did not change any value after it tried these geometries. The determination of
+    /// every value is `standing`.
     fn outcome<'o>(
         engine: &'o TrialSimulator,
         original: &'o SystemSpec,
@@ -267,7 +269,7 @@ mod tests {
         let template = engine.parameters[index].get(&original.attachments[0].drive).unwrap();
         let template = engine.parameters[index].text(template);
         assert_eq!(found.template.as_deref(), Some(template.as_str()));
-        // Values without a range on either side do not have a range.
+        // A value without distances on either side does not have a range.
         assert_eq!(find(&fit.parameters(), "drive.front_end.write_time").range_80, None);
         for (at_template, value) in [(true, template.as_str()), (false, "1000 us")] {
             let with = Some(0);

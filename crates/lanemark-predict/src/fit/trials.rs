@@ -1,9 +1,10 @@
-//! The checked measurements as trials: each test with its figures, their uncertainty, and a short test that the
-//! simulator runs in its place.
+//! The checked measurements as trials: each test has its figures, their uncertainty, and a short test that is simulated
+//! instead of the measured test.
 //!
-//! The weight of a figure has two parts. The first is its spread over the repeats, averaged with the spread of all
-//! tests, because three repeats determine the spread poorly. The second is a floor, because no model is more accurate.
-//! In a closed loop, throughput and mean latency are one observation (Little's law), so each has half the weight.
+//! The uncertainty of a figure has two parts. The first part is the spread over the repeats, averaged with the spread
+//! of all tests, because three repeats are too few to determine it. The second part is a minimum error, because no
+//! model is more accurate. In a closed loop, throughput and mean latency are one observation (Little's law), so each of
+//! the two has half the weight.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +14,18 @@ use lanemark_schema::workload::Test;
 
 use crate::PredictError;
 
-/// The minimum assumed relative errors: of throughput and mean latency, of the median, and of the 99th percentile.
+/// The minimum relative errors that are assumed for throughput and mean latency, for the median, and for the 99th
+/// percentile.
 const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
-/// The maximum number of tests that are simulated with all requested requests. In a larger fit, each test has fewer
-/// requests.
+/// The maximum number of tests that are simulated with the full number of requests. If there are more tests, each is
+/// simulated with fewer requests.
 const WHOLE_TESTS: u64 = 40;
-/// Each test of a large grid has at least the requested number of requests divided by this number.
+/// Divisor of the full number of requests, which determines the minimum number of requests per test in a large grid.
 const LEAST_SHARE: u64 = 8;
-/// Requests below which a measured 99th percentile is not used.
+/// Number of requests below which a measured 99th percentile is not used.
 const TAIL_MIN: u64 = 2000;
 
-/// A test with its figures.
+/// A test and its figures.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     /// The measured test.
@@ -40,29 +42,29 @@ pub(super) struct MeasuredFigure {
     pub(super) kind: FigureKind,
     /// The mean over the repeats.
     pub(super) value: f64,
-    /// Standard deviation of the value's logarithm.
+    /// Standard deviation of the logarithm of the value.
     pub(super) sd: f64,
 }
 
-/// The content of all results, checked.
+/// The checked content of all results.
 #[derive(Debug)]
 pub(super) struct Measurements {
     /// Name of the drive that was measured.
     pub(super) drive: String,
     pub(super) trials: Vec<Trial>,
     pub(super) warnings: Vec<FitWarning>,
-    /// The host's values from the runs.
+    /// Values of the host that were measured during the runs.
     pub(super) host: MeasuredHost,
 }
 
-/// The host's values from runs made on it.
+/// Values of the host that were measured during runs on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeasuredHost {
-    /// Processor time of a small request with no other outstanding, in ns.
+    /// Processor time of a small request if no other request is outstanding, in ns.
     pub(super) alone_ns: Option<f64>,
-    /// Processor time of a small request with eight or more outstanding, when a core does not sleep, in ns.
+    /// Processor time of a small request if eight or more are outstanding, so that a core does not sleep, in ns.
     pub(super) deep_ns: Option<f64>,
-    /// Logical processors of measured runs.
+    /// Number of logical processors during measured runs.
     pub(super) cores: Option<u32>,
 }
 
@@ -75,12 +77,12 @@ impl Trial {
         self.test.writes()
     }
 
-    /// Returns whether the test consists of small random reads, one at a time.
+    /// Returns whether the test consists of small random reads at queue depth 1.
     fn reads_alone(&self) -> bool {
         !self.writes() && is_small_random(&self.test) && self.outstanding() == 1
     }
 
-    /// Returns the measured figure of a kind.
+    /// Returns the measured figure of this kind.
     pub(super) fn figure(&self, kind: FigureKind) -> Option<f64> {
         self.figures.iter().find(|figure| figure.kind == kind).map(|figure| figure.value)
     }
@@ -100,13 +102,13 @@ impl Trial {
         outstanding(&self.test)
     }
 
-    /// Returns the requests of one simulation of the short test, at the measured rate.
+    /// Returns the number of requests in one simulation of the short test at the measured rate.
     fn work(&self) -> f64 {
         let counted = self.short.duration.map_or(0.0, Duration::as_seconds);
         (self.short.ramp.as_seconds() + counted) * self.iops()
     }
 
-    /// Returns a key by which tests that are alike are neighbours.
+    /// Returns a key that places similar tests next to each other.
     fn place(&self) -> (bool, bool, bool, Bytes, u64) {
         let test = &self.test;
         (self.writes(), self.reads(), test.is_in_order(), test.block, self.outstanding())
@@ -114,7 +116,7 @@ impl Trial {
 }
 
 impl Measurements {
-    /// Reads results with their names.
+    /// Reads results and their names.
     pub(super) fn read(results: &[(String, RunResult)]) -> Result<Self, PredictError> {
         let Some((first_name, first)) = results.first() else {
             return Err(PredictError::NoResults);
@@ -176,7 +178,7 @@ impl Measurements {
         Ok(Self { drive, trials, warnings: fit_warnings, host })
     }
 
-    /// Removes the tests whose reads took less than `least`, the minimum time of flash over the path. Such reads came
+    /// Removes the tests whose reads took less than `least`, the minimum time of flash over the path. These reads came
     /// from unwritten blocks or from a cache.
     ///
     /// # Errors
@@ -203,7 +205,7 @@ impl Measurements {
         Ok(())
     }
 
-    /// Returns the mean time of a small random read, one at a time, and the name of its test.
+    /// Returns the mean time of a small random read at queue depth 1, and the name of the test.
     pub(super) fn read_alone(&self) -> Option<(&str, Duration)> {
         let trial = self.trials.iter().find(|trial| trial.reads_alone())?;
         let nanoseconds = trial.figure(FigureKind::ReadMean)?;
@@ -211,8 +213,8 @@ impl Measurements {
         Some((&trial.test.name, time))
     }
 
-    /// Shortens each test to about `requests` small requests, for a model with a write buffer of `buffer`. The buffer
-    /// of a disk is always filled first.
+    /// Shortens each test to about `requests` small requests, for a model with a write buffer of `buffer` bytes. The
+    /// buffer of a disk is always filled first.
     pub(super) fn shorten(&mut self, buffer: Bytes, is_disk: bool, capacity: Bytes, requests: u64) {
         let fastest = |in_order: bool| {
             let writes = self.trials.iter().filter(|trial| trial.writes() && !trial.reads());
@@ -225,7 +227,8 @@ impl Measurements {
         let requests = (requests * WHOLE_TESTS / tests).clamp(requests / LEAST_SHARE, requests);
         for trial in &mut self.trials {
             let count = match trial.test.block.get() {
-                // A disk needs the full number, since the arm's time varies by request, and its events are few.
+                // A disk needs the full number of requests, because the time of the arm varies between requests, and
+                // the simulation of a request needs few events.
                 _ if is_disk => requests,
                 0..=8192 => requests,
                 8193..=65_536 => requests / 4,
@@ -234,7 +237,8 @@ impl Measurements {
             };
             let count = count.max(30).max(4 * trial.outstanding());
             let mut ramp = 3.0 * trial.outstanding() as f64 / trial.iops();
-            // If the writes are about as fast as the flash stores data, the buffer must be full before requests count.
+            // If the writes are about as fast as the flash can store data, the buffer must be full before requests are
+            // counted.
             if trial.writes() && is_disk {
                 ramp += 1.5 * buffer.get() as f64 / trial.throughput();
             } else if trial.writes() && trial.throughput() > 0.7 * stored {
@@ -251,8 +255,9 @@ impl Measurements {
         self.thin(pass_max);
     }
 
-    /// Keeps tests until one simulation of each has about `pass_max` requests. The tests are spread evenly over
-    /// kinds, lengths and depths, and include the single reads and the extremes from which a fit starts.
+    /// Keeps enough tests that simulating each kept test once needs about `pass_max` requests. The kept tests are
+    /// evenly spread over directions, lengths and depths, and include the single reads and the extremes from which a
+    /// fit starts.
     fn thin(&mut self, pass_max: u64) {
         let all = self.trials.len();
         let work: f64 = self.trials.iter().map(Trial::work).sum();
@@ -284,7 +289,7 @@ impl Measurements {
         }
     }
 
-    /// Returns the tests from which a fit starts: single requests, and the fastest of each kind.
+    /// Returns the tests from which a fit starts: single requests, and the fastest test of each kind.
     fn anchors(&self) -> BTreeSet<usize> {
         let kinds = [(true, false), (true, true), (false, false), (false, true)];
         let of_kind = |(reads, in_order): (bool, bool)| {
@@ -311,7 +316,7 @@ impl Measurements {
     }
 }
 
-/// Returns the figure of a kind in a sample, or `None` if too few requests were counted.
+/// Returns the figure of this kind in a sample; `None` if too few requests were counted.
 pub(super) fn figure(sample: &Sample, kind: FigureKind) -> Option<f64> {
     use FigureKind as K;
     let direction = match kind {
@@ -335,7 +340,7 @@ fn outstanding(test: &Test) -> u64 {
     u64::from(test.queue_depth()) * u64::from(test.threads)
 }
 
-/// Returns the name of the drive that a result describes, measured or simulated.
+/// Returns the name of the drive that a result describes, either measured or simulated.
 fn identity(run: &RunResult) -> String {
     match &run.target {
         Target::Simulated(target) => format!("{} in {}", target.drive, target.port),
@@ -346,12 +351,12 @@ fn identity(run: &RunResult) -> String {
     }
 }
 
-/// Returns the reason why a test cannot be compared with the model.
+/// Returns the reason why a test cannot be compared with the model; `None` if it can.
 fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
         test if test.is_trace() => "a trace cannot be run again",
         test if test.rounds.is_some() => "a short simulation does not reach a steady state",
-        test if test.start.beside => "it ran at the same time as another test",
+        test if test.start.beside => "it ran in parallel with another test",
         test if !test.is_closed() => "its requests were submitted at given times",
         test if !test.mix().is_plain() => "it contains several sizes, flushes or trims",
         _ => return None,
@@ -362,7 +367,7 @@ fn is_small_random(test: &Test) -> bool {
     !test.is_in_order() && test.block <= Bytes::kibi(16)
 }
 
-/// Refuses a test that does not state a setting that its simulation needs.
+/// Returns an error if a test does not state a setting that its simulation needs.
 fn stated(result: &str, test: &TestResult) -> Result<(), PredictError> {
     match test.test.unstated().first().copied() {
         None => Ok(()),
@@ -394,8 +399,8 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
     Ok(())
 }
 
-/// Checks for small random requests, of one direction or both, which every fit needs. If other tests are missing, some
-/// values are not determined, and the table of values names the tests that would determine them.
+/// Checks for small random requests in one direction or in both, which every fit needs. If other tests are missing,
+/// some values are not determined, and the table of values names the tests that would determine them.
 fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     match groups.iter().any(|(test, _)| is_small_random(test)) {
         true => Ok(()),
@@ -405,7 +410,7 @@ fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     }
 }
 
-/// Returns the mean squared spread of throughput over the repeats of all tests.
+/// Returns the mean squared spread of the throughput over the repeats of all tests.
 fn pooled(groups: &[(Test, Vec<&Sample>)]) -> f64 {
     let variances: Vec<f64> = groups
         .iter()
@@ -414,7 +419,7 @@ fn pooled(groups: &[(Test, Vec<&Sample>)]) -> f64 {
     variances.iter().sum::<f64>() / variances.len().max(1) as f64
 }
 
-/// Returns the variance of a figure's logarithm over two or more samples.
+/// Returns the variance of the logarithm of a figure over two or more samples.
 fn variance(samples: &[&Sample], kind: FigureKind) -> Option<f64> {
     let logs: Vec<f64> =
         samples.iter().filter_map(|sample| figure(sample, kind)).map(f64::ln).collect();
@@ -459,7 +464,8 @@ fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
     samples.iter().map(counted).sum::<u64>() >= TAIL_MIN
 }
 
-/// Returns the processor time of a small request in ns: the minimum of the tests with a `wanted` number outstanding.
+/// Returns the processor time of a small request in ns, as the minimum over the tests with a `wanted` number of
+/// outstanding requests.
 fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option<f64> {
     let those =
         groups.iter().filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));

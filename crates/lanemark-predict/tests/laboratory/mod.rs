@@ -1,5 +1,5 @@
-//! Drives with known values: taken from the library, changed at random, run on the workload `fit`, and "measured" by
-//! multiplying the results by noise.
+//! Drives with known values. They are taken from the library, changed at random, run on the workload `fit`, and
+//! "measured" by multiplying the results by noise.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -16,21 +16,21 @@ use lanemark_schema::workload::Workload;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
-/// A library drive with some changed values.
+/// A library drive in which some values are changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Truth {
     pub(crate) base: String,
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// The requests of each test of a fit, and the fit's maximum work.
+/// The number of requests per test in a fit, and the maximum work of the fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) requests: u64,
     pub(crate) work_max: u64,
 }
 
-/// A port of a platform.
+/// A platform and one of its ports.
 pub(crate) type PlatformPort = (String, String);
 
 pub(crate) fn library() -> Library {
@@ -77,13 +77,13 @@ pub(crate) fn system(
     System::assemble(library, &parts, &at, &parts.to_string(), &calibrations(settings)).ok()
 }
 
-/// Runs the drive without noise.
+/// Runs the workload on the drive without noise.
 pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult {
     let provenance = Provenance { seed, ..Provenance::default() };
     system.run(workload, provenance).unwrap()
 }
 
-/// Adds noise to a run: every repeat takes a different time, with `noise` as the deviation of its logarithm.
+/// Adds noise to a run: every repeat takes a different time, and `noise` is the standard deviation of the logarithm.
 pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut run = run.clone();
@@ -98,7 +98,7 @@ pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
     run
 }
 
-/// Returns a number of the standard normal distribution, as a sum of twelve uniform numbers.
+/// Returns a number from the standard normal distribution, as a sum of twelve uniform numbers.
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
@@ -119,7 +119,7 @@ fn slower(sample: &Sample, factor: f64) -> Sample {
     }
 }
 
-/// Returns a histogram with all latencies multiplied by `factor`, from its quantiles; its mean is exact.
+/// Returns a histogram in which all latencies are multiplied by `factor`, made from the quantiles; the mean is exact.
 fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
     let count = latency.count().min(4000);
     let quantile = |index: u64| {
@@ -158,7 +158,7 @@ pub(crate) fn outcome(
     bounded(library, runs, platform_port, like, settings, Bounds { requests, work_max: WORK_MAX })
 }
 
-/// Fits a drive as [`outcome`], with requests for each test and a maximum work.
+/// Fits a drive like [`outcome`], with a number of requests per test and a maximum work.
 pub(crate) fn bounded(
     library: &Library,
     runs: &[RunResult],
@@ -191,7 +191,7 @@ pub(crate) fn number(text: &str) -> f64 {
     text.split([' ', '%']).next().and_then(|number| number.parse().ok()).unwrap()
 }
 
-/// Returns the median of an odd number of values, the 90th percentile and the maximum.
+/// Returns the median of an odd number of values, the 90th percentile, and the maximum.
 pub(crate) fn middle_p90_most(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

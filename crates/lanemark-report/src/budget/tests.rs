@@ -1,4 +1,4 @@
-//! Time budgets as text.
+//! Tests of time budgets as text.
 
 use lanemark_schema::units::BytesPerSecond;
 

@@ -1,11 +1,11 @@
-//! Energy and power states as text.
+//! Tests of energy and power states as text.
 
 use lanemark_schema::result::{EnergyPart, PlatformPower, PowerStateUse, Sample};
 
 use super::*;
 use crate::run_tests::{reads, run, test};
 
-/// Returns a repeat of 100 requests of 4 KiB in a tenth of a second, in which the drives took `watts`.
+/// Returns a repeat of 100 requests of 4 KiB in a tenth of a second, during which the drives used `watts`.
 fn repeat(watts: f64, drives: u32, reached: Option<u64>, base_watts: Option<f64>) -> Sample {
     let elapsed = Duration::from_microseconds(100_000);
     let part = |name: &str, share: f64| EnergyPart {
@@ -38,7 +38,7 @@ fn texts(table: &Table) -> Vec<Vec<String>> {
 #[test]
 fn the_power_of_drives_is_told_with_its_efficiency_and_the_platform() {
     let text_of = |samples| sentence(&test("a", samples));
-    // 409,600 bytes and 100 requests for 0.4 J.
+    // 409,600 bytes and 100 requests need 0.4 J.
     let efficiency = "4.00 W: 977 J for 10^9 bytes, 250 requests a second per watt.";
     let alone = vec![repeat(3.0, 1, None, None), repeat(5.0, 1, None, None)];
     let text = text_of(alone).unwrap();
@@ -66,7 +66,7 @@ fn parts_and_states_are_means_over_the_repeats() {
     assert_eq!([3.0, 3.5].map(count), ["3", "3.5"]);
 }
 
-/// The count of a state that is not counted.
+/// The text for a state whose entries are not counted.
 const ABSENT_COUNT: &str = crate::number::ABSENT;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Medians, worst figures and coverage of a study's errors.
+//! Tests of the medians, worst figures and coverage of a study.
 
 use lanemark_schema::result::{
     Document, Figure, Metric, PredictionInterval, Statistic, StudySystem,
@@ -8,7 +8,7 @@ use lanemark_schema::workload::Average;
 use super::*;
 use crate::run_tests::{reads, run, test};
 
-/// Returns a figure of 100 MB/s whose simulated value is `simulated`.
+/// Returns the check of a published figure of 100 MB/s with the simulated value `simulated`.
 fn check(test: &str, role: Role, bound: Bound, simulated: f64) -> FigureCheck {
     let figure = Figure {
         id: test.to_owned(),
@@ -24,9 +24,9 @@ fn check(test: &str, role: Role, bound: Bound, simulated: f64) -> FigureCheck {
     FigureCheck::new(figure, Statistic::of(&[simulated], Average::Mean))
 }
 
-/// Returns a study with two reading tests; `figures` may name further tests.
+/// Returns a study with two tests that read; `figures` may name other tests.
 fn study(figures: Vec<FigureCheck>, interval: Option<&PredictionInterval>) -> StudyOutcome {
-    // One request in ten milliseconds: about 110 and 160 MB/s.
+    // One request in ten milliseconds is about 110 MB/s or 160 MB/s.
     let known = |name: &str, kib: u64| {
         let mut known = test(name, vec![reads(10, kib, &[50])]);
         known.interval = interval.cloned();
@@ -103,7 +103,8 @@ fn bounds_and_near_repeats_are_counted_apart() {
         let bounds = bounds.map(|(index, &(bound, simulated))| {
             check(&format!("bound {index}"), role, bound, simulated)
         });
-        // Both tests read the same, and their figures are within 5%, so that the second repeats the first.
+        // Both tests have equal requests, and their figures are within 5% of each other, so the second figure is a near
+        // repeat of the first.
         let exact = [("a", 110.0), ("b", 111.0)];
         let exact = exact.map(|(test, simulated)| check(test, role, Exactly, simulated));
         let outcome = study(exact.into_iter().chain(bounds).collect(), None);

@@ -1,4 +1,4 @@
-//! Ceilings, verdicts and evidence as text.
+//! Tests of ceilings, verdicts and evidence as text.
 
 use lanemark_schema::units::BytesPerSecond;
 
@@ -117,7 +117,7 @@ fn the_test_closest_to_its_ceiling_is_told() {
         with("c", Some(explained(None, None))),
         with("d", None),
     ];
-    // The share belongs to the upper bound of 1,000 MB/s; of 800 MB/s it is a quarter more.
+    // The share is relative to the upper bound of 1,000 MB/s; relative to 800 MB/s, it is a quarter higher.
     let text = closest(&run(tests.clone())).unwrap();
     let wanted = "b: measured 655 MB/s = 60 to 75% of the bottleneck's ceiling (PCIe 3.0 x4 to \
                   0000:01:00.0, 800 to 1,000 MB/s).";

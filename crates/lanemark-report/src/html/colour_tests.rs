@@ -1,9 +1,9 @@
-//! Contrast of colours against the page, computed from the style sheet by the rule of WCAG 2.
+//! Tests the contrast of colours with the page, computed from the style sheet by the rule of WCAG 2.
 
 use super::STYLE;
 use super::theme::{root, variables};
 
-/// Returns the relative luminance of `#rgb` or `#rrggbb`.
+/// Returns the relative luminance of a colour `#rgb` or `#rrggbb`.
 fn luminance(colour: &str) -> f64 {
     let digits: Vec<u32> = colour[1..].chars().map(|digit| digit.to_digit(16).unwrap()).collect();
     let channels: Vec<u32> = match digits.len() {

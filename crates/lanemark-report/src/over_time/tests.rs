@@ -1,4 +1,4 @@
-//! Sentences and tables of tests over time.
+//! Tests of the sentences and tables about tests over time.
 
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::result::steady::{Reason, Round};
@@ -11,7 +11,7 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_seconds(seconds)
 }
 
-/// Returns a series of ten seconds a point with these writes a second.
+/// Returns a series with ten seconds per point and these write rates in requests a second.
 fn series(rates: &[u64]) -> Series {
     let point = |&rate: &u64| Point {
         writes: 10 * rate,
@@ -72,14 +72,14 @@ fn rounds_are_told_with_their_window() {
         text_of(reached, TrackedFigure::Iops, -5.0, true),
         format!(
             "Steady after round 7 of {length} each by SNIA's rule: in rounds 3 to 7 the requests a second {end} \
-             falls by 1.2%. These rounds determine the figures."
+             falls by 1.2%. The reported figures are from these rounds."
         )
     );
     assert_eq!(
         text_of(not, TrackedFigure::Throughput, 5.0, true),
         format!(
             "Not steady after 7 rounds of {length} by SNIA's rule, which allows 20% and 10%: in rounds 3 to 7 the \
-             bytes a second {end} rises by 1.2%. These rounds determine the figures."
+             bytes a second {end} rises by 1.2%. The reported figures are from these rounds."
         )
     );
     let text = text_of(reached, TrackedFigure::Latency, 0.0, true);

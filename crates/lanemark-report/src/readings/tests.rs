@@ -1,4 +1,4 @@
-//! Readings of devices as sentences.
+//! Tests of the sentences about a machine's readings.
 
 use lanemark_schema::result::{DeviceUse, DriveHealth, LatencyHistogram, Sample, ThreadUse};
 
@@ -122,6 +122,6 @@ fn punctuality_is_told_with_the_requests_that_waited_and_that_never_came() {
          Latencies count from the due time."
     );
     let late = text(vec![kept(40, 3, 5), kept(40, 4, 6)]);
-    let end = " 11 more were due and never submitted, and no figure includes them.";
+    let end = " 11 more were due but never submitted, and no figure includes them.";
     assert!(late.ends_with(end), "{late}");
 }

@@ -1,4 +1,4 @@
-//! Rows and notes of the table of a run.
+//! Tests of the rows and notes in the table of a run.
 
 use lanemark_schema::result::{
     Converged, CpuUse, MainUncertainty, PercentileInterval, Sample, SimilarRun,
@@ -94,7 +94,7 @@ fn intervals_name_the_value_that_widens_most() {
         percentiles: Vec::new(),
     };
     let all = [interval(0.2, "x", 0.5), interval(0.1, "y", 0.3), interval(0.1, "y", 0.4)];
-    let end = "y widens the interval of 2 tests most.";
+    let end = "y contributes most to the interval width in 2 tests.";
     assert!(widest_of(all.iter()).unwrap().ends_with(end));
     let end = "x contributes most to the interval width in one test.";
     assert!(widest_of(all[..2].iter()).unwrap().ends_with(end));
@@ -115,7 +115,7 @@ fn a_row_has_the_figures_of_its_test() {
     let row = |result: &TestResult, latencies| {
         texts(figure_cells(result, LatencyUnit::Microseconds, latencies))
     };
-    // 100 requests of 64 KiB in 10 ms.
+    // The test has 100 requests of 64 KiB in 10 ms.
     let wanted = [
         "655", ABSENT, ABSENT, "10,000", "200", "200", "200", ABSENT, ABSENT, ABSENT, "1", "4.00",
         ABSENT,
@@ -126,7 +126,7 @@ fn a_row_has_the_figures_of_its_test() {
         "4.00", ABSENT,
     ];
     assert_eq!(row(&result, false), wanted);
-    // 100 requests do not have a p99.9, so its interval is not shown either.
+    // The p99.9 is not known for 100 requests, so its interval is not shown either.
     let percentiles = [99.0, 99.9].map(|percentile| PercentileInterval {
         percentile,
         low_ratio: 0.8,
@@ -141,7 +141,7 @@ fn a_row_has_the_figures_of_its_test() {
         ("328–786", &["200", "160–300", ABSENT, ABSENT].map(str::to_owned)[..])
     );
     assert_eq!(row(&result, false)[6..10], [ABSENT; 4]);
-    // Below 100 requests a second the rate has decimals.
+    // A rate below 100 requests a second is shown with decimals.
     let slow = test("b", vec![reads(1_000, 4, &[50; 99]), reads(1_000, 4, &[50; 97])]);
     assert_eq!(row(&slow, true)[2..4], ["±1.0%", "98.0"]);
     let none = test("c", vec![Sample { elapsed: Duration::from_seconds(1), ..Sample::empty() }]);

@@ -1,4 +1,4 @@
-//! The summary of a run.
+//! Tests of the summary of runs.
 
 use lanemark_schema::workload::Average;
 
@@ -14,14 +14,14 @@ fn a_lead_within_the_repeats_is_none() {
     let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
     assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
     assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
-    // Without repeats the lead must be one per cent.
+    // Without repeats, a run leads only by one per cent or more.
     let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
     assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
     assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
-    // A lead is a lead over every other run.
+    // A run must lead over every other run.
     assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
     assert!(!is_ahead(&[&one, &more, &more], 1));
-    // If the ranges of repeats touch, neither run leads. A run without repeats needs a lead of one per cent.
+    // If the ranges of the repeats touch, neither run leads. A run without repeats must lead by one per cent.
     assert!(!is_ahead(&[&of(&[101.0, 102.0]), &of(&[102.0, 103.0])], 1));
     assert!(!is_ahead(&[&of(&[100.0, 101.0]), &of(&[101.0])], 1));
 }
@@ -33,7 +33,7 @@ fn one_run_has_the_answer_of_the_command() {
     assert_eq!(summary(&[("a", &run(Vec::new()))]), None);
 }
 
-/// Returns a run whose tests a, b, … move the data of this many requests.
+/// Returns a run whose tests a, b, … transfer the data of these numbers of requests.
 fn rates(requests: &[usize]) -> RunResult {
     let of = |(index, count): (usize, &usize)| {
         let name = char::from(b'a' + index as u8).to_string();
@@ -75,7 +75,7 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
         ),
         (
             &[&[300, 90, 70, 10], &[200, 95, 70, 20], &[100, 50, 90, 30]],
-            "3 runs each move the most data in some of the 4 tests that all 3 runs have, at most in 2.",
+            "3 runs each move the most data in some of the 4 tests that all 3 runs have, each in up to 2.",
         ),
         (&[&[100], &[]], "2 runs that do not have a test in common."),
     ];

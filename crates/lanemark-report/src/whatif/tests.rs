@@ -1,4 +1,4 @@
-//! Rows and answers of what-if questions.
+//! Tests of the rows and answers of what-if questions.
 
 use lanemark_schema::result::{
     CreditUse, MainUncertainty, PercentileInterval, PredictionInterval, Reserve,
@@ -23,7 +23,7 @@ fn figures(megabytes: f64, iops: f64, latency_us: f64) -> WhatIfFigures {
     }
 }
 
-/// A test whose throughput becomes `factor` times as high, and its latency `waits` times as long.
+/// Returns a test whose throughput is multiplied by `factor`, and whose latency is multiplied by `waits`.
 fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
     WhatIfTest {
         test: name.to_owned(),
@@ -155,7 +155,7 @@ fn percentiles_of_the_latency_are_stated_with_their_intervals() {
     (one.present.latency_p99_ns, one.other.latency_p99_ns) = (Some(240e3), Some(200e3));
     let p99 = "p99 200 µs (80% in 160–300) instead of 240";
     assert_eq!(tails(&one).unwrap(), format!("Latency then: {p99}."));
-    // A percentile that one of the systems lacks is not stated.
+    // A percentile that is not known for one of the systems is not stated.
     one.other.latency_p999_ns = Some(4e6);
     assert_eq!(tails(&one).unwrap(), format!("Latency then: {p99}."));
     one.present.latency_p999_ns = Some(2e6);
@@ -218,7 +218,7 @@ fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
     let shortened =
         "2 of 3 tests were simulated in shortened form, with at most 900 counted requests.";
     assert!(text.contains(shortened), "{text}");
-    assert!(text.contains("y widens the interval of 2 tests most."), "{text}");
+    assert!(text.contains("y contributes most to the interval width in 2 tests."), "{text}");
     whatif.measured = Some("m.json".to_owned());
     let unused = "The limit of every test moves to a part that was not measured";
     assert!(whatif_evidence(&whatif, &style).contains(unused));

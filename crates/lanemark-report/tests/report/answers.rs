@@ -1,4 +1,4 @@
-//! The answers of a study: counts, ties, and missing figures.
+//! Tests of the answers of a study: counts, ties, and missing figures.
 
 use lanemark_report::{Style, answer, run_table, study_table};
 use lanemark_schema::result::{
@@ -124,7 +124,7 @@ fn a_measured_target_is_named_by_its_drive_or_by_host_and_device() {
     let unlike: &[(&str, Option<&str>, &[&str])] =
         &[("md0", None, &["a", "b"]), ("a", Some("X"), &[]), ("b", Some("Y"), &[])];
     assert_eq!(named(".", None, unlike), "X + Y");
-    // A drive without a model name is identified by host and device, and a complete path by the path itself.
+    // A drive without a model name is identified by host and device, and an absolute path identifies itself.
     assert_eq!(named(".", Some("box"), &[("vda", None, &[])]), "vda of box");
     assert_eq!(named(".", None, &[]), "vda");
     assert_eq!(named("/var/tmp/x.dat", None, &[]), "/var/tmp/x.dat");
@@ -178,5 +178,5 @@ fn a_written_answer_is_shown_only_if_its_claims_hold() {
         "{withheld}"
     );
     let words = withheld.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("is at most 3.2, and here it is 3.30"), "{withheld}");
+    assert!(words.contains("is at most 3.2, but here it is 3.30"), "{withheld}");
 }

@@ -1,5 +1,5 @@
-//! Views of database runs: two runs compared by the figures in the published chart, and a real run compared with a
-//! simulated one.
+//! Tests of the views of database runs: two runs compared by the figures in the published chart, and a real run
+//! compared with a simulated run.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_microseconds(milliseconds * 1_000)
 }
 
-/// A repeat of a minute in which each of 1,000 transactions took 2 ms.
+/// Returns a repeat of one minute, in which each of 1,000 transactions took 2 ms.
 fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
     let (read_us, write_us) = latency_us;
     let mut latency = LatencyHistogram::new();
@@ -77,7 +77,7 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
     }
 }
 
-/// The transactions of a sample.
+/// Returns the transactions of a sample.
 fn of(sample: &mut Sample) -> &mut TransactionsUse {
     sample.transactions.as_mut().unwrap()
 }
@@ -122,7 +122,7 @@ fn three(tpm: f64, latency: (u64, u64), busy: f64) -> RunResult {
     result(spread.map(|by| repeat(tpm * by, latency, busy)).to_vec())
 }
 
-/// A simulated run with the same users.
+/// Returns a simulated run with the same users.
 fn simulated(name: &str) -> RunResult {
     let mut run = result(vec![repeat(1.5e6, (0, 0), 0.4), repeat(1.5e6, (0, 0), 0.4)]);
     run.target = fixture::simulated().target;
@@ -172,11 +172,11 @@ fn the_published_chart_comes_out_as_published() {
         let found = change(name).per_cent.unwrap();
         assert!((found - per_cent).abs() < 0.05, "{name}: {:?}", change(name));
     }
-    // Over all requests: three reads for each write.
+    // The mean covers all requests: there are three reads per write.
     assert!((change("device overall, µs").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
     assert_eq!(change("tpm").verdict, Verdict::Distinct);
     let (low, high) = interval(&change("tpm").from).unwrap();
-    // Student's factor 4.303 for three repeats that differ by 1%.
+    // Student's factor is 4.303 for three repeats; the repeats differ by 1%.
     assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
     let names: Vec<&str> = changes.iter().take(6).map(|change| change.name.as_str()).collect();
     let chart = ["tpm", "NOPM", "device read, µs", "device write, µs", "device overall, µs"];
@@ -199,7 +199,7 @@ fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
     assert!(nodes_saved(&sata, &result(Vec::new()), 5).is_err());
 }
 
-/// Compares a server with itself, once while other programs use the processors.
+/// A server is compared with itself, once while other programs use the processors.
 #[test]
 fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_made() {
     let verdict = |a: &RunResult, b: &RunResult| compare(a, b)[0].verdict;
@@ -234,7 +234,7 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     assert!(printed.contains("not shown: other programs used the processors"), "{printed}");
     let printed = compared(&calm, &close);
     assert!(printed.contains("; no difference shown"), "{printed}");
-    // With slower servers more of them are needed, and no number is negative.
+    // With slower servers, more servers are needed, and no number is negative.
     let slower = nodes_saved(&calm, &halved, 5).unwrap().unwrap();
     assert!(slower.plan.answer.contains("10 servers with B instead of 5 with A: 5 more (100%)"));
     assert!(slower.plan.steps.iter().all(|step| step.value > 0.0), "{:?}", slower.plan.steps);
@@ -260,7 +260,7 @@ fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
 #[test]
 fn a_single_repeat_has_no_spread() {
     let printed = text(&result(vec![repeat(100.0, (1, 1), 0.5)]));
-    // The spread of session samples is independent of the repeats.
+    // The spread of session samples does not depend on the number of repeats.
     let figures = printed.lines().take_while(|line| !line.starts_with("time of a transaction"));
     assert!(printed.contains("1 repeat of 60 s"), "{printed}");
     assert!(figures.into_iter().all(|line| !line.contains('±')), "{printed}");
@@ -271,7 +271,7 @@ fn a_single_repeat_has_no_spread() {
 fn a_run_shows_its_time_split_and_the_device_next_to_tpm() {
     let result = three(1.37e6, (440, 290), 0.51);
     let printed = text(&result);
-    // 1,610 ms of requests over 1,000 transactions of 2 ms.
+    // 1,610 ms of requests are spread over 1,000 transactions of 2 ms.
     let row = |name: &str| {
         let found = printed.lines().find(|line| line.trim_start().starts_with(name));
         found.unwrap_or_else(|| panic!("{name}: {printed}")).to_owned()
@@ -331,7 +331,7 @@ fn a_user_thread_shows_its_own_time_if_the_database_reports_none() {
 #[test]
 fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() {
     let real = three(1.37e6, (440, 290), 0.51);
-    // Neither a different name nor a different share of the page separates the runs.
+    // A different name, or a different share of the page, does not separate the runs.
     for simulation in [simulated("48 users"), simulated("another name")] {
         let page = html(None, &[&real, &simulation]);
         let page = page.split("<h2>Transactions</h2>").nth(1).unwrap();
@@ -341,10 +341,10 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             ("tpm, 1/min", "1,370,000", "1,500,000"),
             ("latency, mean, ms", "2.00", "2.00"),
             ("processors busy, %", "51.0", "40.0"),
-            // 3,000 reads and 1,000 writes in a minute, by the device's count and by the requests.
+            // There are 3,000 reads and 1,000 writes in a minute, counted by the device and from the requests.
             ("device reads, 1/s", "50.0", "50.0"),
             ("device writes, 1/s", "16.7", "16.7"),
-            // 3 x 440 + 290 µs, and 3 x 100 + 50 µs, out of 2 ms.
+            // The device takes 3 x 440 + 290 µs, and 3 x 100 + 50 µs, of 2 ms.
             ("device share of time, %", "80.5", "17.5"),
             ("log, KiB each", "4.00", "4.00"),
         ] {
@@ -357,8 +357,8 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             }
             assert_eq!(panel.matches("class=\"solid s").count(), 2, "{figure}: {panel}");
         }
-        // 100 of 400 session samples were on a processor and 300 read. The parts of the 2 ms equal the parts that the
-        // command prints.
+        // Of 400 session samples, 100 were on a processor and 300 waited for reads. The parts of the 2 ms equal the
+        // parts that the command prints.
         let split = page.split("<h4>Time of a transaction</h4>").nth(1).unwrap();
         let text = database_text(&real).unwrap();
         for (part, ms, share) in [("processor", "0.500", "25.0%"), ("read wait", "1.50", "75.0%")] {
@@ -367,10 +367,10 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             }
             let row = text.lines().find(|line| line.starts_with(&format!("  {part} "))).unwrap();
             assert!(row.contains(share), "{row}");
-            // 1,200 samples in three repeats: the square root of 0.25 x 0.75 / 1,200 is 1.25%.
+            // With 1,200 samples in three repeats, the square root of 0.25 x 0.75 / 1,200 is 1.25%.
             assert!(row.contains("± 1.2 points") || row.contains("± 1.3 points"), "{row}");
         }
-        // The real run does not record log writes, so there is one bar and no zero.
+        // The real run does not record log writes, so there is only one bar, and no bar for zero.
         let panel = page.split("<figure>").find(|part| part.contains("log writes, each")).unwrap();
         let panel = panel.split("</figure>").next().unwrap();
         assert_eq!(panel.matches("class=\"solid s").count(), 1, "{panel}");
@@ -383,7 +383,7 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
         assert!(row("NOPM").contains('–'), "{}", row("NOPM"));
         assert!(compared.contains("B/A"), "{compared}");
     }
-    // Two real runs without a database.
+    // The two real runs do not have a database.
     assert_eq!(database_text(&simulated("48 users")), None);
     assert_eq!(database_compare_text(&real, &simulated("48 users")), None);
 }
@@ -393,14 +393,14 @@ fn a_database_run_shows_its_device_and_its_warnings() {
     let mut real = three(1.37e6, (440, 290), 0.51);
     real.warnings = vec![Warning::OthersBusy { test: "48 users".to_owned(), used: 1.9, cores: 2 }];
     let table = run_table(&real, &STYLE);
-    // 4,000 requests in a minute; 3,000 of 8 KiB and 1,000 of 16 KiB.
+    // There are 4,000 requests in a minute: 3,000 of 8 KiB and 1,000 of 16 KiB.
     let row = table.lines().find(|line| line.starts_with("48 users")).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(words[2..], ["0.683", "66.7", "402"], "{table}");
     assert!(table.contains("PostgreSQL 17.11, data in /srv/data; fsync on"), "{table}");
     assert!(table.contains("other programs took 1.90 of 2 cores"), "{table}");
     assert!(text(&real).contains("! 48 users: other programs took 1.90 of 2 cores"));
-    // An unknown device adds no lines.
+    // If the device is unknown, there are no additional lines.
     real.tests[0].samples.iter_mut().for_each(|sample| sample.evidence = None);
     let test = real.tests[0].clone();
     real.tests[0] = TestResult::new(&real.workload, &test.test, test.samples);

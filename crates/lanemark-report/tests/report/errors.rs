@@ -1,5 +1,5 @@
-//! Errors of a study: bounds and near repeats are not part of a mean, and coverage is shown with the width of its
-//! intervals.
+//! Tests of the errors of a study: bounds and near repeats are not part of a mean, and coverage is shown with the width
+//! of the intervals.
 
 use lanemark_report::{Style, study_table};
 use lanemark_schema::result::{Bound, PredictionInterval, Role, StudyOutcome};
@@ -46,7 +46,7 @@ fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
         repeat.figure.role = Role::Predicted;
         repeat.figure.published *= factor;
         repeat.figure.id = "repeat".to_owned();
-        // Another system with the same drive.
+        // A second system has the same drive.
         let mut system = outcome
             .systems
             .iter()
@@ -103,7 +103,7 @@ fn simulated_values_without_published_figures_have_their_interval() {
     assert_eq!(ranges, rows, "{text}");
 }
 
-/// Whether a cell has the two ends of an interval, such as `267–1,068`.
+/// Returns whether a cell contains the bounds of an interval, such as `267–1,068`.
 fn is_range(cell: &str) -> bool {
     let number = |text: &str| {
         !text.is_empty() && text.chars().all(|sign| sign.is_ascii_digit() || ",.".contains(sign))

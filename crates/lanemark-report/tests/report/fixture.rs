@@ -1,7 +1,7 @@
-//! A study like SATA against NVMe under CrystalDiskMark, and a run that was measured here.
+//! A study of SATA and NVMe drives under CrystalDiskMark, and a run that was measured locally.
 //!
-//! The published figures come from the document. The simulated and measured figures are invented, within a few per
-//! cent. Everything follows from the constants below, so the snapshots are stable.
+//! The published figures come from the document. The simulated and measured figures are invented, within a few per cent
+//! of them. All values are computed from the constants below, so the snapshots are stable.
 
 use lanemark_schema::result::series::Point;
 use lanemark_schema::result::steady::Round;
@@ -14,8 +14,8 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, TrackedFigure, Workload};
 
-/// A test: name, block in KiB, sequential, read, queue depth, and, for SATA and NVMe, the published MB/s and the
-/// model's ratio to that figure.
+/// A test: name, block in KiB, sequential, read, queue depth, and, for SATA and for NVMe, the published MB/s and the
+/// ratio of the model's figure to it.
 type Row = (&'static str, u64, bool, bool, u32, [(f64, f64); 2]);
 
 const ROWS: [Row; 8] = [
@@ -29,10 +29,10 @@ const ROWS: [Row; 8] = [
     ("4K QD32 write", 4, false, false, 32, [(320.0, 0.969), (638.0, 1.021)]),
 ];
 
-/// Hops with their utilisation and their parts of the latency in waiting and in service.
+/// The name of each hop, its utilisation, and its shares of the latency in waiting and in service.
 type Hops = &'static [(&'static str, f64, f64, f64)];
 
-/// Hops of a busy path, for SATA and NVMe.
+/// The hops of a busy path, for SATA and for NVMe.
 const HOPS_BUSY: [Hops; 2] = [
     &[
         ("CPU", 0.11, 0.00, 0.05),
@@ -53,7 +53,7 @@ const HOPS_BUSY: [Hops; 2] = [
         ("dies", 0.72, 0.11, 0.20),
     ],
 ];
-/// Hops with one small request at a time: there are no waits, and most of the time is spent in the media.
+/// The hops with one small request at a time. Requests do not wait, and most of the time is spent in the media.
 const HOPS_CALM: [Hops; 2] = [
     &[
         ("CPU", 0.08, 0.00, 0.08),
@@ -75,7 +75,7 @@ const HOPS_CALM: [Hops; 2] = [
     ],
 ];
 
-/// The workload of the document.
+/// Returns the workload of the document.
 pub(crate) fn workload() -> Workload {
     Workload {
         faults: Vec::new(),
@@ -88,7 +88,7 @@ pub(crate) fn workload() -> Workload {
     }
 }
 
-/// The study: two systems by eight tests, four figures calibrated and twelve predicted.
+/// Returns the study: two systems with eight tests, and four calibrated and twelve predicted figures.
 pub(crate) fn study() -> StudyOutcome {
     let systems = vec![
         system("sata", "SATA", "Samsung 850 PRO 1TB", "sata-0", 0),
@@ -152,7 +152,7 @@ pub(crate) fn study() -> StudyOutcome {
     }
 }
 
-/// Returns the study's tests measured on a file of this machine, except two that were not run.
+/// Returns the study's tests as measured on a file of this machine, except two tests that were not run.
 pub(crate) fn measured() -> RunResult {
     let rates = [1480.0, 912.0, 1120.0, 871.0, 48.3, 131.0];
     let mut run = RunResult {
@@ -300,7 +300,7 @@ fn test(row: &Row) -> Test {
     })
 }
 
-/// A thousand requests at `rate` MB/s, with latencies around the value of Little's law.
+/// Returns a sample of a thousand requests at `rate` MB/s, with latencies around the value that Little's law requires.
 fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     const REQUESTS: u64 = 1_000;
     let test = test(row);
@@ -347,8 +347,8 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     }
 }
 
-/// Returns the energy of a small laptop's drive that works nine tenths of the time. It is known for reads and unknown
-/// for writes.
+/// Returns the energy of a drive in a small laptop that works nine tenths of the time. The energy is known for reads
+/// and unknown for writes.
 fn energy(test: &Test, elapsed: Duration) -> Option<EnergyUse> {
     if !test.reads() {
         return None;
@@ -388,7 +388,7 @@ fn energy(test: &Test, elapsed: Duration) -> Option<EnergyUse> {
     })
 }
 
-/// A hop whose ceiling is throughput over utilisation.
+/// Returns a hop whose ceiling is the throughput divided by the utilisation.
 fn hop_use(hop: &(&str, f64, f64, f64), rate: f64, latency_ns: f64) -> HopUse {
     let (name, utilisation, wait, service) = *hop;
     HopUse {
@@ -410,7 +410,7 @@ fn hop_use(hop: &(&str, f64, f64, f64), rate: f64, latency_ns: f64) -> HopUse {
     }
 }
 
-/// A simulated run of one test in ten rounds that never become steady, with a series of 40 intervals.
+/// Returns a simulated run of one test in ten rounds that do not become steady, with a series of 40 intervals.
 pub(crate) fn over_time() -> RunResult {
     let mut run = simulated();
     run.tests.truncate(1);

@@ -1,4 +1,4 @@
-//! The views as a caller sees them: one fixture, exact snapshots, and invariants of every result.
+//! Tests of the views as a caller sees them, with one fixture, exact snapshots, and invariants for all results.
 
 mod answers;
 mod database;

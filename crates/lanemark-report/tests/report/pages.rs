@@ -1,4 +1,4 @@
-//! The parts of pages and drawings: contents, sections, titles, and the colours of hops.
+//! Tests of the parts of pages and drawings: contents, sections, titles, and the colours of hops.
 
 use lanemark_report::{Chart, PlotStyle, html, palette, plot};
 use lanemark_schema::result::RunResult;
@@ -7,7 +7,7 @@ use crate::fixture;
 
 const STYLE: PlotStyle = PlotStyle { dark: false, columns: 2 };
 
-/// Returns the headings of a page's sections.
+/// Returns the headings of the sections on a page.
 fn headings(page: &str) -> Vec<&str> {
     page.split("<h2>").skip(1).filter_map(|rest| rest.split("</h2>").next()).collect()
 }

@@ -1,11 +1,12 @@
-//! Paths: a drive at the end of a long path, a server with many ports, and trees that do not occur on any platform.
+//! Path fixtures: a drive at the end of a long path, a server with many ports, and trees that do not occur on any
+//! platform.
 //!
-//! Ceilings and latencies are invented, but close to real parts.
+//! Ceilings and latencies are invented, but similar to those of real components.
 
 use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_schema::units::{BytesPerSecond, Duration};
 
-/// A desktop of 2009 with a separate SATA controller downstream of a switch in a slot.
+/// Returns a 2009 desktop computer with a separate SATA controller downstream of a switch in a slot.
 pub(crate) fn marvell() -> PathView {
     let at = |link, node| TopologyNode { hop: Some(HopId::Link(link)), ..node };
     let drive = at(3, node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]));
@@ -80,7 +81,7 @@ pub(crate) fn marvell() -> PathView {
     }
 }
 
-/// A server with many drives below each of its ports.
+/// Returns a server with many drives on each of its ports.
 pub(crate) fn server() -> PathView {
     let port = |index: u64| {
         let on_path = index == 13;
@@ -96,7 +97,7 @@ pub(crate) fn server() -> PathView {
     PathView { topology: node("2 x EPYC 7B13", None, true, children), ..marvell() }
 }
 
-/// A tree with `levels` levels of `wide` children each, and the path through the last child.
+/// Returns a tree of `levels` levels with `wide` children each, and the path through the last child on each level.
 pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
     let mut below = node("the end of the path", Some(("link", 10)), true, vec![]);
     for level in 1..levels {
@@ -117,7 +118,7 @@ pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
     PathView { topology: below, ..marvell() }
 }
 
-/// Returns a path that consists only of a processor, about which nothing is known.
+/// Returns a path that consists only of a processor without any known property.
 pub(crate) fn bare() -> PathView {
     PathView {
         hops: Vec::new(),
@@ -127,7 +128,7 @@ pub(crate) fn bare() -> PathView {
     }
 }
 
-/// Returns the path without any rate, ceiling or latency.
+/// Returns the path without rates, ceilings and latencies.
 pub(crate) fn unknown() -> PathView {
     let mut view = marvell();
     for hop in &mut view.hops {
@@ -137,7 +138,7 @@ pub(crate) fn unknown() -> PathView {
     PathView { simulated: None, ..view }
 }
 
-/// Returns the path with every name `hostile`.
+/// Returns the path with `hostile` as every name.
 pub(crate) fn named(hostile: &str) -> PathView {
     let mut view = marvell();
     for hop in &mut view.hops {
@@ -151,7 +152,7 @@ pub(crate) fn named(hostile: &str) -> PathView {
     PathView { system: hostile.to_owned(), test: hostile.to_owned(), ..view }
 }
 
-/// Returns all fixtures, with the maximum and minimum of rates.
+/// Returns all fixtures, including paths with the maximum and the minimum rates.
 pub(crate) fn all() -> Vec<PathView> {
     let mut extreme = marvell();
     extreme.hops[2].ceiling = Some(BytesPerSecond(0));

@@ -1,5 +1,5 @@
-//! Properties of every drawn path, including unusual ones: elements do not overlap, all numbers are finite, and the
-//! file is XML without external references.
+//! Tests properties of every drawn path, including unusual paths: elements do not overlap, all numbers are finite, and
+//! the file is XML without external references.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::path_fixture::{all, bare, marvell, named, server, unknown};
 
-/// Coordinates have one decimal, and an edge is the sum of two.
+/// Coordinates have one decimal, and an edge is the sum of two coordinates.
 const ROUNDING: f64 = 0.15;
 
-/// A drawn rectangle, with its description for messages.
+/// A drawn rectangle, and its description for messages.
 #[derive(Debug)]
 struct Area {
     what: String,
@@ -37,7 +37,7 @@ impl Area {
     }
 }
 
-/// Returns the elements called `name` with their attributes and their text.
+/// Returns the elements called `name`, with their attributes and texts.
 fn elements(svg: &str, name: &str) -> Vec<(HashMap<String, String>, String)> {
     svg.split(&format!("<{name} "))
         .skip(1)
@@ -57,7 +57,7 @@ fn number(attributes: &HashMap<String, String>, name: &str) -> f64 {
     attributes.get(name).map_or(0.0, |text| text.parse().unwrap())
 }
 
-/// The page comes first, then the boxes.
+/// Returns the area of the page, followed by the boxes.
 fn boxes(svg: &str) -> Vec<Area> {
     elements(svg, "rect")
         .into_iter()
@@ -88,7 +88,7 @@ fn lines(svg: &str) -> Vec<Area> {
         .collect()
 }
 
-/// Returns the areas of all texts, at about the width of characters of their size.
+/// Returns the areas of all texts, with widths estimated from the size of their characters.
 fn texts(svg: &str) -> Vec<Area> {
     elements(svg, "text")
         .into_iter()

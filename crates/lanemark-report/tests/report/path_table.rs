@@ -1,4 +1,4 @@
-//! Properties of every path in a terminal, including unusual ones.
+//! Tests properties of every path in a terminal, including unusual paths.
 
 use lanemark_report::{Style, path_table};
 use unicode_width::UnicodeWidthStr;
@@ -7,7 +7,7 @@ use crate::path_fixture::{all, bare, comb, marvell, named, server, unknown};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
-/// Returns the text without the line breaks of wrapping.
+/// Returns the text without the line breaks that wrapping added.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

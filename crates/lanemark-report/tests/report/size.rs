@@ -1,4 +1,4 @@
-//! Pages of many runs: their size, and completeness of the runs in them.
+//! Tests of pages with many runs: their size, and whether they contain all runs.
 
 use lanemark_report::{ChartLibrary, html, interactive_html};
 use lanemark_schema::result::series::Recorder;
@@ -8,12 +8,12 @@ use lanemark_schema::workload::Operation;
 
 use crate::fixture;
 
-/// Maximum size in bytes of a page of fifty runs by eight tests.
+/// Maximum size in bytes of a page with fifty runs of eight tests.
 const BYTES_MAX: usize = 2_000_000;
 /// Size in bytes of the chart library in a page.
 const LIBRARY: usize = 350_000;
 
-/// Pseudorandom numbers, the same in every run of the tests.
+/// Pseudorandom numbers that are the same whenever the tests run.
 struct Noise(u64);
 
 impl Noise {
@@ -24,8 +24,8 @@ impl Noise {
     }
 }
 
-/// Runs of eight tests, each with hops, latencies and a series of a hundred intervals, under names as long as real
-/// ones.
+/// Returns runs of eight tests, each with hops, latencies, a series of a hundred intervals, and a name as long as real
+/// names.
 fn runs(count: u64) -> Vec<RunResult> {
     (0..count).map(run).collect()
 }
@@ -60,11 +60,11 @@ fn run(number: u64) -> RunResult {
     run
 }
 
-/// Returns a text with the size of the chart library in a page.
+/// Returns a text that has the size of the chart library in a page.
 fn library() -> ChartLibrary {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
     let mut noise = Noise(1);
-    // A letter with six random bits compresses to six bits, which base64 turns into one letter again.
+    // A letter with six random bits compresses to six bits, which base64 encodes as one letter.
     let letter = |_| char::from(LETTERS[noise.below(LETTERS.len() as u64) as usize]);
     ChartLibrary::new((0..LIBRARY).map(letter).collect()).unwrap()
 }
@@ -80,7 +80,7 @@ fn pages_of_fifty_runs_are_below_two_megabytes_and_show_all_of_them() {
         assert!(page.len() < BYTES_MAX, "{kind}: {} bytes", page.len());
         for run in 0..50 {
             let name = format!(">maker-model-{run}-pro-1tb@workstation-x570:m2<");
-            // A bar and a drawing over time for each test, and rows of tables.
+            // Each test has a bar, a drawing over time, and rows in tables.
             assert!(page.matches(&name).count() > 2 * 8, "{kind}: {name} is shown too little");
         }
     }

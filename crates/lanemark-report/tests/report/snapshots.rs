@@ -1,4 +1,4 @@
-//! Snapshots of every view of the fixture, to the byte. `LANEMARK_BLESS=1` rewrites the expected files.
+//! Compares every view of the fixture with a snapshot, byte by byte. `LANEMARK_BLESS=1` rewrites the expected files.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use lanemark_report::{
     test_detail,
 };
 
-/// Compares `printed` with the file `name`, or rewrites the file on request.
+/// Compares `printed` with the file `name`, or rewrites the file if that is requested.
 fn assert_snapshot(name: &str, printed: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::env::var_os("LANEMARK_BLESS").is_some() {

@@ -1,4 +1,4 @@
-//! A trial of a program on served systems: the answer, the table, the page, and the power cuts.
+//! Tests of a trial of a program on served systems: the answer, the table, the page, and the power cuts.
 
 use lanemark_report::{CutSystem, FailedCheck, Style, html, trial_answer, trial_text};
 use lanemark_schema::result::{
@@ -15,8 +15,8 @@ fn ms(milliseconds: f64) -> Duration {
     Duration::from_nanoseconds((milliseconds * 1e6) as u64)
 }
 
-/// Returns a run on `system` with a turn for each of `walls_ms`. 40% of each turn has requests; `late` microseconds is
-/// the lateness of all answers.
+/// Returns a run on `system` with one turn per element of `walls_ms`. The system has requests during 40% of each turn,
+/// and all answers are late by `late_us`.
 fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResult {
     let mut run = fixture::simulated();
     run.tests.truncate(1);
@@ -81,7 +81,7 @@ fn the_faster_system_is_named_with_its_factor_and_interval() {
         let mut rows = text.lines().filter(|line| line.starts_with(name));
         rows.next_back().unwrap().to_owned()
     };
-    // Ratios are to the first system.
+    // Ratios are relative to the first system.
     assert!(row("slow").contains("1.00x") && row("fast").contains("0.50x"), "{text}");
     assert!(row("fast").contains("1.00") && row("fast").contains("in time"), "{text}");
 }
@@ -131,7 +131,7 @@ fn a_system_that_was_served_too_late_is_not_ranked() {
 
 #[test]
 fn scaled_times_are_converted_and_marked() {
-    // 40% of 10 s are stretched by 4: 6 s remain, and 4 s become 1 s.
+    // 40% of 10 s were stretched by a factor of 4: the other 6 s do not change, and 4 s become 1 s.
     let scaled = run("one@board:sata", &[10_000.0, 10_000.0], 4.0, 1);
     let text = trial_text(&[&scaled], &[], &WIDE);
     assert!(text.starts_with("The command takes 7.0"), "{text}");
@@ -162,7 +162,7 @@ fn power_cuts_say_whether_acknowledged_data_was_lost() {
     let text = trial_text(&[], &[damaged], &WIDE).replace('\n', " ");
     assert!(text.contains("ACKNOWLEDGED DATA WAS LOST in 1"), "{text}");
     assert!(text.contains("cut 3, after 0.250 s: the check ended with exit code 1: row 17"));
-    assert!(text.contains("2 came after the command had ended"), "{text}");
+    assert!(text.contains("2 happened after the command had ended"), "{text}");
 }
 
 #[test]

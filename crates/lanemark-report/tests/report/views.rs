@@ -1,4 +1,4 @@
-//! Properties of every view for any result, including unusual ones.
+//! Tests properties of every view for any result, including unusual results.
 
 use lanemark_report::{
     Style, compare_table, html, results_answer, run_table, study_table, test_detail,
@@ -17,7 +17,7 @@ use crate::fixture;
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
-/// Every terminal view of a study and a run.
+/// Returns every terminal view of a study and a run.
 fn terminal_views(study: &StudyOutcome, run: &RunResult, style: &Style) -> Vec<String> {
     let other = &study.systems[0].run;
     let mut views = vec![
@@ -34,7 +34,7 @@ fn pages(study: &StudyOutcome, run: &RunResult) -> Vec<String> {
     vec![html(Some(study), &[run]), html(Some(study), &[]), html(None, &[run])]
 }
 
-/// Returns the text without the line breaks of wrapping.
+/// Returns the text without the line breaks that wrapping added.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -168,7 +168,7 @@ fn a_page_asks_for_nothing_outside_itself() {
         for reference in ["http", "src=", "url(", "@import", "<link", "<script"] {
             assert!(!page.contains(reference), "the page has {reference}");
         }
-        // Links have targets among the sections of the page.
+        // Every link points to a section of the page.
         for link in page.split("href=\"").skip(1) {
             let anchor = link.strip_prefix('#').and_then(|rest| rest.split('"').next()).unwrap();
             assert!(page.contains(&format!("id=\"{anchor}\"")), "no section {anchor}");
@@ -190,7 +190,7 @@ fn a_page_begins_with_one_sentence_of_its_runs() {
 
 #[test]
 fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
-    // Three thousand requests per test support 99.95%, but not 99.99%.
+    // Three thousand requests per test are enough for the 99.95th percentile, but not for the 99.99th.
     let page = html(None, &[&fixture::simulated()]);
     assert!(page.contains("Seq read: percentiles") && page.contains(">99.9</text>"));
     assert!(!page.contains(">99.99</text>"));
@@ -336,7 +336,7 @@ fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
     let run = fixture::simulated();
     for test in &run.tests {
         let text = test_detail(&run, test, &PLAIN);
-        // The last four columns, from the right: share, both, service and wait.
+        // The last four columns, from right to left, are share, both, service and wait.
         let cells = |line: &str| -> Vec<String> {
             line.split_whitespace().rev().take(4).map(|cell| cell.replace('%', "")).collect()
         };
@@ -348,7 +348,7 @@ fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
         for (column, sum) in cells(total).iter().enumerate() {
             let added: f64 = rows.iter().map(|row| number(&cells(row)[column])).sum();
             let decimals = sum.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-            // Each row is rounded, and so is the total.
+            // Each row is rounded, and the total is rounded as well.
             let rounding = 4.5 * 10f64.powi(-(decimals as i32));
             assert!((added - number(sum)).abs() <= rounding, "{added} against {sum} in\n{text}");
         }
@@ -358,7 +358,7 @@ fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
     }
 }
 
-/// Returns the unit in the header of the budget, in ns.
+/// Returns the unit in the header of the budget table, in ns.
 fn unit_of_budget(printed: &str) -> f64 {
     let header = printed.lines().find(|line| line.starts_with("hop ")).unwrap();
     if header.contains(" ms ") { 1e6 } else { 1e3 }
@@ -444,7 +444,7 @@ fn additional_writes_of_the_flash_are_reported_if_there_are_any() {
     assert!(text.contains(&moved), "{moved} in {text}");
 }
 
-/// Tests that ran in parallel, and copies, are marked below the table and on the page.
+/// Tests that ran in parallel, and tests that copied data, are noted below the table and on the page.
 #[test]
 fn rows_that_would_mislead_have_a_sentence() {
     let mut run = fixture::simulated();
@@ -459,7 +459,7 @@ fn rows_that_would_mislead_have_a_sentence() {
     sample.writes =
         sample.reads.clone().map(|read| DirectionResult { bytes: Bytes(100_000_000), ..read });
     run.tests = vec![TestResult::new(&run.workload, &copy, vec![sample])];
-    let together = "These tests ran at the same time and are counted separately: data, log.";
+    let together = "These tests ran in parallel and are counted separately: data, log.";
     let copied = format!("{}: each block is read and written; 50.0 MB/s were copied.", copy.name);
     for view in [run_table(&run, &PLAIN), html(None, &[&run])] {
         let view = unwrapped(&view);
@@ -479,7 +479,7 @@ fn latency_over_time_is_a_heat_map_where_it_was_counted() {
         for _ in 0..1000 {
             recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(100));
         }
-        // From the twentieth second on, one request of a hundred waits.
+        // After the twentieth second, one request in a hundred waits.
         for _ in 0..if at < 20 { 0 } else { 10 } {
             recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(20_000));
         }
@@ -553,7 +553,7 @@ fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
     }
     let detail = test_detail(&run, &run.tests[0], &PLAIN);
     assert!(detail.contains(&format!("{name}, delivered")), "{detail}");
-    // If one of the sides is missing, there is no comparison.
+    // There is no comparison if one of the two sides is missing.
     let live = run.tests[0].samples[0].live.as_mut().unwrap();
     (live.reads, live.writes) = (None, None);
     assert!(!html(None, &[&run]).contains("Modelled and delivered"));

@@ -1,4 +1,4 @@
-//! The systems and tests on which the simulator's cost is measured.
+//! The systems and tests for which the cost of simulation is measured.
 
 use lanemark_schema::result::Calibration;
 use lanemark_schema::units::{Bytes, Ratio};
@@ -8,7 +8,7 @@ use lanemark_study::{Library, Location, System};
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-/// The NVMe drive with 1 TB in steady state, with 12% spare flash.
+/// Settings of a 1 TB NVMe drive in steady state, with 12% spare flash.
 const STEADY: &[(&str, &str)] = &[
     ("drive.capacity", "1 TB"),
     ("drive.flash.blocks_per_plane", "4200"),
@@ -20,7 +20,7 @@ const WRITTEN: &[(&str, &str)] = &[
     ("drive.state.condition", "sequential"),
 ];
 
-/// A drive of 32 dies with one plane and pages of 4 KiB, in steady state.
+/// Settings of a drive in steady state with 32 dies, one plane per die, and pages of 4 KiB.
 const SMALL_PAGES: &[(&str, &str)] = &[
     ("drive.capacity", "256 GB"),
     ("drive.flash.channels", "8"),
@@ -33,20 +33,20 @@ const SMALL_PAGES: &[(&str, &str)] = &[
 ];
 const STRIPE: &str = "stripe-64KiB:kioxia-rm5-960gb@dell-r730xd:sas+sas-2+sas-3+sas-4";
 
-/// A load of the simulator.
+/// A system and a test whose simulation is measured.
 pub(crate) struct Case {
     pub(crate) name: String,
     system: &'static str,
     settings: Vec<(&'static str, String)>,
     test: Test,
-    /// Number of requests in the measured run of the case.
+    /// Number of requests in the measured run.
     pub(crate) requests: u64,
 }
 
 fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64) -> Case {
     let test = Test {
         name: name.to_owned(),
-        // The span of the tests of other simulators; writes go to the whole drive.
+        // This is the span of the tests in other simulators; writes use the whole drive.
         span: Bytes::mebi(1024),
         ..Test::of_blocks(Bytes::kibi(4))
     }
@@ -62,7 +62,7 @@ fn everywhere(case: Case) -> Case {
     Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
 }
 
-/// The test with sequential requests of 128 KiB.
+/// Returns the test with sequential requests of 128 KiB.
 fn large_in_order(test: Test) -> Test {
     let block = Bytes::kibi(128);
     Test { block, ..test }.with(|asked| {
@@ -95,7 +95,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut striped = case("4 KiB 70/30 QD32, stripe of four", &[], 0.7, 500_000);
     striped.system = STRIPE;
     cases.push(striped);
-    // The same drive with more flash of the same kind; reads go to the whole drive.
+    // These drives have more flash of the same kind; reads use the whole drive.
     for (capacity, blocks) in
         [("128 GB", "512"), ("512 GB", "2048"), ("2 TB", "8192"), ("16 TB", "64000")]
     {
@@ -126,13 +126,13 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Returns the case's test with that many requests.
+    /// Returns the test of the case with this number of requests.
     pub(crate) fn test(&self, requests: u64) -> CheckedTest {
         let volume = Some(Bytes(self.test.block.get() * requests));
         Test { volume, ..self.test.clone() }.checked().expect("a case is a test that can be")
     }
 
-    /// Returns the case's system.
+    /// Returns the system of the case.
     pub(crate) fn system(&self) -> System {
         let parts = SystemName::parse(self.system).expect("a system's name");
         let at = Location::file(self.system);

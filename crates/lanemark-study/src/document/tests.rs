@@ -1,4 +1,4 @@
-//! Tests of reading tables: locations, errors, overrides.
+//! Tests of reading tables: locations, errors and overrides.
 
 use super::*;
 use crate::origin::Origin;
@@ -102,7 +102,7 @@ fn a_table_that_the_file_leaves_out_is_there_when_something_in_it_is_set() {
     overrides.check_used(&ledger).unwrap();
 }
 
-/// Reads a file of two tables like a drive file.
+/// Reads a file with two tables, similar to a drive file.
 fn read_two(text: &str) -> Result<(Duration, Bytes), StudyError> {
     let document = Document::parse("d.toml", text).unwrap();
     document.read("drive", None, |root| {
@@ -150,6 +150,6 @@ fn a_missing_table_is_told_with_its_keys_and_one_error_alone_as_ever() {
     assert!(seen.ends_with("[flash] is missing, with `read`, `page`, `planes`"), "{seen}");
     let seen = error_of(read_two("[drive]\nname = \"A\"\n[flash]\nread = \"1 us\"\n"));
     assert!(seen.starts_with("d.toml:1:1: `kind` is missing | add `kind`"), "{seen}");
-    // A choice determines the other requested keys. Without a likely choice, the rest of the file is not read.
+    // The choice determines which other keys are requested. If no choice is likely, the rest of the file is not read.
     assert_eq!(seen.lines().count(), 1, "{seen}");
 }

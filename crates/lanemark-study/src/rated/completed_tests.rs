@@ -1,12 +1,12 @@
-//! Drives of every kind, completed from their ratings, with each value, its origin and its range. `LANEMARK_BLESS=1`
-//! rewrites the expected file.
+//! Completes drives of every kind from their ratings, and compares each value, its origin and its range with an
+//! expected file. `LANEMARK_BLESS=1` rewrites the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
 
-/// A drive's name, kind, capacity, port and ratings.
+/// The name, kind, capacity, port and ratings of a drive.
 type DriveRatings = [&'static str; 5];
 
 const NVME_4: &str = "protocol = \"nvme\", pcie = { generation = 4, lanes = 4 }";
@@ -119,7 +119,7 @@ const DRIVES: [DriveRatings; 16] = [
     ],
 ];
 
-/// Returns each value of a drive, with its origin and the ends of its range.
+/// Returns each value of a drive, with its origin and the bounds of its range.
 fn values([_, kind, capacity, port, rated]: DriveRatings) -> String {
     let text = format!(
         "[drive]\nname = \"a drive\"\nkind = \"{kind}\"\ncapacity = \"{capacity}\"\nport = {{ {port} }}\n\

@@ -1,4 +1,4 @@
-//! Solid-state drives from their ratings, compared with the model of collection.
+//! Tests of solid-state drives that are completed from ratings, with the model of collection as the reference.
 
 use lanemark_sim::spec::{FlashSpec, MediaSpec};
 
@@ -22,7 +22,7 @@ fn flash(rated: &str) -> (FlashSpec, f64) {
     (flash, spec.capacity.get() as f64)
 }
 
-/// Returns the random 4 KiB writes a second that remain with collection if all dies program all the time.
+/// Returns the rate of random 4 KiB writes in steady state, with collection, if all dies program all the time.
 fn steady(flash: &FlashSpec, capacity: f64) -> f64 {
     let superblock = flash.superblock().get() as f64;
     let blocks = f64::from(flash.blocks_per_plane);
@@ -62,7 +62,7 @@ fn rated_sequential_writes_leave_the_dies_a_fiftieth_of_their_time() {
     }
 }
 
-/// Returns the specification of a drive with this port and these ratings.
+/// Returns the specification of a drive with this port, this capacity and these ratings.
 fn drive(port: &str, capacity: &str, rated: &str) -> lanemark_sim::spec::DriveSpec {
     let text = format!(
         "[drive]\nname = \"a drive\"\nkind = \"ssd\"\ncapacity = \"{capacity}\"\nport = {{ {port} }}\n[rated]\n{rated}"
@@ -93,7 +93,7 @@ fn a_new_drive_with_an_old_link_has_the_controller_of_that_link() {
     };
     let [third, fourth, fifth] = [3, 4, 5].map(|generation| reads(generation, 2024));
     assert!(third < 0.6 * fourth && fourth < 0.7 * fifth, "{third} {fourth} {fifth}");
-    // The year does not change a link, and for a link older than all priors, the oldest prior is used.
+    // The year does not change a link. For a link that is older than all priors, the oldest prior is used.
     assert!((reads(3, 2017) / third - 1.0).abs() < 1e-3);
     assert!((reads(2, 2017) / third - 1.0).abs() < 1e-3);
     assert!((reads(4, 2019) / fourth - 1.0).abs() < 1e-3);
@@ -164,8 +164,8 @@ fn the_arm_of_a_desktop_disk_lingers_for_a_quarter_of_a_revolution() {
     assert!((overhead("client") - (200.0 + 60e6 / 7200.0 / 4.0)).abs() < 1.0);
 }
 
-/// Data outside the cache takes the times of the pages of a cell, in the mean time of such data. The pages of a drive
-/// without a cache, whose ratings are for these pages, take the same time.
+/// The mean time of reads outside the cache is divided among the pages of a cell in their ratio. In a drive without a
+/// cache, the ratings apply to these pages, so all pages take the same time.
 #[test]
 fn data_outside_the_cache_has_the_pages_of_its_generation() {
     let read = |own: &str, rated: &str| {
@@ -184,7 +184,7 @@ fn data_outside_the_cache_has_the_pages_of_its_generation() {
         |read: lanemark_sim::spec::PageTimes| (0..12).all(|page| read.of(page) == read.of(0));
     assert!(alike(read("", "market = \"data-center\"\nnand = \"tlc\"\n")));
     assert!(alike(read("", "market = \"client\"\nnand = \"mlc\"\n")));
-    // Separate times in the file replace the ratio.
+    // Separate times in the file take precedence over the ratio.
     let own = "[flash]\nlower_read = \"40 us\"\nmiddle_read = \"50 us\"\nupper_read = \"60 us\"\n";
     assert_eq!(read(own, &client("tlc")).mean().to_string(), "50 us");
     let own = "[flash]\nread_ratio = \"1:1:1\"\n";
@@ -201,10 +201,10 @@ fn an_unrated_data_path_has_the_rate_of_its_prior_unless_its_link_is_slower() {
     let two_lanes = |generation: u32| {
         format!("protocol = \"nvme\", pcie = {{ generation = {generation}, lanes = 2 }}")
     };
-    // The rates of `library/priors/controllers.toml`, whose generation is the link's or the nearest.
+    // The rates are from `library/priors/controllers.toml`, from the generation of the link or the nearest generation.
     assert_eq!(paths(&nvme(3), ""), [Some(3000), Some(2000)]);
     assert_eq!(paths(&nvme(4), ""), [Some(6500), Some(5000)]);
-    // The links carry 1,969 and 1,000 MB/s.
+    // The links carry 1,969 MB/s and 1,000 MB/s.
     assert_eq!(paths(&two_lanes(3), ""), [None, None]);
     assert_eq!(paths(&two_lanes(2), ""), [None, None]);
     assert_eq!(paths(&two_lanes(2), "read = \"900 MB/s\"\n"), [Some(900), None]);

@@ -1,10 +1,10 @@
-//! Tests of the search: valid, incomplete and hostile texts.
+//! Tests of the search with valid, incomplete and hostile texts.
 
 use super::*;
 
 const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
-/// Returns the systems that `text` finds, starting from the current one.
+/// Returns the systems that `text` finds, relative to a current system.
 fn names_found(text: &str) -> Vec<String> {
     let library = Library::built_in();
     let result = Index::new(&library).find(&library, text, Some(PRESENT), 8);
@@ -41,14 +41,14 @@ fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(names_found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     assert_eq!(names_found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
     assert_eq!(names_found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
-    // If several capacities match, the current one is chosen.
+    // If several capacities match, the current capacity is chosen.
     assert_eq!(names_found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     let other = names_found("860 evo");
     assert!(other[0].starts_with("samsung-860-evo"), "{other:?}");
     assert!(other[0].contains("@workstation-z170:sata"), "{other:?}");
-    // An empty text lists the ports that accept the drive.
+    // An empty text finds the ports that accept the drive.
     assert_eq!(names_found("").len(), 2);
-    // The platform changes if the current one does not accept the drive.
+    // The platform changes if the current platform does not accept the drive.
     let library = Library::built_in();
     let result = Index::new(&library).find(&library, "kioxia pm6", Some(PRESENT), 4);
     let first = &result.found[0].system;
@@ -174,7 +174,7 @@ fn a_rare_word_has_a_large_weight_and_a_word_for_ports_a_small_one() {
         names.iter().map(|name| ((), NameWords::new(name))).collect();
     let words = ["alpha", "one", "zeta", "sata"].map(str::to_owned);
     let weights = weights(&words, &entries);
-    // The numbers of entries with each word are 2, 1, 0 and 1, of 4.
+    // Of the 4 entries, 2, 1, 0 and 1 contain the respective word.
     let (two, one) = (3.0_f64.ln(), 5.0_f64.ln());
     let near = |found: &[f64], wanted: [f64; 4]| {
         assert_eq!(found.len(), 4);
@@ -201,7 +201,7 @@ fn entries_from_six_tenths_of_the_best_score_are_alternatives() {
         })
     };
     let scores = [0.0, 10.0, 6.0, 5.5, 10.0, 10.0];
-    // Equal scores are ordered by the number of words, then by name.
+    // Entries with equal scores are ordered by the number of their words, and then by name.
     let all = [(4, 1.0), (5, 1.0), (1, 1.0), (2, 0.6)];
     assert_eq!(ranked(&scores, 9), all);
     assert_eq!(ranked(&scores, 2), all[..2]);
@@ -209,7 +209,7 @@ fn entries_from_six_tenths_of_the_best_score_are_alternatives() {
     for (present, wanted) in [
         (5, [(5, 1.0), (4, 1.0), (1, 1.0), (2, 0.6)]),
         (1, [(1, 1.0), (4, 1.0), (5, 1.0), (2, 0.6)]),
-        // The present entry does not displace a better one.
+        // The present entry does not displace a better entry.
         (2, all),
         (3, all),
     ] {

@@ -1,4 +1,4 @@
-//! A copy of the library with one error, and the resulting message.
+//! A copy of the library that contains one error, and the resulting message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const FOLDERS: [&str; 6] = [
     "studies",
 ];
 
-/// A copy of the library and the studies, with one string replaced in one file.
+/// A copy of the library and the studies in which one string of one file is replaced.
 pub(crate) struct Spoilt {
     folder: TempDir,
 }
@@ -29,7 +29,7 @@ impl Spoilt {
             fs::create_dir_all(folder.path().join(kind)).unwrap();
             for entry in fs::read_dir(project.join(kind)).unwrap() {
                 let path = entry.unwrap().path();
-                // The studies' figures are in a folder next to them.
+                // The figures of the studies are in a folder next to the studies.
                 if path.is_dir() {
                     continue;
                 }
@@ -52,7 +52,7 @@ impl Spoilt {
         Library::in_folder(&self.path("library")).unwrap()
     }
 
-    /// Returns the error without the folder's own path.
+    /// Returns the error text without the path of the folder.
     pub(crate) fn shown(&self, error: &StudyError) -> String {
         let hint = error.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
         let folder = format!("{}/", self.folder.path().display());

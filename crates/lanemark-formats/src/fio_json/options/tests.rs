@@ -1,4 +1,4 @@
-//! Options of fio's jobs as fields of a test.
+//! Tests that fields of a test become options of fio.
 
 use lanemark_schema::workload::{Mix, SizeShare};
 
@@ -14,7 +14,7 @@ fn test() -> Test {
     test
 }
 
-/// Returns the options that a change of the test adds or changes.
+/// Returns the options that a change of the test adds or modifies.
 fn changed(change: impl Fn(&mut Test)) -> String {
     let before = options(&test());
     let mut other = test();

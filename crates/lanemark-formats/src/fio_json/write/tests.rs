@@ -1,4 +1,4 @@
-//! Fields of an export to fio's JSON.
+//! Tests of the fields in an export to fio's JSON.
 
 use lanemark_schema::result::{
     CpuUse, DeviceUse, Evidence, MeasuredTarget, Provenance, SCHEMA_VERSION, ThreadUse,
@@ -114,7 +114,7 @@ fn an_entry_sums_the_repeats_and_its_rates_are_their_means() {
             ("/jobs/0/trim/bw_agg", json!(0.0)),
             ("/jobs/0/sync/total_ios", json!(4)),
             ("/jobs/0/sync/lat_ns/mean", json!(40_000.0)),
-            // Five threads of four seconds: ten requests with 8 and 20 ms each.
+            // Five threads ran for four seconds, with ten requests of 8 ms and ten of 20 ms.
             ("/jobs/0/job_runtime", json!(20_000)),
             ("/jobs/0/usr_cpu", json!(0.4)),
             ("/jobs/0/sys_cpu", json!(1.0)),
@@ -122,7 +122,7 @@ fn an_entry_sums_the_repeats_and_its_rates_are_their_means() {
             ("/jobs/0/iodepth_level/8", json!(100.0)),
             ("/jobs/0/iodepth_level/16", json!(0.0)),
             ("/jobs/0/latency_depth", json!(12)),
-            // One latency of 1 us, 10, 20, 40, 60, 80 and 999 us, and of 1.5, 1.9 and 2,500 ms.
+            // There is one latency each of 1 us, 10, 20, 40, 60, 80 and 999 us, and of 1.5, 1.9 and 2,500 ms.
             ("/jobs/0/latency_us/2", json!(10.0)),
             ("/jobs/0/latency_us/10", json!(0.0)),
             ("/jobs/0/latency_us/20", json!(10.0)),

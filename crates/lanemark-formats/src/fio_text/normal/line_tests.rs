@@ -1,9 +1,9 @@
-//! Single lines of the normal output, each with its values or its refusal.
+//! Single lines of the normal output, each with its values or its error.
 
 use super::*;
 
 const MEBI: f64 = 1_048_576.0;
-/// The size of 1,000 requests of 4 KiB.
+/// The number of bytes in 1,000 requests of 4 KiB.
 const BYTES: f64 = 4_096_000.0;
 
 #[test]
@@ -25,7 +25,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
         ),
         ("trim: IOPS=1, BW=1MiB/s (1049kB/s)(512KiB/500msec)", 2, 524_288.0, 500, 1.0),
         ("mixed: IOPS=3M, BW=7B/s (7B/s)(7B/1msec)", 3, 7.0, 1, 3e6),
-        // Version 2, whose KB are 1024 bytes.
+        // Version 2 prints KB of 1024 bytes.
         (
             "read : io=1024.0MB, bw=150208KB/s, iops=37552, runt=  6981msec",
             0,
@@ -62,7 +62,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
         "write: io=1X, runt=5msec",
     ] {
         let error = side(text).map(|_| ()).unwrap_err();
-        assert_eq!(error, format!("`{text}`: no figures of a direction"));
+        assert_eq!(error, format!("`{text}` does not contain the figures of a direction"));
     }
 }
 
@@ -88,7 +88,7 @@ fn latencies_of_every_unit_are_in_nanoseconds() {
         assert!(ends(text) == Ok(None), "{text}");
     }
     for text in ["clat (usec): min=1, max=3", "clat (usec): min=1, avg=3"] {
-        assert!(ends(text) == Err(format!("`{text}`: no latencies")), "{text}");
+        assert!(ends(text) == Err(format!("`{text}` does not contain latencies")), "{text}");
     }
     for (text, wanted) in [
         ("clat percentiles (usec):", Some((Completion, 1e3))),
@@ -175,7 +175,7 @@ fn requests_are_counted_from_the_best_of_three_sources() {
     };
     for (bytes, iops, issued, block, wanted) in [
         (BYTES, 100.0, Some(1000.0), Some(4096.0), (BYTES, 1000.0)),
-        // Rounding explains up to 2% of the size.
+        // Rounding explains a difference of up to 2% of the size.
         (BYTES, 100.0, Some(1020.0), Some(4096.0), (4_177_920.0, 1020.0)),
         (BYTES, 100.0, Some(980.0), Some(4096.0), (4_014_080.0, 980.0)),
         (BYTES, 100.0, Some(1021.0), Some(4096.0), (BYTES, 1000.0)),
@@ -183,7 +183,7 @@ fn requests_are_counted_from_the_best_of_three_sources() {
         (BYTES, 100.0, Some(0.0), Some(4096.0), (BYTES, 1000.0)),
         (BYTES, 100.0, None, Some(8192.0), (BYTES, 500.0)),
         (BYTES, 100.0, None, Some(1e9), (BYTES, 1.0)),
-        // Without the size of the requests, up to 2% of the rate.
+        // If the request size is not known, rounding explains up to 2% of the rate.
         (BYTES, 100.0, Some(1020.0), None, (BYTES, 1020.0)),
         (BYTES, 100.0, Some(1021.0), None, (BYTES, 1000.0)),
         (BYTES, 0.0, Some(1021.0), None, (BYTES, 1021.0)),

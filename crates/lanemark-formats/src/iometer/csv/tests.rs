@@ -1,4 +1,4 @@
-//! Rows of Iometer's result files.
+//! Tests of the rows in Iometer's results files.
 
 use lanemark_schema::units::Duration;
 
@@ -8,7 +8,7 @@ const COLUMNS: &str = "'Target Type,Target Name,Access Specification Name,# Mana
     Average Read Response Time,Average Write Response Time,Maximum Read Response Time,Maximum Write Response Time,\
     Errors,Bytes Read,Bytes Written,Read I/Os,Write I/Os,Maximum Size,Queue Depth";
 
-/// Returns a file of two specifications with these rows of results.
+/// Returns a file with two specifications and these rows of results.
 fn file(stamp: &str, rows: &[&str]) -> String {
     format!(
         "'Version\n1.1.0 \n'Time Stamp\n{stamp}\n'Access specifications\n\
@@ -39,14 +39,14 @@ fn a_row_of_all_is_a_test_with_its_figures_and_its_specification() {
         "ALL,All,unknown,1,1,1,500,,,,,0,512000,0,1000,0,3,8",
     ]);
     assert_eq!((run.program.as_str(), run.path.as_deref()), ("Iometer 1.1.0", Some("C:")));
-    // 2024-03-05 06:07:08 UTC.
+    // The timestamp is 2024-03-05 06:07:08 UTC.
     assert_eq!((run.timestamp, run.notes.len()), (Some(1_709_618_828), 0));
     let [mix, order, two, unknown] = &run.tests[..] else { panic!("{:?}", run.tests) };
     assert_eq!(mix.name, "4K mix");
     assert_eq!((mix.pattern.clone(), mix.block), (Some(Pattern::Uniform), Some(Bytes(4096))));
     assert_eq!((mix.read_share, mix.threads), (Ratio::new(0.75), Some(2)));
     assert_eq!((mix.queue_depth, mix.span), (Some(16), Some(Bytes(2048 * 512))));
-    // 4,000 requests at 1,000 a second.
+    // 4,000 requests at 1,000 requests a second take four seconds.
     assert_eq!(mix.sample.elapsed, Duration::from_seconds(4));
     let (reads, writes) = (mix.sample.reads.as_ref().unwrap(), mix.sample.writes.as_ref().unwrap());
     assert_eq!((reads.bytes, reads.latency.count()), (Bytes(12_288_000), 3_000));
@@ -57,7 +57,7 @@ fn a_row_of_all_is_a_test_with_its_figures_and_its_specification() {
     assert_eq!((order.pattern.clone(), order.queue_depth), (Some(Pattern::Sequential), Some(4)));
     assert_eq!((order.sample.elapsed, order.sample.reads.is_none()), (Duration::ZERO, true));
     assert_eq!((order.span, order.sample.errors.total()), (None, 0));
-    // A mix of sizes and an unknown specification state nothing.
+    // For a mix of sizes, and for an unknown specification, nothing is stated.
     for (test, depth, span) in [(two, None, None), (unknown, Some(8), Some(Bytes(1536)))] {
         assert_eq!((test.pattern.clone(), test.block, test.read_share), (None, None, None));
         assert_eq!((test.queue_depth, test.span), (depth, span), "{}", test.name);
@@ -89,7 +89,7 @@ fn a_time_without_its_zone_is_a_note_and_the_first_time_counts() {
     let row = "ALL,All,4K mix,1,2,3,1000,0.25,0.5,7,9,0,12288000,4096000,3000,1000,2048,3";
     let run = super::read(&file("2024-03-05 06:07:08", &[row]), "r.csv").unwrap();
     assert_eq!(run.timestamp, None);
-    let note = "r.csv: its time, 2024-03-05 06:07:08, lacks a time zone and is omitted";
+    let note = "r.csv: its time, 2024-03-05 06:07:08, is omitted because it lacks a time zone";
     assert_eq!(run.notes, [note]);
     let headless = format!("{COLUMNS}\n{row}\n");
     let run = super::read(&headless, "r.csv").unwrap();
@@ -124,7 +124,7 @@ fn a_specification_of_one_line_must_be_whole() {
 fn a_row_without_a_figure_is_an_error_with_its_line() {
     let rows = ["ALL,All,4K mix,1,2,3,x,0.25,0.5,7,9,0,12288000,4096000,3000,1000,2048,3"];
     let error = super::read(&file("now", &rows), "r.csv").unwrap_err().to_string();
-    assert!(error.starts_with("r.csv:22: the row lacks a number in `IOps`"), "{error}");
+    assert!(error.starts_with("r.csv:22: the row does not contain a number in `IOps`"), "{error}");
     let columns: Vec<&str> = COLUMNS.trim_start_matches('\'').split(',').collect();
     let cells = ["a", "", "-1", "inf", "2.5"];
     let row = Row { columns: &columns, cells: &cells };

@@ -1,4 +1,4 @@
-//! Rows of an export to Iometer's result files.
+//! Tests of the rows in an export to Iometer's results file.
 
 use lanemark_schema::result::{Evidence, ProcessorUse};
 use lanemark_schema::units::Bytes;
@@ -19,7 +19,7 @@ fn processors(cores: u32, user: f64, system: f64, interrupts: f64) -> Option<Evi
     Some(Evidence { processors: Some(used), ..Evidence::default() })
 }
 
-/// A test of two repeats: six reads of 1 MiB and two writes of 512 KiB in four seconds.
+/// Returns a test with two repeats: six reads of 1 MiB and two writes of 512 KiB in four seconds.
 fn result() -> TestResult {
     let sample = |reads: &[u64], writes: &[u64], seconds, evidence| Sample {
         elapsed: Duration::from_seconds(seconds),
@@ -38,7 +38,7 @@ fn result() -> TestResult {
     TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, samples)
 }
 
-/// Returns the cells of a row by their columns.
+/// Returns the cells of a row, each with the name of its column.
 fn cells(row: Row) -> Vec<(&'static str, String)> {
     let result = result();
     let text = Figures::of(&result).row(row);
@@ -62,7 +62,7 @@ fn a_row_has_rates_times_and_counts_of_both_directions() {
     let figures = [
         ("Access Specification Name", "a;b"),
         ("# Disks", "1"),
-        // 8 requests and 7 MiB in 4 s.
+        // There are 8 requests with 7 MiB in 4 s.
         ("IOps", "2.000000"),
         ("Read IOps", "1.500000"),
         ("Write IOps", "0.500000"),
@@ -87,7 +87,8 @@ fn a_row_has_rates_times_and_counts_of_both_directions() {
         ("Starting Sector", "5"),
         ("Maximum Size", "9"),
         ("Queue Depth", "7"),
-        // Two writes, then 1, 2 and 3 ms twice each: an end belongs to the next class.
+        // The latencies are two writes, then 1, 2 and 3 ms twice each; the upper end of a class belongs to the next
+        // class.
         ("0.5 to 1 mS", "2"),
         ("1 to 2 mS", "2"),
         ("2 to 5 mS", "4"),
@@ -100,7 +101,7 @@ fn a_row_has_rates_times_and_counts_of_both_directions() {
 
 #[test]
 fn the_kinds_of_rows_differ_in_their_names_and_their_processors() {
-    // Half of 4 cores and two fifths of 8.
+    // Half of 4 cores and two fifths of 8 cores were used.
     let busy = [
         ("% CPU Utilization", "45.000000"),
         ("% User Time", "11.250000"),

@@ -1,14 +1,14 @@
-//! The answer of a comparison.
+//! Tests of the answer of a comparison.
 
 use lanemark_schema::result::Sample;
 
 use super::*;
 use crate::run_tests::{reads, run, test};
 
-/// Tests with the numbers of requests of their repeats.
+/// The name of each test, and the number of requests in each of its repeats.
 type Counts<'t> = &'t [(&'t str, &'t [usize])];
 
-/// Returns a run whose tests have repeats with these numbers of requests in ten milliseconds.
+/// Returns a run whose tests have repeats with these numbers of requests, each in ten milliseconds.
 fn rates(name: &str, tests: Counts<'_>) -> RunResult {
     let repeats = |counts: &[usize]| -> Vec<Sample> {
         counts.iter().map(|&count| reads(10, 4, &vec![50; count])).collect()
@@ -55,7 +55,7 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
             &[("x", &[20]), ("y", &[50])],
             "B is slower than A in 2 of 2 tests, 0.20x (x) to 0.50x (y).",
         ),
-        // The repeats of both overlap.
+        // The repeats of the two runs overlap.
         (
             &[("x", &[100, 120])],
             &[("x", &[110, 130])],

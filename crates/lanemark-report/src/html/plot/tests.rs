@@ -1,4 +1,4 @@
-//! The layout of a plot: its margins, scales and labels.
+//! Tests of the layout of a plot: its margins, scales and labels.
 
 use super::super::svg::image;
 use super::*;
@@ -16,7 +16,7 @@ fn draw(entries: Vec<Entry>, figures: Vec<Drawing>, columns: usize) -> Plot {
     render(&Picture { entries, figures }, &heading, PlotStyle { dark: false, columns })
 }
 
-/// Returns the attributes `x` and `y`, and the text, of each element that begins with `start`.
+/// Returns the attributes `x` and `y` and the text of each element that begins with `start`.
 fn placed(svg: &str, start: &str) -> Vec<(String, String)> {
     svg.split(start)
         .skip(1)
@@ -44,8 +44,8 @@ fn panels_are_in_rows_as_high_as_their_highest_panel() {
         figure("three", 250.0, 80.4),
     ];
     let plot = draw(Vec::new(), figures, 2);
-    // Twice the margin of 16, two columns of 300.3, and a gap of 28: 660.6.
-    // The margin, the heading of 46, rows of 20 + 150 and 20 + 80.4, a gap, and the margin: 376.4.
+    // The width is twice the margin of 16, two columns of 300.3, and a gap of 28: 660.6. The height is the margin, the
+    // heading of 46, rows of 20 + 150 and 20 + 80.4, a gap, and the margin: 376.4.
     assert_eq!((plot.width, plot.height), (661.0, 377.0));
     assert!(plot.svg.contains("width=\"661\" height=\"377\" viewBox=\"0 0 661 377\""));
     let titles = at(&[("16,75", "one"), ("344.3,75", "two"), ("16,273", "three")]);
@@ -65,7 +65,8 @@ fn panels_are_in_rows_as_high_as_their_highest_panel() {
             "x=\"16\" y=\"280\" width=\"250\" height=\"80.4\"",
         ]
     );
-    // The title fits into 68% of the 628.6 between the margins: 64 characters of 6.6. The systems fit into all.
+    // The title has 68% of the 628.6 between the margins, which is room for 64 characters of 6.6. The systems have the
+    // full width.
     let texts =
         [("<text class=\"heading\"", "16,29", 't', 64), ("<text class=\"soft\"", "16,47", 's', 95)];
     for (start, place, letter, length) in texts {
@@ -83,7 +84,7 @@ fn a_picture_has_as_many_columns_as_it_can_fill() {
         let rows = (3.0 / wanted).ceil();
         assert_eq!(plot.height, 62.0 + rows * 98.0 - 28.0 + 16.0, "{columns}");
     }
-    // The titles of panels have 85% of the width: 12 characters of 6.6 in 85.
+    // The title of a panel has 85% of the width: 85, which is room for 12 characters of 6.6.
     let plot = draw(Vec::new(), vec![figure(&"p".repeat(30), 100.0, 50.0)], 1);
     assert_eq!(placed(&plot.svg, "<text class=\"title\"")[0].1, format!("{}…", "p".repeat(11)));
     let many = (0..PANELS_MAX + 1).map(|_| figure("one", 9.0, 5.0)).collect();
@@ -94,7 +95,7 @@ fn a_picture_has_as_many_columns_as_it_can_fill() {
 fn a_legend_flows_in_lines_and_moves_the_panels_down() {
     let text = Entry { swatch: None, name: "alone".to_owned() };
     let entries = [entry("reads"), entry("writes"), text];
-    // A character is 6.6 wide, a sample with its gap 28.
+    // A character is 6.6 wide, and a sample with its gap is 28 wide.
     assert_eq!(entries.each_ref().map(room), [61.0, 28.0 + 6.0 * 6.6, 33.0]);
     let flow = |width: f64| -> Vec<(f64, f64)> {
         flowing(&entries, width).into_iter().map(|(x, y, _)| (x, y)).collect()
@@ -111,7 +112,7 @@ fn a_legend_flows_in_lines_and_moves_the_panels_down() {
         let entries = vec![entry("reads"), entry("writes")];
         draw(entries, vec![figure("one", width, 50.0)], 1)
     };
-    // Both names need 144.6.
+    // The two names need a width of 144.6.
     let (narrow, wide) = (plot(144.0), plot(145.0));
     assert_eq!((narrow.height, wide.height), (188.0, 168.0));
     let names = placed(&wide.svg, "<text class=\"soft\"");

@@ -1,4 +1,4 @@
-//! The layout of a split of time.
+//! Tests of the layout of the bars for the parts of a transaction's time.
 
 use maud::Render;
 
@@ -19,7 +19,7 @@ fn splits() -> Vec<(String, TimeSplit)> {
 #[test]
 fn bars_are_below_their_names_and_as_long_as_their_times() {
     let image = draw(&splits());
-    // The height is two bars of 16 + 18 + 9 and an axis of 16.
+    // The height is two bars of 16 + 18 + 9 each, and an axis of 16.
     assert_eq!((image.width, image.height), (900.0, 102.0));
     let svg = image.render().into_string();
     assert!(svg.contains("viewBox=\"0 0 900 102\""), "{svg}");
@@ -27,7 +27,7 @@ fn bars_are_below_their_names_and_as_long_as_their_times() {
         assert!(svg.contains(name), "{name} in {svg}");
     }
     assert!(svg.contains("8.00 ms</tspan>") && svg.contains("5.00 ms</tspan>"), "{svg}");
-    // The longest bar of 8 ms has 860, so that a millisecond is 107.5 wide.
+    // The longest bar, for 8 ms, has a width of 860, so a millisecond is 107.5 wide.
     let paths: Vec<&str> = svg
         .split("<path class=\"part ")
         .skip(1)
@@ -44,7 +44,7 @@ fn bars_are_below_their_names_and_as_long_as_their_times() {
     );
     assert!(svg.contains("<title>lock: 2.00 ms, 25.0%</title>"), "{svg}");
     assert!(svg.contains("Time of a transaction. A: lock 25.0%, data 75.0%; B: "), "{svg}");
-    // The grid ends below the last bar, and the labels are 12 below it.
+    // The grid ends at the end of the last bar, and the labels are 12 below it.
     assert!(svg.contains("d=\"M0 0v86\"") && svg.contains("translate(0 98)"), "{svg}");
 }
 

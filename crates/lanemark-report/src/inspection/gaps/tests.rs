@@ -1,4 +1,4 @@
-//! Gaps of an inspection as text.
+//! Tests of the gaps in an inspection as text.
 
 use lanemark_schema::result::{
     BlockKind, Identity, InspectedFinding, PataLink, PcieRate, QueueLimits, SasLink, SataLink,
@@ -67,7 +67,7 @@ fn a_pcie_link_lacks_its_rate_or_one_of_its_ends() {
         ((4, 8, 4), vec![]),
         ((0, 8, 4), vec![Gap::Rate(name())]),
         ((4, 8, 0), vec![Gap::Device(name())]),
-        // At its full capability a device is not slowed by its port.
+        // A device at its full capability would not be faster in a faster port.
         ((4, 0, 4), vec![port(Some("PCIe 3.0 x4"))]),
         ((2, 0, 4), vec![port(None)]),
         ((4, 0, 0), vec![Gap::Device(name()), port(None)]),
@@ -136,7 +136,7 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     };
     assert_eq!(over("tcp"), [Gap::Network("n".to_owned())]);
     assert_eq!(over("pcie"), []);
-    // Without any link, lspci helps only if there is a function whose links it shows.
+    // If no link is known, lspci helps only if there is a function whose links it shows.
     for (role, on_pci) in [(PciRole::Nvme, true), (PciRole::Sas, true), (PciRole::Virtio, false)] {
         let found = of(&device("vda", vec![pci("c", role, None)]));
         assert_eq!(found, [Gap::AllLinks { on_pci }], "{role:?}");
@@ -174,7 +174,7 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
     for (gap, part) in [
         (
             Gap::AllLinks { on_pci: false },
-            "No link to x reports its rate, so the limit there is not known.",
+            "No link to x reports its rate, so no limit on these links can be determined.",
         ),
         (Gap::AllLinks { on_pci: true }, " `sudo lspci -vvv` shows the PCI Express links"),
         (Gap::Rate("h".to_owned()), "x: the trained rate of the link to h (LnkSta) is not known."),
@@ -187,7 +187,7 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
             Gap::Ends("h".to_owned()),
             "x: the capability of both ends of the link to h is not known.",
         ),
-        (Gap::Behind("h".to_owned()), "x: the rates of the links behind h are not known."),
+        (Gap::Behind("h".to_owned()), "x: the rates of the links downstream of h are not known."),
         (Gap::Network("h".to_owned()), "x: the rate of the network to h is not known."),
     ] {
         let text = gap.sentence("x");

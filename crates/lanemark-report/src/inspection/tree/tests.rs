@@ -1,4 +1,4 @@
-//! The tree of an inspection as text.
+//! Tests of the tree of an inspection as text.
 
 use lanemark_schema::result::{
     BlockKind, HopPart, Identity, InspectedHop, InspectedLink, InspectedPartition, PciRole,
@@ -52,19 +52,19 @@ fn a_step_is_indented_by_its_depth_with_its_link_on_the_branch() {
     assert_eq!(line(&step(None, "controller"), 2, true), ["      └─ nvme0  controller"]);
     let linked = step(Some(&link), "controller");
     assert_eq!(line(&linked, 1, false), ["   └═ PCIe 3.0 x4 ═ nvme0 controller"]);
-    // Words that do not fit continue below their beginning.
+    // Words that do not fit continue on the next line, below the first word.
     let long = step(None, &"word ".repeat(12));
     let wanted = [
         format!("      └─ nvme0 {}", ["word"; 9].join(" ")),
         format!("{}{}", " ".repeat(15), ["word"; 3].join(" ")),
     ];
     assert_eq!(line(&long, 2, false), wanted);
-    // With less than 24 columns left, they are on their own lines, three columns further in.
+    // If fewer than 24 columns are left, the words are on separate lines, three columns further to the right.
     let deep = line(&step(None, &"word ".repeat(9)), 11, false);
     assert_eq!(deep[0], format!("{}└─ nvme0", " ".repeat(33)));
     assert_eq!(deep[1], format!("{}{}", " ".repeat(36), ["word"; 5].join(" ")));
     assert_eq!(deep.len(), 3);
-    // A path that is deeper than a line is wide keeps 24 columns for its names.
+    // In a path that is deeper than a line is wide, names still have 24 columns.
     let deepest = line(&step(None, ""), 40, false);
     assert_eq!(deepest[0], format!("{}└─ nvme0", " ".repeat(33)));
 }

@@ -1,4 +1,4 @@
-//! Words for the parts of an inspection.
+//! Tests of the descriptions of hops, links and devices.
 
 use lanemark_schema::result::{InspectedPartition, PataLink, PcieRate, SasLink, SataLink, UsbLink};
 

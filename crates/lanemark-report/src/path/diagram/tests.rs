@@ -1,4 +1,4 @@
-//! The layout of a platform's drawing.
+//! Tests of the layout of a platform's drawing.
 
 use lanemark_schema::units::BytesPerSecond;
 
@@ -42,8 +42,8 @@ fn boxes_links_and_texts_have_their_places() {
     let long = "Samsung SSD 850 PRO 1TB in sata";
     let topology = tree(vec![node("Drive", Some("SATA"), 600, true), node(long, None, 0, false)]);
     let svg = draw_topology(&topology, "Drive");
-    // A unit of width is 50 MB/s, so that the link is 12 wide. Its rate needs 8 bold characters and 20, and the longer
-    // name 23 characters and 20.
+    // A unit of width is 50 MB/s, so the link is 12 wide. Its rate needs 8 bold characters and 20, and the longer name
+    // needs 23 characters and 20.
     assert_contains(
         &svg,
         &[
@@ -64,7 +64,7 @@ fn boxes_links_and_texts_have_their_places() {
             "<text class=\"label\" x=\"246.6\" y=\"145.5\" text-anchor=\"middle\">in sata</text>",
         ],
     );
-    // The legend is 30 below the tree, and the text below it.
+    // The legend is 30 below the tree, and the text is below the legend.
     assert_contains(
         &svg,
         &[
@@ -100,7 +100,7 @@ fn text_without_a_legend_begins_below_the_tree_and_stays_in_the_drawing() {
         sentences: vec![("note", words)],
     }
     .svg();
-    // A row of 34 and 30 below it, the note about dashes, and 300 characters in lines of up to 80.
+    // There are a row of 34 and 30 below it, the note about dashes, and 300 characters in lines of up to 80 characters.
     let lines: Vec<&str> = svg
         .split("<text class=\"note\" x=\"16\" y=\"")
         .skip(1)
@@ -121,7 +121,7 @@ fn rates_beyond_the_widest_and_below_the_thinnest_line_are_noted() {
         let all = tree(std::iter::once(path()).chain(others).collect());
         draw_topology(&all, "none")
     };
-    // The path has a width of 3 for 600 MB/s, so that 22 is 4,400 MB/s and 1.5 is 300 MB/s.
+    // The path has a width of 3 for 600 MB/s, so a width of 22 is 4,400 MB/s, and a width of 1.5 is 300 MB/s.
     let fast = || node("Fast", Some("PCIe"), 8_000, false);
     let (wide, thin) = (
         "Lines have the maximum width above 4,400 MB/s.",
@@ -145,7 +145,7 @@ fn a_tall_link_makes_its_row_taller_and_children_their_parent() {
         ..node("Switch", Some("PCIe"), 8_000, false)
     };
     let svg = draw_topology(&tree(vec![node("Drive", Some("SATA"), 600, true), switch]), "none");
-    // The drive's row is 35 high. The switch is as high as its two rows, and its link is in their middle.
+    // The row of the drive is 35 high. The switch is as high as its two rows, and its link is at its middle.
     assert_contains(
         &svg,
         &[
@@ -165,7 +165,7 @@ fn a_tall_link_makes_its_row_taller_and_children_their_parent() {
             (of("y"), of("height"))
         })
         .collect();
-    // The processor and the drive begin at 64.5; a row of the switch is 34.5 high, and 10 are between two rows.
+    // The processor and the drive begin at 64.5. A row of the switch is 34.5 high, and the gap between two rows is 10.
     let wanted = [(64.5, 123.2), (64.5, 34.0), (109.2, 78.5), (109.2, 34.0), (153.8, 34.0)];
     assert_eq!(boxes, wanted);
 }
