@@ -226,8 +226,8 @@ mod tests {
         fs::write(path("4294967294"), "x").unwrap();
         fs::create_dir(path("4294967293")).unwrap();
         assert_eq!(clear_dead(folder.path()).unwrap(), 0);
-        let mut left: Vec<_> =
-            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         left.sort();
         let mut wanted = [running, "4294967293".to_owned(), "4294967294".to_owned()];
         wanted.sort();
