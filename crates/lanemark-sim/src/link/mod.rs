@@ -294,7 +294,7 @@ impl Link {
         self.to_host.serve(now, to_host)
     }
 
-    /// Carries accesses of the protocol, which take time on the link but do not delay their own request.
+    /// Carries accesses of the protocol, which occupy the link. The protocol determines the delay of their request.
     pub(crate) fn charge(&mut self, now: Instant, accesses: ProtocolAccesses) {
         if self.issues_by_frames() {
             return;

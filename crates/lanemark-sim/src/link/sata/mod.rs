@@ -260,8 +260,8 @@ impl Sata {
         self.read.full
     }
 
-    /// Returns the time to end a read after its last data. For a PIO read, the time is zero, because the status
-    /// precedes the last data.
+    /// Returns the time to end a read after its last data. The status of a PIO read precedes the last data and takes no
+    /// time here.
     pub(crate) fn read_completion_time(&self) -> Duration {
         self.read_completion
     }
