@@ -176,7 +176,7 @@ struct Batch {
 /// The requests between two checkpoints.
 struct RunSegment {
     tally: Tally,
-    /// The end of the part, and the number of requests up to that point.
+    /// The end of the part; `requests` is the number of requests up to that point.
     end: Instant,
     requests: u64,
     busy: HopBusyTimes,

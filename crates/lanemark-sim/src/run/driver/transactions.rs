@@ -84,9 +84,9 @@ enum Wait {
 struct User {
     begun: Instant,
     reads: u32,
-    /// Number of pages to write before other pages can be read into their buffer slots, and whether there is room for
-    /// the next read.
+    /// Number of pages to write before other pages can be read into their buffer slots.
     writes: u32,
+    /// Whether there is room for the next read.
     has_room: bool,
     /// The mean processor time of each part.
     part: Duration,
@@ -157,8 +157,9 @@ struct Run<'t> {
     /// Busy time of the processors when counting began.
     busy_before: Duration,
     tally: Option<Tally>,
-    /// The rule by which the run may end before the test does, and the result once the run has ended by this rule.
+    /// The rule by which the run may end before the test does.
     convergence: Option<Convergence>,
+    /// The result, once the run has ended by this rule.
     converged: Option<Converged>,
     response: LatencyHistogram,
     log_writes: u64,
