@@ -90,8 +90,8 @@ impl<T, K: Copy> Slab<T, K> {
         Handle::of(number)
     }
 
-    /// Allocates a slot without setting its value: the fields keep their previous content, and the caller sets the
-    /// relevant fields.
+    /// Allocates a slot without a new value: the fields keep their previous content, and the caller sets the relevant
+    /// fields.
     #[inline]
     pub(crate) fn renew(&mut self) -> Handle<K>
     where

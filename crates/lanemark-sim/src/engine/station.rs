@@ -1,8 +1,8 @@
 //! Stations that serve in the order of arrival. A station is represented by the instant at which it is next free.
 //!
-//! If arrivals come in time order, `start = max(arrival, free)` and `free = start + service` describe a
-//! first-in-first-out single server exactly, without an event for the end of service. The simulator calls a station at
-//! the instant of arrival, so arrivals are in time order.
+//! If arrivals come in time order, `start = max(arrival, free)` and `free = start + service` describe a single
+//! first-in-first-out server exactly, without an event for the end of service. The simulator calls a station at the
+//! instant of arrival, so arrivals are in time order.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 
@@ -132,8 +132,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Returns the throughput of `servers` for requests of size `block`, of whose number the share `reads` are reads;
-    /// `None` if the requests take no time.
+    /// Returns the throughput of `servers` for requests of size `block`, if the share `reads` of the requests are
+    /// reads; `None` if the requests take no time.
     pub(crate) fn rate(self, block: Bytes, reads: Ratio, servers: u64) -> Option<BytesPerSecond> {
         let share = reads.get();
         let seconds = self.read.as_seconds() * share + self.write.as_seconds() * (1.0 - share);

@@ -1,5 +1,5 @@
-//! A hash table with numbers as keys: open addressing with linear probing. It offers no iteration order on which
-//! results could depend.
+//! A hash table with numbers as keys: open addressing with linear probing. The table does not offer an iteration order
+//! on which results could depend.
 //!
 //! The table is for the few objects in flight: units that are being stored, and pages of the map in memory. A removal
 //! leaves no tombstone; later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)

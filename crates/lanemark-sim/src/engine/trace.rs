@@ -1,7 +1,7 @@
 //! The time budget of one command while it is in flight.
 //!
 //! The hops of nearly every command fit into two cache lines. The memory for the other hops is allocated when a command
-//! first spends time there. The trace keeps this memory when another command reuses the trace.
+//! first spends time there. The memory is kept when another command reuses the trace.
 
 use super::budget::{Budget, FAR, Hop, HopTime, NEAR};
 use super::station::ServiceSpan;

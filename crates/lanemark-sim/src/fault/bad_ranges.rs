@@ -20,14 +20,14 @@ impl BadRanges {
         Self(BTreeMap::from([(range.start.get(), range.end.get())]))
     }
 
-    /// Returns whether any byte from `start` up to, but excluding, `end` is bad.
+    /// Returns whether any byte from `start` up to `end` (excluded) is bad.
     pub(super) fn touch(&self, start: Bytes, end: Bytes) -> bool {
-        // The ranges are disjoint, so of the ranges before `end` the last one ends last.
+        // The ranges are disjoint, so the last range that begins before `end` also ends last.
         let last = self.0.range(..end.get()).next_back();
         last.is_some_and(|(_, last)| *last > start.get())
     }
 
-    /// Heals the bytes from `start` up to, but excluding, `end`.
+    /// Heals the bytes from `start` up to `end` (excluded).
     pub(super) fn heal(&mut self, start: Bytes, end: Bytes) {
         let (start, end) = (start.get(), end.get());
         if start >= end {

@@ -5,7 +5,7 @@
 
 use crate::engine::slab::RequestHandle;
 
-/// The number of a fault in its plan.
+/// The number of a fault in the plan.
 pub(crate) type FaultNumber = u16;
 
 #[derive(Clone, Copy, Debug, Default)]

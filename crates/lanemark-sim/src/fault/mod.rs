@@ -2,11 +2,12 @@
 //!
 //! [`lanemark_schema::workload::fault`] lists the kinds of faults. One event begins each fault at its time, and another
 //! event ends it. While there are faults, the simulator queries [`Faults`] at three points of a command's life: when
-//! the command is sent, when it reaches the media, and when its answer arrives. A run without faults makes no queries.
+//! the command is sent, when it reaches the media, and when its answer arrives. In a run without faults, there are no
+//! queries.
 //!
 //! A fault with a share makes one random draw for each request, from a stream whose key is derived from the run's key,
-//! the fault's number and the request's position in the order of submission (`marks`). The draws are for requests, not
-//! for commands.
+//! the fault's number and the request's position in the order of submission (`marks`). The draws apply to whole
+//! requests and not to individual commands.
 
 mod bad_ranges;
 mod listed;
@@ -37,7 +38,7 @@ pub enum RequestStatus {
     Failed(ErrorKind),
 }
 
-/// The wrong data of a request that succeeded.
+/// Damage to the data of a request that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SilentDamage {
     /// The silent fault.
@@ -88,7 +89,7 @@ pub(super) struct DriveFaults {
     slow: Vec<FaultNumber>,
     /// Active silent faults, the latest first.
     silent: Vec<FaultNumber>,
-    /// The bad bytes of each fault that writes heal.
+    /// The bad bytes of each fault that is healed by writes.
     healing: BTreeMap<FaultNumber, BadRanges>,
     paused: Option<FaultNumber>,
     read_only: Option<FaultNumber>,

@@ -1,5 +1,5 @@
-//! The write-back cache of a RAID adapter: it contains the data of writes that are complete for the host and that the
-//! drives have not received yet.
+//! The write-back cache of a RAID adapter, which contains the data of writes that are complete for the host but that
+//! the drives have not received yet.
 //!
 //! A write takes room in the cache and is complete when its data is in the cache. The cache then writes to each drive
 //! in the order of addresses, up to the drive's limit on outstanding writes, and continues at the lowest address after
@@ -54,7 +54,7 @@ impl Cache {
         Self { spec, room: spec.size, drives, waiting: Chain::EMPTY }
     }
 
-    /// Returns the bytes in the cache, including data in transit to it.
+    /// Returns the number of bytes in the cache, including data in transit to the cache.
     pub(crate) fn occupied(&self) -> Bytes {
         self.spec.size - self.room
     }

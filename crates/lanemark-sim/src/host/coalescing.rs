@@ -30,7 +30,7 @@ struct InterruptVector {
     timed: bool,
 }
 
-/// Time of the announcement of a completion: now, or later together with others.
+/// Time at which a completion is announced: now, or later together with other completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionNotice {
     /// The completion waits. If an instant is given, the caller must call [`Coalescing::expire`] at that instant.

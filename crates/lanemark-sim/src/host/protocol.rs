@@ -1,25 +1,25 @@
 //! Host protocols: command slots, and the cost of passing a command to the controller.
 //!
 //! AHCI (Serial ATA AHCI 1.3.1): one list of 32 commands per port. The host writes a register; the controller reads
-//! first the command header and then the command table from memory, and sends the frames. The uncached register reads
-//! of the driver are processor time.
+//! first the command header and then the command table from memory, and sends the frames. The driver's uncached
+//! register reads count as processor time.
 //!
-//! NVMe (NVM Express 1.2): separate queues for each core. The host writes a doorbell, a posted write; the controller
+//! NVMe (NVM Express 1.2): separate queues for each core. The host writes a doorbell (a posted write); the controller
 //! reads the 64-byte entry, writes a 16-byte completion and a 4-byte MSI-X message, and the host writes the doorbell
 //! again. The entry describes up to two pages; longer commands need a PRP list. The controller reads the list in
 //! parallel with the media for a read, and before the data for a write.
 //!
 //! ATA DMA from a dedicated host (an FPGA with a SATA core): firmware or a state machine writes the command's registers
-//! directly into the frame, one command at a time. It fetches no data from memory.
+//! directly into the frame, one command at a time. There are no fetches from memory.
 //!
-//! SAS host adapters: the host writes a request to a queue in memory and a doorbell; the adapter reads it with one
-//! request and drives the links itself. Each drive has a queue of up to 256 commands.
+//! SAS host adapters: the host writes a request to a queue in memory and then writes a doorbell; the adapter reads the
+//! request with one memory read and drives the links itself. Each drive has a queue of up to 256 commands.
 //!
-//! USB storage: the host writes transfer descriptors of 16 bytes and the unit of the command to memory, and a doorbell;
-//! the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads the two in sequence, and sends the unit. Data descriptors, one
-//! for each page, are counted together with the command's descriptor. USB Attached SCSI queues 30 commands, the number
-//! that Linux's `uas` uses for bridges with 32 streams. Bulk-only transport queues one command, and its processor time
-//! includes the driver's three exchanges for command, data and status.
+//! USB storage: the host writes 16-byte transfer descriptors and the unit of the command to memory, and then writes a
+//! doorbell; the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads the two in sequence, and sends the unit. Data
+//! descriptors, one for each page, are counted together with the command's descriptor. USB Attached SCSI queues 30
+//! commands, the number that Linux's `uas` uses for bridges with 32 streams. Bulk-only transport queues one command,
+//! and its processor time includes the driver's three exchanges for command, data and status.
 //!
 //! Interrupts: each completion of NVMe or of a SAS adapter has its own interrupt, unless [`Coalescing`] announces
 //! several together. AHCI and xHCI have one interrupt path for all commands, on core 0; the running handler also
@@ -59,7 +59,7 @@ pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     spec: ProtocolSpec,
-    /// Queues up to the highest number used.
+    /// Queues, up to the highest number in use.
     queues: Vec<Queue>,
     read: DriverTime,
     write: DriverTime,
@@ -294,7 +294,7 @@ fn needs_list(length: Bytes) -> bool {
     length.get() > PAGES_IN_ENTRY * PAGE
 }
 
-/// Returns the bytes that the controller reads from host memory for a command.
+/// Returns the number of bytes that the controller reads from host memory for a command.
 fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
     let pages = length.get().div_ceil(PAGE);
     match kind {

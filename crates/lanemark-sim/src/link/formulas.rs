@@ -13,9 +13,9 @@ use lanemark_schema::workload::{Operation, Test};
 /// The position of a burst among the bursts of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstPosition {
-    /// Whether the burst is the first of the command.
+    /// Whether the burst is the first burst of the command.
     pub first: bool,
-    /// Whether the burst is the last of the command.
+    /// Whether the burst is the last burst of the command.
     pub last: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct LinkBurst {
 /// A phase of a command on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The command, if the link issues it by dedicated frames.
+    /// The command, if the link issues it in dedicated frames.
     Command(Operation),
     /// A burst of data to the host; the frames that end the command follow the last burst.
     ToHost(Bytes, BurstPosition),
@@ -39,7 +39,7 @@ pub enum Phase {
     ToDrive(Bytes, BurstPosition),
     /// The end of a command that sent no data to the host, unless it followed data to the drive.
     Completion(Operation),
-    /// Accesses of a protocol to memory and registers, if the link carries such accesses.
+    /// Accesses of a protocol to memory and registers, if the link carries them.
     Accesses(ProtocolAccesses),
 }
 
@@ -97,9 +97,9 @@ impl std::ops::Add for PhaseTime {
 pub(crate) struct LinkLoad<'t> {
     /// The test.
     pub test: &'t Test,
-    /// The largest command into which requests are split.
+    /// Maximum length of the commands into which requests are split.
     pub transfer_max: Bytes,
-    /// The smallest amount of data that leaves the media at once.
+    /// Minimum amount of data that leaves the media at once.
     pub least: Bytes,
     /// Accesses that end a command.
     pub end: ProtocolAccesses,

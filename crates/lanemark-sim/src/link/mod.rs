@@ -1,4 +1,4 @@
-//! Links: the cost of a frame or packet on the wire, and the wire as a station.
+//! Links: the cost of frames and packets on the wire, and the wire as a station.
 //!
 //! A burst is charged as the sum of its frames or packets, in one event. `sata::tests` and `pcie::tests` show that the
 //! sum equals a simulation of successive frames or packets.
@@ -294,7 +294,7 @@ impl Link {
         self.to_host.serve(now, to_host)
     }
 
-    /// Carries accesses of the protocol, which take time on the link but do not delay their own request.
+    /// Carries accesses of the protocol, which occupy the link. The protocol determines the delay of their request.
     pub(crate) fn charge(&mut self, now: Instant, accesses: ProtocolAccesses) {
         if self.issues_by_frames() {
             return;
@@ -331,12 +331,12 @@ impl Link {
         booked
     }
 
-    /// Returns whether the link issues commands by dedicated frames.
+    /// Returns whether the link issues commands in dedicated frames.
     pub(crate) fn issues_by_frames(&self) -> bool {
         !self.carries_accesses
     }
 
-    /// Returns the busy time; if there are two directions, of the busier one.
+    /// Returns the busy time, for the busier direction if there are two.
     pub(crate) fn busy(&self) -> Duration {
         self.to_host.busy().max(self.to_drive.busy())
     }

@@ -1,11 +1,11 @@
 //! The path of data between host memory and a drive's buffer: links, and the drive's controller data path.
 //!
 //! Stations along the path forward a burst while it arrives (cut-through), so the burst takes the time of the slowest
-//! station and not the sum. All links of a drive's own part of the path receive its bursts in the same order, so this
-//! part is computed at once. Links that several drives share are booked when a burst reaches them. Bursts of different
-//! drives take turns in the order of their arrival. A drive's own link delivers one burst after another, so they keep
-//! their order. A bridge delays commands for longer than the frames that follow, so the link after the bridge is also
-//! booked when the commands reach it.
+//! station and not the sum of all times. All links of a drive's own part of the path receive its bursts in the same
+//! order, so this part is computed at once. Links that several drives share are booked when a burst reaches them.
+//! Bursts of different drives take turns in the order of their arrival. A drive's own link delivers one burst after
+//! another, so bursts of the same drive keep their order. A bridge delays commands for longer than the frames that
+//! follow, so the link after the bridge is also booked when the commands reach it.
 
 pub(crate) mod multipath;
 pub(crate) mod shared;
@@ -39,7 +39,7 @@ pub(super) struct PortPath {
     first_step: usize,
     /// Whether any of the path's links carries accesses of a protocol. A link never changes its kind.
     carries_accesses: bool,
-    /// Whether any of the path's links issues commands in frames.
+    /// Whether any of the path's links issues commands in dedicated frames.
     issues_by_frames: bool,
     /// Latency of the packet links in the first step.
     latency: Duration,
@@ -75,8 +75,8 @@ impl Path {
         &mut self.port_paths[usize::from(port_path)]
     }
 
-    /// Sends read data from the drive over the own links of a port, with the completion after the last burst. Returns
-    /// the span in which the data leaves these links.
+    /// Sends read data from the drive over the links that belong only to `port_path`, with the completion after the
+    /// last burst. Returns the span in which the data leaves these links.
     pub(super) fn carry_read(
         &mut self,
         port_path: PathNumber,
@@ -309,8 +309,8 @@ impl PortPath {
     }
 }
 
-/// Returns whether a link is between an adapter and a drive, which is true if it uses frames: adapters communicate with
-/// drives in frames.
+/// Returns whether a link is between an adapter and a drive. This is the case if the link uses frames, because adapters
+/// communicate with drives in frames.
 fn is_behind_adapter(hop: &(usize, &mut Link)) -> bool {
     hop.1.issues_by_frames()
 }

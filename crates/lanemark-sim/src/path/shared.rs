@@ -1,8 +1,8 @@
 //! A link that several drives share on their path to the host: the uplink of a chipset or switch.
 //!
 //! Bursts toward the host wait in one queue for each port of origin, and the ports take turns (round robin, PCI Express
-//! Base Specification 5.0, 6.3.3). A drive with many bursts in flight therefore receives no larger share than a drive
-//! with few. A burst is ready when enough of it has arrived for it to pass without a gap. In the direction of the
+//! Base Specification 5.0, 6.3.3). A drive with many bursts in flight therefore does not receive a larger share than a
+//! drive with few. A burst is ready when enough of it has arrived for it to pass without a gap. In the direction of the
 //! drives there is no choice: all data comes from the host in one order.
 //!
 //! Not modelled: weighted port arbitration and virtual channels; credits that would delay a burst in the previous link
@@ -14,7 +14,7 @@ use crate::engine::station::ServiceSpan;
 use crate::link::{Link, LinkBurst};
 use lanemark_schema::units::Instant;
 
-/// Returns the port of a shared link to which a path of a drive leads; each drive has two such ports.
+/// Returns the port of a shared link to which a path of a drive leads; each drive has two of these ports.
 pub(crate) fn port_of(drive: DriveNumber, port_path: PathNumber) -> u16 {
     drive.0 * 2 + u16::from(port_path.0)
 }

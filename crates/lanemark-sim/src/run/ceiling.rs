@@ -2,9 +2,9 @@
 //!
 //! Each ceiling is computed from the hop's own formula at saturation, as if all other hops took no time: the block size
 //! divided by the time for which one request occupies the hop, times the number of servers. A hop cannot exceed its
-//! ceiling in any run, as a property test verifies; the simulator shows how close the bottleneck is to its ceiling. For
-//! a mix of reads and writes, the times are added in proportion to their shares, except on PCI Express and a controller
-//! data path, whose two directions carry data at the same time.
+//! ceiling in any run, which a property test verifies; the simulator shows how close the bottleneck is to its ceiling.
+//! For a mix of reads and writes, the times are added in proportion to their shares, except on PCI Express and a
+//! controller data path, whose two directions carry data at the same time.
 
 use super::hops;
 use crate::drive::formulas::{MediaDemand, formulas_of};
@@ -25,7 +25,7 @@ use lanemark_schema::workload::Test;
 pub struct Ceiling {
     /// The hop.
     pub id: HopId,
-    /// The hop's name, which results also use.
+    /// The hop's name, as it appears in results.
     pub name: String,
     /// The hop's formula as text.
     pub formula: String,

@@ -2,11 +2,11 @@
 //!
 //! In a closed loop each thread keeps its queue depth outstanding; in an open loop its requests have predetermined
 //! times (`open`); the users of a database request transactions, which consist of several requests (`transactions`). A
-//! lane (`lane`) submits and counts the requests of one test; parallel tests have one lane each (`beside`). Counting
-//! begins after the ramp and ends with the volume or the duration, whichever is reached first. Requests in flight at
-//! the end of the duration are not counted, because their latencies are unknown; the sample contains their number and
-//! ages ([`InFlight`](lanemark_schema::result::InFlight)). A test with rounds continues without a gap from one round to
-//! the next, ends when its figures are steady, and reports the last five rounds.
+//! lane (`lane`) submits and counts the requests of one test; parallel tests have one lane each (`concurrent`).
+//! Counting begins after the ramp and ends with the volume or the duration, whichever is reached first. Requests in
+//! flight at the end of the duration are not counted, because their latencies are unknown; the sample contains their
+//! number and ages ([`InFlight`](lanemark_schema::result::InFlight)). A test with rounds continues without a gap from
+//! one round to the next, ends when its figures are steady, and reports the last five rounds.
 
 mod concurrent;
 mod convergence;
@@ -31,7 +31,8 @@ use lanemark_schema::workload::{CheckedTest, LoadKind, Requests, Test};
 use similar::SimilarTest;
 pub use similar::is_shortened;
 
-/// Interval at which [`run_test_watched`] reports its progress, in simulator events; these take a few milliseconds.
+/// Interval at which [`run_test_watched`] reports its progress, in simulator events; this many events take a few
+/// milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
 /// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives at once. `key` determines the

@@ -1,8 +1,8 @@
 //! A system that serves other programs: it accepts requests, returns completions, and reports the results until now.
 //!
-//! A layer above [`Storage`] for a server that ties simulated time to a clock. It counts requests like a replay, and
-//! can report its results at any time. Faults can be added while it runs. Its memory use does not grow with the number
-//! of requests.
+//! This layer above [`Storage`] is for a server that ties simulated time to a clock. The live system counts requests
+//! like a replay, and can report its results at any time. Faults can be added while it runs. Its memory use does not
+//! grow with the number of requests.
 //!
 //! Not modelled: the host's processor if the system is a [device side](CheckedSystem::device_side); a real processor
 //! does the host's work.

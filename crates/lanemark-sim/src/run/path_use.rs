@@ -59,7 +59,7 @@ pub(crate) fn path_use(
     PathUse::new(hops, simulator.events())
 }
 
-/// Returns the mean busy share over the parts of a hop that were used.
+/// Returns the mean utilisation of the parts of a hop that were used.
 fn utilisation(busy: &[Duration], elapsed: Duration) -> f64 {
     let shares: Vec<f64> =
         busy.iter().map(|time| time.as_seconds()).filter(|&seconds| seconds > 0.0).collect();

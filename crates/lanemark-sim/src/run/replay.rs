@@ -28,8 +28,8 @@ use run::Run;
 
 /// Maximum number of outstanding requests in an open loop: the maximum queue depth of a test.
 pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH.max;
-/// Maximum amount of data of outstanding requests in an open loop, except that a single request may be longer. There is
-/// a limit because the memory for a request grows with its number of commands.
+/// Maximum amount of data of the outstanding requests in an open loop; a single request may be longer. There is a limit
+/// because the memory for a request grows with the number of its commands.
 pub const OUTSTANDING_BYTES_MAX: Bytes = Bytes(8 << 30);
 /// Number of requests replayed between two calls of `watch`.
 const WATCH_EVERY: u64 = 1 << 14;
@@ -67,7 +67,7 @@ pub struct Speed(u64);
 /// The outcome of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayRun {
-    /// The figures.
+    /// The results of the replay.
     pub sample: Sample,
     /// A summary of the trace, as a test.
     pub test: Test,

@@ -1,9 +1,9 @@
 //! The bottleneck of a test, found by experiment: runs of the system with one hop at twice its speed, and of the test
 //! with twice the load.
 //!
-//! [`variants`] returns the systems and tests to run, each independently with the random streams of the first run, so
-//! that the same requests occur at the same offsets; [`weigh`] compares the results. The runs are independent, so a
-//! caller with several cores can execute them in parallel; this module does not start threads.
+//! [`variants`] returns the systems and tests to run. Each runs with the random streams of the first run, so that the
+//! same requests occur at the same offsets. [`weigh`] compares the results. The runs are independent, so a caller with
+//! several cores can execute them in parallel; this module does not start threads.
 //!
 //! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
 //! for a link, its latency and every cost in its model; for dies, sensing, programming and erasing; for a disk, seeks,
@@ -12,9 +12,9 @@
 //!
 //! A faster hop does not reduce the throughput except in a few cases in which an order changes: dies that serve reads
 //! first, arms and garbage collection that choose between waiting operations, an ATA interrupt handler that ends before
-//! the next completion arrives and is called again. These losses are reported without correction. With two random reads
-//! of 64 or 128 KiB at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of 125%,
-//! more than its own time explains; the reason is not known.
+//! the next completion arrives and must run again. Losses of this kind are reported without correction. With two random
+//! reads of 64 or 128 KiB at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of
+//! 125%, more than its own time explains; the reason is not known.
 //!
 //! The busiest hop is not always the hop with the largest gain: a die without a cache register is occupied while its
 //! page is on the channel, so the channel's time also counts as busy time of the die.

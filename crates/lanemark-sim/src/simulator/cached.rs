@@ -1,4 +1,4 @@
-//! Commands at a RAID adapter with a cache: the commands that end in the cache, and the writes that drain it.
+//! Commands at a RAID adapter with a cache: the commands that end in the cache, and the writes that drain the cache.
 //!
 //! A write by the cache is a command without a request. It begins at the adapter, crosses the links from the adapter to
 //! the drive, and ends when the adapter is notified.

@@ -114,7 +114,7 @@ impl Simulator {
         let request_time = if pays { self.request_complete } else { Duration::ZERO };
         let complete_time = protocol.complete_time(command.operation);
         let core = core as usize % self.cores.len();
-        // A sleeping core must wake first; completions that arrive during the wake-up do not wait for another one.
+        // A sleeping core must wake first; completions that arrive during the wake-up do not wait for another wake-up.
         let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
         let ready = if sleeps { self.now + self.wake } else { self.now };
         let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);

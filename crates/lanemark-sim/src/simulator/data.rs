@@ -121,8 +121,8 @@ impl Simulator {
         }
     }
 
-    /// Processes an outcome of a drive's work. The function is inlined at the end of a step, so that most outcomes
-    /// never reach memory.
+    /// Processes an outcome of a drive's work. The function is inlined at the end of a step, so that most outcomes are
+    /// not stored in memory.
     #[inline(always)]
     fn act(&mut self, index: DriveNumber, outcome: Outcome) {
         match outcome {

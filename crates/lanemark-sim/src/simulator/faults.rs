@@ -13,8 +13,8 @@
 //! Rules of the drive: [`at_media`](super::at_media) describes the faults of the media. A *power cut* ends all work in
 //! progress: requests on the drive fail immediately, and written data that was not stored is lost unless the buffer is
 //! protected ([`Medium::power_cut`]). The drive restarts with an empty cache. If the whole system loses its power, the
-//! host is also down and submits no requests until it has started; if only a drive loses its power, the host waits for
-//! the drive.
+//! host is also down and does not submit requests until it has started; if only a drive loses its power, the host waits
+//! for the drive.
 //!
 //! Not modelled: a drive that drops its current work at a reset (it finishes the work, and a repeated write is written
 //! twice); back-off between retries; the power of drives while they are off and while they start.
@@ -172,7 +172,8 @@ impl Simulator {
         }
     }
 
-    /// Sets the rule for repeating flash reads to the rule of the last active fault, or otherwise of the drive.
+    /// Sets the rule for repeating flash reads: the rule of the last active fault or, if there is no such fault, of the
+    /// drive.
     fn look_at_retries(&mut self, drive: DriveNumber) {
         let Some(faults) = &self.faults else { return };
         let last = faults.last(drive, self.now, |kind| matches!(kind, FaultKind::ReadRetries(_)));

@@ -51,7 +51,7 @@ use lanemark_schema::workload::{Access, Operation};
 /// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number that the submitter gave the request.
+    /// The number that the submitter has assigned to the request.
     pub tag: u64,
     /// The request's operation and range.
     pub access: Access,
@@ -278,7 +278,7 @@ impl Simulator {
         self.attachments.iter().map(|attachment| attachment.protocol.interrupts()).sum()
     }
 
-    /// Returns the data that all drives have written.
+    /// Returns the amounts of data that all drives have written.
     pub fn drive_use(&self) -> DriveUse {
         let mut sum = DriveUse::default();
         self.attachments.iter().for_each(|attachment| sum.add(&attachment.drive.usage()));

@@ -52,7 +52,7 @@ impl Simulator {
         }
     }
 
-    /// Continues with the command that has woken the drive.
+    /// Continues the command that has woken the drive.
     pub(super) fn awake(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.waited(Hop::Power, self.now);
         let index = usize::from(self.commands[handle].drive);

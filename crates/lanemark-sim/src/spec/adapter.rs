@@ -31,7 +31,7 @@ pub struct AdapterCacheSpec {
 /// Cost of commands at an adapter that has too many outstanding commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverloadCost {
-    /// Maximum number of outstanding commands at which the adapter is not crowded.
+    /// Number of outstanding commands above which commands take longer.
     pub above: u32,
     /// Time of a command while more than `above` commands are outstanding.
     pub command_time: Duration,

@@ -31,7 +31,7 @@ pub struct CloudSpec {
 pub struct LimitSpec {
     /// The provisioned rate per second, at which credits are also refilled.
     pub rate: u64,
-    /// The burst above this rate, if there is one.
+    /// The burst rate and its credits, if the volume can exceed `rate`.
     pub burst: Option<BurstSpec>,
 }
 
@@ -49,7 +49,7 @@ pub struct BurstSpec {
 pub struct LatencySpec {
     /// The median latency.
     pub median: Duration,
-    /// Time by which the 99th percentile exceeds the median. Without it, all latencies are equal.
+    /// Time by which the 99th percentile exceeds the median. If this time is zero, all latencies are equal.
     pub tail: Duration,
 }
 
@@ -111,7 +111,7 @@ impl CloudSpec {
         [self.operations, self.bytes].into_iter().flatten().any(|limit| limit.burst.is_some())
     }
 
-    /// Returns the number of operations as which a request of `bytes` counts.
+    /// Returns the number of operations that are charged for a request of `bytes`.
     pub(crate) fn units(&self, bytes: Bytes) -> u64 {
         bytes.get().div_ceil(self.unit.get().max(1))
     }

@@ -3,7 +3,7 @@
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Test;
 
-/// Data that was written to a drive before a run, if its condition does not determine it.
+/// Data that was written to a drive before a run, if the drive's condition does not determine this data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorContent {
     /// Length of the written data, which is sequential from the first byte.

@@ -7,7 +7,7 @@ use lanemark_schema::workload::SECTOR;
 /// The platters, arm and cache of a hard disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
-    /// Revolutions a minute.
+    /// Number of revolutions per minute.
     pub rpm: u32,
     /// Number of heads, one for each recorded surface.
     pub heads: u32,
@@ -17,7 +17,7 @@ pub struct DiskSpec {
     pub read_seek: SeekSpec,
     /// Seek times of the arm for a write, which are longer because the head must settle more exactly.
     pub write_seek: SeekSpec,
-    /// Time to switch from one head to another in the same cylinder, for reads. The head of a write takes the same
+    /// Time to switch from one head to another in the same cylinder, for reads. For writes, the head takes the same
     /// additional time to settle as after a seek.
     pub head_switch: Duration,
     /// Delay of the beginning of a track after the beginning of the previous track of its cylinder.

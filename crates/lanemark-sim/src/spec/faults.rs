@@ -41,7 +41,7 @@ impl SystemSpec {
         match fault.kind {
             FaultKind::LyingFlush => {
                 let is_volatile = attachment.drive.write_cache == super::WriteCache::Volatile;
-                let bound = "the drive lacks a volatile cache, so a flush stores nothing";
+                let bound = "the drive lacks a volatile cache, so a flush does not store any data";
                 (!is_volatile).then(|| bound.to_owned())
             }
             FaultKind::ReadRetries(_) => {

@@ -168,7 +168,7 @@ pub struct FlashSpec {
 pub struct DieSpec {
     /// Whether each plane reads independently.
     pub independent_planes: bool,
-    /// Whether the die has a cache register, so that it senses the next page while the previous page is transferred.
+    /// Whether the die has a cache register, so that it can sense the next page while the previous page is transferred.
     pub cache_read: bool,
     /// Whether the data of the next page can be transferred while the previous page is programmed.
     pub cache_program: bool,
@@ -179,7 +179,7 @@ pub struct DieSpec {
     pub suspend: Option<SuspendSpec>,
 }
 
-/// Times of suspending a program or an erase.
+/// Times for the suspension of a program or an erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuspendSpec {
     /// Time from the command until the array can be read.
@@ -252,7 +252,7 @@ pub struct TranslationSpec {
     /// Ratio of stored to original size that the most compressible data reaches; 1 disables compression.
     pub compression: Ratio,
     /// Share of programmed data that the host wrote while data arrived in random order: the inverse of write
-    /// amplification. Set if the cost of collection was measured and collection is not simulated.
+    /// amplification. This share is set if the cost of collection was measured and collection is not simulated.
     pub beside_collection: Option<Ratio>,
     /// Number of reads of a block after which the drive rewrites the block's data elsewhere; `None` disables refresh.
     pub refresh_reads: Option<u32>,
@@ -297,7 +297,7 @@ pub struct PseudoSlcSpec {
     pub read: Duration,
     /// tPROG of these blocks.
     pub program: Duration,
-    /// Whether writes wait for folding when the blocks are full, instead of bypassing them.
+    /// Whether writes wait for folding when the blocks are full; otherwise they bypass the blocks.
     pub fold_when_full: bool,
     /// Whether data beyond `capacity` has been folded before a run begins, because the drive folds while it is idle.
     pub emptied_when_idle: bool,
@@ -509,7 +509,7 @@ mod tests {
             assert_eq!(times.mean(), ps(mean), "{ratio:?}");
             assert_eq!(of_each(times), expected, "{mean} in {ratio:?}");
         }
-        // The maximum numbers do not overflow, and neither do more than four of them.
+        // The largest numbers do not overflow, and neither do more than four numbers.
         let day = Duration::from_seconds(86_400);
         let times = PageTimes::in_ratio(day, &[u32::MAX; 5]);
         assert_eq!((times.mean(), times.longest()), (day, day));

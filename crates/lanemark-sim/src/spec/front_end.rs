@@ -12,7 +12,7 @@ use lanemark_schema::units::Duration;
 pub struct FrontEndSpec {
     /// Number of engines; each processes one command at a time.
     pub engines: u32,
-    /// Time for which a read occupies an engine; it limits the reads per second.
+    /// Time for which a read occupies an engine; this time limits the number of reads per second.
     pub read_time: Duration,
     /// Time for which a write occupies an engine.
     pub write_time: Duration,

@@ -70,7 +70,7 @@ pub struct SystemSpec {
     pub faults: Vec<Fault>,
 }
 
-/// A drive with its protocol and its path to the host.
+/// A drive, its protocol, and its path to the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttachmentSpec {
     /// The protocol that carries commands to the drive.
@@ -118,7 +118,7 @@ pub struct ProtocolSpec {
     pub read_time: Duration,
     /// Processor time per write in the driver or firmware: submission, interrupt and completion together.
     pub write_time: Duration,
-    /// Share of this processor time that precedes the departure of the command.
+    /// Share of this processor time that precedes the transmission of the command.
     pub submit_share: Ratio,
     /// Maximum length of a command; longer requests are split.
     pub transfer_max: Bytes,
@@ -417,8 +417,8 @@ impl AttachmentSpec {
         self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check(transfer_max))?;
         if self.second.is_some() && self.protocol.adapter_cache().is_some() {
             let bound =
-                "a drive at one port: a cache only handles requests through its own adapter";
-            return fail("adapter.cache", "a drive at two ports".to_owned(), bound);
+                "a drive with one port: a cache handles only requests through its own adapter";
+            return fail("adapter.cache", "a drive with two ports".to_owned(), bound);
         }
         self.drive.front_end.check_times()?;
         within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;

@@ -77,7 +77,7 @@ pub struct PowerState {
     pub after: Duration,
     /// Time of the entry.
     pub entry: Duration,
-    /// Time of the exit, for which the command that wakes the drive waits.
+    /// Time of the exit; the command that wakes the drive waits for this time.
     pub exit: Duration,
     /// Power during the exit, which is higher for platters that start to turn.
     pub exit_power: Watts,
@@ -86,7 +86,7 @@ pub struct PowerState {
 /// Power of a platform without its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostPower {
-    /// Power of everything except the drives.
+    /// Power of all parts of the platform except the drives.
     pub base: Watts,
     /// Capacity of the battery, if there is one.
     pub battery: Option<Joules>,

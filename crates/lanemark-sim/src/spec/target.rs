@@ -20,7 +20,7 @@ pub const NAMESPACES_MAX: usize = 128;
 pub struct Target {
     /// The drive, 0 for the first.
     pub drive: u16,
-    /// The namespace on the drive, 0 for the first; a drive without named namespaces has one.
+    /// The namespace on the drive, 0 for the first; a drive without separate namespaces has one namespace.
     pub namespace: u16,
 }
 

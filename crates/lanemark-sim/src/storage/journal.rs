@@ -7,7 +7,7 @@
 //! commit: its sync is only a flush.
 //!
 //! The journal is in the middle of its target and is written cyclically. Each step begins when the previous step is
-//! complete. It costs the host time of a request, which represents the wake-up of the journal's thread.
+//! complete, and costs the host time of a request, which represents the wake-up of the journal's thread.
 //!
 //! Not modelled: commits that several threads share, the commit every five seconds, checkpoints, forced unit access.
 

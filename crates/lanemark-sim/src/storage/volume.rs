@@ -8,7 +8,7 @@
 //! requests. Each drive contributes the capacity of the smallest drive.
 //!
 //! The host implements the volume, like software RAID: each part costs the driver the time of a command. The times of
-//! the application and of the system call are counted once, with the first part.
+//! the application and of the system call are counted only once, with the first part.
 //!
 //! Not modelled: parity, drives that fail, rebuilding, zones that allow unequal drives to be striped in full, assigning
 //! a sequential reader of a mirror to one drive, write-intent bitmaps.

@@ -1,4 +1,4 @@
-//! Host bus adapters in whole systems, compared with the closed form of their model.
+//! Compares host bus adapters in whole systems with the closed form of their model.
 
 use crate::run::ceiling::ceilings;
 use crate::run::sensitivity;

@@ -1,4 +1,4 @@
-//! RAID adapters with a cache in whole systems, compared with the closed form of their model.
+//! Compares RAID adapters with a cache, in whole systems, with the closed form of their model.
 
 use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;

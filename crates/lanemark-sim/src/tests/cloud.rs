@@ -1,4 +1,4 @@
-//! Cloud volumes compared with closed forms, and invariants of every volume.
+//! Compares cloud volumes with closed forms, and tests invariants of every volume.
 
 use crate::spec::cloud::tests::plain_volume;
 use crate::spec::submission::Submission;

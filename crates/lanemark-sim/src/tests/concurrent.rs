@@ -1,4 +1,4 @@
-//! Parallel tests compared with the same tests in separate runs, and copies compared with the time of a block.
+//! Compares parallel tests with the same tests in separate runs, and copies with the time of a block.
 
 use crate::run::driver::{RunLength, run_beside_watched};
 use crate::simulator::SimError;
@@ -33,7 +33,7 @@ fn copy(buffers: u32) -> Test {
     })
 }
 
-/// The next test begins long after this one has ended.
+/// A test behaves as in a separate run if the next test begins long after the first has ended.
 #[test]
 fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
     let system = nvme(small_drive());

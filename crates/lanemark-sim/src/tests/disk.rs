@@ -1,4 +1,4 @@
-//! Hard disks compared with closed forms, and invariants of every disk.
+//! Compares hard disks with closed forms, and tests invariants of every disk.
 
 use crate::drive::disk::tests::small_disk;
 use crate::link::LinkModel;
@@ -213,7 +213,7 @@ fn a_queue_gains_steadily_and_nothing_starves() {
     let test = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 32);
     let (free, held) = (run(&system, &test), run(&bounded, &test));
     let longest = |sample: &Sample| sample.latency().max_ns().unwrap();
-    // A request over the age bound waits for other requests over the bound, up to a full access for each.
+    // A request that exceeds the age bound waits for other requests that exceed it, up to a full access for each.
     assert!(longest(&held) < 200_000_000 + 32 * 26_000_000, "{}", longest(&held));
     assert!(longest(&held) < longest(&free), "{} {}", longest(&held), longest(&free));
 }

@@ -1,5 +1,5 @@
-//! Compares the parts of drives after the command engines with closed forms: dies with parallel operations, flushes and
-//! trims, collection, the pseudo-SLC cache, and partly cached maps.
+//! Tests the parts of a drive after the command engines against closed forms: dies with parallel operations, flushes
+//! and trims, collection, the pseudo-SLC cache, and partly cached maps.
 
 use crate::drive::write_amplification;
 use crate::spec::*;
@@ -296,7 +296,8 @@ fn steady_state_writes_go_at_the_rate_of_the_dies_over_write_amplification() {
         let amplified = sample.drive.unwrap().write_amplification().unwrap();
         let theory = write_amplification(ratio);
         assert!((amplified / theory - 1.0).abs() < 0.05, "{amplified:.2} for {theory:.2}");
-        // Each unit costs its program. Moved data is read first, and a block is erased for each block filled.
+        // Each unit costs the time of its program. Moved data is read first, and a block is erased for each block
+        // filled.
         let on_channel = flash.command_time + flash.unit() / flash.channel_rate;
         let program = flash.program.mean() + on_channel;
         let moved = (amplified - 1.0) / amplified;

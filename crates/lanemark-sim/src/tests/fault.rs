@@ -290,7 +290,7 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
 
 #[test]
 fn a_link_that_spoils_nearly_all_fails_commands_after_their_retries() {
-    // With 128 KiB of 10-bit bytes at an error rate of 1e-5, a share of e^-13 of the commands succeeds.
+    // With 128 KiB of 10-bit bytes at an error rate of 1e-5, the share of commands that succeed is e^-13.
     let base = sas(small_drive(), 1);
     let spoilt = with(&base, &["link-errors rate=1e-5 recovery=0ps"]);
     let long =

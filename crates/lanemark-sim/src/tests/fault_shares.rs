@@ -1,5 +1,5 @@
-//! Compares faults that affect a share of the requests, are healed by writes, or are silent with closed forms and
-//! counts.
+//! Tests faults that affect a share of the requests, that are healed by writes, or that are silent, against closed
+//! forms and counts.
 
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;

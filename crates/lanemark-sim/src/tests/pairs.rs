@@ -382,7 +382,7 @@ fn a_reset_within_another_does_not_let_commands_through() {
     assert_eq!(uses.iter().map(|one| one.failed).sum::<u64>(), 0);
 }
 
-/// A command that is sent at the instant of a reset without duration is sent after the reset, and completes.
+/// A command that is sent at the instant of a reset without duration counts as sent after the reset, and completes.
 #[test]
 fn a_reset_loses_only_answers_to_earlier_commands() {
     let base = sata(small_drive());
@@ -391,8 +391,8 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
         let text = format!("stuck timeout=1ms reset={}ps at=0s", reset.picoseconds());
         let system = with(&base, &[&text]);
         let reset_at = HALF + ms(1);
-        // The command is sent so shortly before the reset that the answer arrives after the reset, then a picosecond
-        // before the reset, and then exactly at the reset.
+        // The command is sent so shortly before the reset that the answer would arrive after it; a picosecond before
+        // the reset; or exactly at the reset.
         for (at, lost) in [(ms(1) - us(20), true), (ms(1) - TICK, true), (ms(1), false)] {
             let (seen, uses) = outcomes(&system, &[read(us(0), 0), read(at, 1)]);
             let over = reset_at + reset;

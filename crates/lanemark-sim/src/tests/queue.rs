@@ -194,7 +194,7 @@ fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
     system.attachments[0].protocol.interrupt_time = us(50);
     let (_, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
     assert_eq!(interrupts, 2, "far apart, each has its own");
-    // They arrive within the 50 µs of the first handler, one frame after another.
+    // The completions arrive within the 50 µs of the first handler, one frame after another.
     let (completions, interrupts) = all(&system, &[(Instant::ZERO, 0); 4]);
     assert_eq!(interrupts, 1);
     let complete = system.attachments[0].protocol.read_time / 2;

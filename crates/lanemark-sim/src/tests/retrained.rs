@@ -77,7 +77,7 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
     second.iter().map(|done| (done.completed.since(done.submitted), done.budget)).collect()
 }
 
-/// Returns the system whose links have the trained values of a fault.
+/// Returns the system after its links have trained as the fault `text` states.
 fn trained(system: &SystemSpec, text: &str) -> SystemSpec {
     let fault: Fault = format!("{text} at=1ms").parse().unwrap();
     let FaultKind::Retrain { link: LinkSelector { port, number }, to } = fault.kind else {

@@ -40,7 +40,8 @@ pub(crate) fn share(system: &mut SystemSpec, count: usize) {
     port_path.trunk = count;
 }
 
-/// Returns a system with `count` drives like its first, each on a separate path after the trunk.
+/// Returns a system with `count` drives that are equal to the first drive of `system`, each on a separate path after
+/// the trunk.
 pub(crate) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
     system.attachments = vec![system.attachments[0].clone(); count];
     system
@@ -450,7 +451,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// The bytes moved equal the bytes requested, the stages sum to the latency, no hop is busy for longer than the
-    /// run, and throughput times response time equals the number of outstanding requests (Little's law).
+    /// run, and throughput multiplied by response time equals the number of outstanding requests (Little's law).
     #[test]
     fn any_system_keeps_the_invariants(
         drive in any_drive(), kind in 0..11, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,

@@ -1,4 +1,4 @@
-//! Compares the bottlenecks that are found by changing hops with known bottlenecks.
+//! Tests that experiments with changed hops find known bottlenecks.
 
 use proptest::prelude::*;
 

@@ -65,8 +65,8 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
 }
 
 /// Several customers think and then read data of exponentially distributed lengths over one slow link. By mean-value
-/// analysis (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R), Q = X R. This is exact
-/// for exponential service at the queue and any distribution of the delays.
+/// analysis (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R), Q = X R. The formulas
+/// are exact for exponential service at the queue and any distribution of the delays.
 #[test]
 fn a_closed_network_carries_what_mean_value_analysis_says() {
     let think = Duration::from_microseconds(400);

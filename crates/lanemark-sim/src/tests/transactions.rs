@@ -207,7 +207,7 @@ fn locks_and_awaited_writes_take_their_time() {
 }
 
 /// The number of working users is determined by the times for which each user is elsewhere and at work. Changed pages
-/// are written as often as the buffer model predicts, regardless of the number of writers.
+/// are written at the rate that the buffer model predicts, regardless of the number of writers.
 #[test]
 fn population_and_page_writes_obey_their_laws() {
     let mut own = plain();

@@ -1,4 +1,4 @@
-//! A disk's medium, which tests drive like a system.
+//! A test bench for a disk's medium, which operates the medium like a system.
 
 use super::arm_state::ArmWork;
 use super::tests::small_disk;
@@ -19,7 +19,7 @@ pub(super) enum DiskEvent {
     Room(Bytes),
 }
 
-/// A disk's medium, which tests drive like a system.
+/// A test bench for a disk's medium, which operates the medium like a system.
 #[derive(Clone)]
 pub(super) struct Bench {
     pub(super) disk: Disk,

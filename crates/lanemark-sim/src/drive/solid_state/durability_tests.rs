@@ -1,4 +1,4 @@
-//! Durability compared with a simple model of the contents: the last write of each slot, the data whose durability was
+//! Compares durability with a simple model of the contents: the last write of each slot, the data whose durability was
 //! guaranteed to the host, and the write that each location of the flash contains.
 //!
 //! Drives with all combinations of write cache, streams, pseudo-SLC cache, map cache and read-ahead execute random

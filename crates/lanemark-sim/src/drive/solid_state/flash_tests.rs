@@ -28,7 +28,7 @@ enum Ask {
 
 use Ask::{Erase, Move, Program, Read};
 
-/// A read of plane 0 that succeeds at the first attempt.
+/// A read of plane 0 that succeeds on the first attempt.
 const READ: Ask = Read(0, 0);
 
 fn ps(microseconds: f64) -> u64 {

@@ -32,11 +32,11 @@
 //!
 //! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
 //! (USB4 Specification 2.0, 11). The throughput in a tunnel is lower than the link's model predicts. `rate_max` states
-//! it for data in one direction in full packets of MPS. Headers and small packets use a part of this rate, as on the
-//! wire.
+//! the throughput for data in one direction in full packets of MPS. Headers and small packets use a part of this rate,
+//! as on the wire.
 //!
 //! While a limit delays a burst, the direction counts as occupied for small packets as well. Doorbells, completion
-//! entries, MSI-X and the fetching of commands cost only their time on the wire.
+//! entries, MSI-X and command fetches cost only their time on the wire.
 //!
 //! Not modelled: retries, separate header and data credits, credits for completions (endpoints advertise infinite
 //! credits, 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or command

@@ -125,7 +125,7 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
                     held(one_way, pcie.post_time(block), written, 0.001);
                     held(one_way, pcie.fetch_time(block), completed, 0.001);
                     // Both directions carry the same amount: each has its own data and the acknowledgements of the
-                    // other's data.
+                    // other direction's data.
                     let back = |bytes| pcie.wire_time(bytes) + pcie.answer_time(bytes);
                     let within = 0.001 + answers * answers;
                     held(both_ways, back(pcie.write_bytes(block)), written, within);

@@ -10,12 +10,13 @@
 //! three CLOSE follow. Each of these exchanges is a *turn-around*, and a connection has three of them. For every frame,
 //! the other direction carries an ACK and an R_RDY, which is the credit for another frame.
 //!
-//! Commands (SSP): a COMMAND frame; for a read its data frames followed by a RESPONSE; for a write XFER_RDY, data
-//! frames and a RESPONSE.
+//! Commands (SSP) begin with a COMMAND frame. For a read, data frames and a RESPONSE follow; for a write, XFER_RDY,
+//! data frames and a RESPONSE follow.
 //!
-//! Policy. One connection for each COMMAND, XFER_RDY, RESPONSE after a write, and burst of data; inside a connection
-//! the frames are back to back, and the RESPONSE of a read follows its last data. [`Sas::kept_open`] is the opposite
-//! bound, which a busy link approaches: connections that never close and take no time.
+//! Policy. There is one connection for each COMMAND, each XFER_RDY, each RESPONSE after a write, and each burst of
+//! data; inside a connection the frames are back to back, and the RESPONSE of a read follows its last data.
+//! [`Sas::kept_open`] is the opposite bound, which a busy link approaches: connections that never close and take no
+//! time.
 //!
 //! The link is full duplex. The phys of a wide port carry one connection each, in parallel: the times here apply to one
 //! phy, and a port serves one burst per phy at once.
@@ -296,7 +297,7 @@ mod tests {
         assert!((seen - 1_150.0).abs() < 0.1, "{seen} MB/s");
     }
 
-    /// A read takes 1,075 dwords: four full frames and a RESPONSE of 15.
+    /// A read takes 1,075 dwords: four full frames and a RESPONSE of 15 dwords.
     #[test]
     fn reads_of_4k_at_12_gigabits_reach_279_thousand_in_an_open_connection() {
         let seen = reads_a_second(&Sas::new(SasRate::Gen3, 1).kept_open());

@@ -4,7 +4,7 @@
 //! consists of start, its content, CRC and end: 3 dwords more than its content. X_RDY and R_RDY precede each frame, and
 //! WTRM and R_OK follow it; together they count as one *turn-around*. The turn-around is a fixed number of bit times:
 //! 1.0 µs at 3 Gb/s and 0.5 µs at 6 Gb/s, derived from the published 286.6 MB/s for long reads at 3 Gb/s. Two dwords in
-//! 256 are ALIGN. A Data frame contains one dword of header and up to 2048 of data.
+//! 256 are ALIGN. A Data frame contains one header dword and up to 2048 dwords of data.
 //!
 //! Queued commands (NCQ): Register Host-to-Device and the drive's release issue the command; DMA Setup precedes the
 //! data; Set Device Bits ends the command. Unqueued commands (READ and WRITE DMA, with 28-bit or 48-bit addresses):
@@ -14,9 +14,9 @@
 //! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a time.
 //! Data travels in blocks of 1 to 16 sectors, for which the drive raises DRQ; each block is a Data frame after a PIO
 //! Setup frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host.
-//! Each burst from the flash begins a new block. Commands with 28-bit addresses carry up to 256 sectors, commands with
-//! 48-bit addresses up to 65,536: this number determines a drive's `transfer_max`. The path of the data beyond the
-//! host's registers is not modelled: AHCI and similar controllers move the data to memory like DMA data.
+//! Each burst from the flash begins a new block. Commands with 28-bit addresses carry up to 256 sectors, and commands
+//! with 48-bit addresses carry up to 65,536; these numbers determine a drive's `transfer_max`. The path of the data
+//! beyond the host's registers is not modelled: AHCI and similar controllers move the data to memory like DMA data.
 //!
 //! A drive whose FIFO for frames is smaller than a Data frame begins to send when the FIFO is full, and sends HOLD when
 //! the FIFO is empty. A drive that receives data sends HOLD when the FIFO is full (flow control, 9.4.7). The frame ends
@@ -260,8 +260,8 @@ impl Sata {
         self.read.full
     }
 
-    /// Returns the time to end a read after its last data. For a PIO read, the time is zero, because the status
-    /// precedes the last data.
+    /// Returns the time to end a read after its last data. The status of a PIO read precedes the last data and takes no
+    /// time here.
     pub(crate) fn read_completion_time(&self) -> Duration {
         self.read_completion
     }

@@ -54,7 +54,7 @@ impl LinkFormulas for Bridge {
     }
 
     fn trainings(&self) -> &'static str {
-        "nothing: it is a chip"
+        "no other rate, because it is a chip"
     }
 
     fn bits(&self, bytes: Bytes) -> u64 {

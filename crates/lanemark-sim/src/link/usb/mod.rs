@@ -2,8 +2,8 @@
 //! the drive.
 //!
 //! Model (USB 3.2 Specification, revision 1.0). Generation 1 carries 5 GT/s with 8b/10b, one SKP ordered set of two
-//! symbols in 354 (6.4.3.1). Generation 2 carries 10 GT/s with 128b/132b, one block of SKP symbols after 40 others
-//! (6.4.3.2), on one lane or two lanes. The lanes of one direction carry the symbols in turn (6.13).
+//! symbols in 354 (6.4.3.1). Generation 2 carries 10 GT/s with 128b/132b, one block of SKP symbols after 40 other
+//! blocks (6.4.3.2), on one lane or two lanes. The lanes of one direction carry the symbols in turn (6.13).
 //!
 //! - A header packet is 20 symbols: framing 4, header 12, CRC-16 2, link control word 2 (7.2.1.1). A data packet is a
 //!   header packet, framing 4, up to 1,024 B of data, CRC-32 4 and framing 4 (7.2.1.2; 8.12.1 for bulk endpoints). In

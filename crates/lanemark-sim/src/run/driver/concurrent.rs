@@ -1,6 +1,6 @@
 //! Parallel tests on one simulated system, such as a drive that is copied onto itself, or a log next to data.
 //!
-//! The tests begin together, each after its delay, and each ends after its own volume or duration and is counted
+//! The tests begin together, each after its own delay. Each test ends after its own volume or duration and is counted
 //! separately. While a test counts, the work of drives and hops includes the work of all tests, as in a measurement on
 //! a real machine. The load from which a hop's ceiling is computed includes all tests, too. Energy is not reported,
 //! because it cannot be divided among the tests.

@@ -3,7 +3,7 @@
 //! Rule: the procedure of Heidelberger and Welch ("Simulation run length control in the presence of an initial
 //! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints,
 //! each 1.5 times as far from the start as the previous one, the run searches for the longest part that may be steady.
-//! Such a part starts at a checkpoint and lasts until now, and its batches pass the Cramér-von Mises test of
+//! This part starts at a checkpoint and lasts until now, and its batches pass the Cramér-von Mises test of
 //! stationarity. The run ends if in this part
 //!
 //! - the interval of the rate at 95% confidence has a half-width of [`RATE_HALF_WIDTH`] or less,
@@ -176,7 +176,7 @@ struct Batch {
 /// The requests between two checkpoints.
 struct RunSegment {
     tally: Tally,
-    /// The end of the part, and the number of requests up to that point.
+    /// The end of the part; `requests` is the number of requests up to that point.
     end: Instant,
     requests: u64,
     busy: HopBusyTimes,

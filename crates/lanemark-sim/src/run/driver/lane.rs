@@ -41,7 +41,7 @@ pub(super) struct Lane {
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
-    /// The times of requests in an open loop. In an open loop a tag is the number of a slot, and otherwise of a thread.
+    /// The times of requests in an open loop. A tag is the number of a slot in an open loop, and otherwise of a thread.
     open: Option<OpenLoop>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
@@ -541,7 +541,7 @@ impl Lane {
     }
 }
 
-/// The counted requests of a test, with the use of hops and drives, and the energy, in the same time.
+/// The counted requests of a test, and the use of hops, the use of drives and the energy in the same time.
 struct CountedRequests {
     tally: Tally,
     elapsed: Duration,

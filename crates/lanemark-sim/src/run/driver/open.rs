@@ -1,8 +1,8 @@
 //! An open loop: requests with predetermined times.
 //!
 //! A thread has one slot for each request that may be outstanding. The request that is due next takes the first free
-//! slot; if no slot is free at its time, it waits for one. This wait precedes the host's queue and is attributed to the
-//! queue. The latency of a request counts from the time at which the request was due.
+//! slot; if no slot is free at its time, the request waits for a slot. This wait precedes the host's queue and is
+//! attributed to the queue. The latency of a request counts from the time at which the request was due.
 
 use crate::engine::budget::Hop;
 use crate::simulator::Completion;

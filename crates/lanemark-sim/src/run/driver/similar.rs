@@ -5,14 +5,15 @@
 //! (Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for
 //! every policy that compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n`
 //! times less data in every reserve, goes through the same sequence of states in `1/n` of the time. The dies, channels,
-//! page times, number of superblocks, and shares of spare and valid data are the same. Its blocks are erased `n` times
-//! as often, so an erase takes `1/n` of its time. The test's span and its times shrink as well.
+//! page times, number of superblocks, and shares of spare and valid data are the same. The blocks of the smaller drive
+//! are erased `n` times as often, so an erase takes `1/n` of its time. The span and the times of the test are reduced
+//! as well.
 //!
-//! A drive with `m` times fewer superblocks, and `m` times less data, is also similar. It needs the same number of open
-//! superblocks and of superblocks that collection keeps erased, so only the number of the other superblocks is reduced
-//! ([`Scale`]).
+//! A drive with `m` times fewer superblocks, and `m` times less data, is also similar. This drive needs the same number
+//! of open superblocks and of superblocks that collection keeps erased, so only the number of the other superblocks is
+//! reduced ([`Scale`]).
 //!
-//! A test that only reads does not change the drive, so only its time shrinks.
+//! A test that only reads does not change the drive, so only the time of the test is reduced.
 //!
 //! Once the figures and the state of the flash are steady, the rest of the test is not simulated: its series continues
 //! with the rates of the steady part. The state is steady only after all data of the test has been rewritten in the
@@ -20,11 +21,11 @@
 //!
 //! The smaller drive differs in these properties: the data that a die moves at once is a larger part of a block, which
 //! changes write amplification by a tenth with 32 pages per block and by a hundredth with 64; the random variation of
-//! valid data between superblocks is larger by the square root of `n`; a request that waits for an erase waits for a
-//! shorter time, so the maximum latencies of mixed tests are too small; and the write buffer, which keeps a minimum
-//! size, takes up to `n` times longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages or
-//! more, a drive keeps [`SUPERBLOCKS_MIN`] superblocks or more, and the buffer remains a small part of the span and of
-//! a superblock.
+//! valid data between superblocks is larger by a factor of the square root of `n`; a request that waits for an erase
+//! waits for a shorter time, so the maximum latencies of mixed tests are too small; and the write buffer, which keeps a
+//! minimum size, takes up to `n` times longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages
+//! or more, a drive keeps [`SUPERBLOCKS_MIN`] superblocks or more, and the buffer remains a small part of the span and
+//! of a superblock.
 //!
 //! These tests are not shortened: tests of hard disks, of media without erase, and of volumes with burst credits; tests
 //! with faults, trims or copies, in an open loop, or through an adapter's cache; skewed patterns (Pareto, Zipf,
@@ -45,7 +46,7 @@ use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, 
 
 /// Minimum number of requests in a shortened test.
 const REQUESTS: f64 = 4e6;
-/// Number of rounds after which a test that runs in rounds usually becomes steady.
+/// Number of rounds after which a test with rounds usually becomes steady.
 const ROUNDS: u64 = 6;
 /// Minimum number of requests in each round of a shortened test.
 const ROUND_REQUESTS: f64 = 20_000.0;
@@ -78,7 +79,8 @@ pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
     shortening(spec, test).is_some()
 }
 
-/// The size of a smaller drive: the factors by which its pages per block and its superblocks are fewer.
+/// The scale of a smaller drive: the factors by which its number of pages per block and its number of superblocks are
+/// smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     pages: u32,
@@ -295,7 +297,7 @@ fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) ->
 struct Proportion {
     whole: u32,
     kept: u32,
-    /// The factor by which each superblock has fewer pages.
+    /// The factor by which the number of pages per superblock is smaller.
     pages: u32,
 }
 

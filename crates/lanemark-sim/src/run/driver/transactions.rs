@@ -1,16 +1,16 @@
-//! A database under transactions on a simulated system ([`Transactions`] states the work of each).
+//! A database that executes transactions on a simulated system ([`Transactions`] states the work of each transaction).
 //!
 //! The model is a closed queueing network: at each time, a user is elsewhere, at the processor, or waiting for the
 //! drives. The processors are the platform's cores with one queue. The simulator charges the submission and completion
-//! of requests to cores by user, and this time counts toward their use. In the model, the two kinds of work do not wait
-//! for each other, which matters only near saturation.
+//! of requests to cores by user, and this time counts toward their use. In the model, transactions and requests do not
+//! wait for each other at the processors, which matters only near saturation.
 //!
 //! Changed pages become due as transactions end, at the rate that the buffer's formula gives for the current rate of
 //! transactions, and are written as fast as the writers permit. If more than 4096 page writes are due, users that miss
-//! a page wait until there is room, as users of a real database do if it finds no clean page.
+//! a page wait until there is room, like the users of a real database that finds no clean page.
 //!
-//! Transactions wait for locks at their end, for a multiple of the time that they have taken, because locks are held
-//! for longer on a slower drive. The owners of individual locks are not modelled.
+//! Transactions wait for locks at their end, for a multiple of the time that they have taken, because a slower drive
+//! makes transactions hold their locks for longer. The owners of individual locks are not modelled.
 //!
 //! Not modelled: latches (part of the time elsewhere), read-ahead, adjacent pages of a transaction, page splits, and a
 //! working set that drifts.
@@ -84,9 +84,9 @@ enum Wait {
 struct User {
     begun: Instant,
     reads: u32,
-    /// Number of pages to write before other pages can be read into their buffer slots, and whether there is room for
-    /// the next read.
+    /// Number of pages to write before other pages can be read into their buffer slots.
     writes: u32,
+    /// Whether there is room for the next read.
     has_room: bool,
     /// The mean processor time of each part.
     part: Duration,
@@ -157,8 +157,9 @@ struct Run<'t> {
     /// Busy time of the processors when counting began.
     busy_before: Duration,
     tally: Option<Tally>,
-    /// The rule by which the run may end before the test does, and the result once the run has ended by this rule.
+    /// The rule by which the run may end before the test does.
     convergence: Option<Convergence>,
+    /// The result, once the run has ended by this rule.
     converged: Option<Converged>,
     response: LatencyHistogram,
     log_writes: u64,

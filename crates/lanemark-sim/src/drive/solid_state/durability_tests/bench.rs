@@ -1,4 +1,4 @@
-//! A flash medium, which tests drive like a system, and a simple model of its contents.
+//! A test bench for a flash medium, which operates the medium like a system, and a simple model of the contents.
 
 use super::super::translation::Placement;
 use super::super::*;
@@ -78,7 +78,7 @@ enum Open {
     Flush(Vec<u64>),
 }
 
-/// A medium, which tests drive like a system, and the model.
+/// The test bench: a medium, which it operates like a system, and the model.
 pub(super) struct Bench {
     pub(super) medium: SolidState,
     events: Schedule,

@@ -13,8 +13,8 @@ const CREDITS_USED_UP: f64 = 0.000_1;
 const DIFFERENT: f64 = 0.1;
 /// The minimum length of a phase, as a share of the run.
 const SHORTEST: f64 = 0.01;
-/// The maximum time from the end of a reserve to a full buffer for which the first counts as the cause of the second,
-/// as a share of the phase before.
+/// If a buffer becomes full within this time after a reserve was used up, the used-up reserve counts as the cause. The
+/// time is a share of the phase until then.
 const SOON: f64 = 0.1;
 
 /// A part of a run under construction.

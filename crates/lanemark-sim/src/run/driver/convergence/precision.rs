@@ -11,9 +11,9 @@ const NEGLIGIBLE: f64 = 0.000_5;
 /// The method that estimates the deviation of a mean from the times of batches of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Estimate {
-    /// From the deviation of the batches in the second half, which must be independent.
+    /// Uses the deviation of the batches in the second half, which must be independent.
     Independent,
-    /// From the spectrum at its lowest frequencies, like Heidelberger and Welch. With collection, short and long
+    /// Uses the spectrum at its lowest frequencies, like Heidelberger and Welch. With collection, short and long
     /// batches alternate with each superblock, so that their sum varies less than the sum of independent batches.
     Spectrum,
 }
