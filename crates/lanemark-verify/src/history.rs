@@ -63,7 +63,7 @@ pub(super) struct History {
 pub(super) struct HistoryReader<'a> {
     history: History,
     path: &'a Path,
-    /// Requests without an answer by generation: a change, or the position of a flush.
+    /// Unanswered requests, by generation: a change, or the position of a flush.
     open: HashMap<u64, UnansweredRequest>,
 }
 
