@@ -21,9 +21,9 @@
 //!
 //! All other cases are undecided. If the requests did not reach a device (the null engine, the page cache, a device
 //! that moved less than was requested), rules 2, 6 and 7 do not apply. The device's time comes from the block layer,
-//! which measures from the moment at which a request is passed to the driver and adds up the milliseconds of all
-//! requests. A device that processes many requests at once is *busy* as soon as it has one request, so busy time by
-//! itself does not show that the device is fully used.
+//! which starts to measure when a request is passed to the driver and adds up the milliseconds of all requests. A
+//! device that processes many requests at once is *busy* as soon as it has one request, so busy time by itself does not
+//! show that the device is fully used.
 
 use lanemark_schema::result::{
     Evidence, EvidenceItem, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget,
@@ -54,9 +54,9 @@ const MOVED: f64 = 0.9;
 const AT_DEVICE: f64 = 0.5;
 /// Share of the time above which a device counts as always busy.
 const DEVICE_FULL: f64 = 0.90;
-/// Gain of a deeper queue from which the queue was not deep enough.
+/// Minimum gain of a deeper queue that shows that the queue was not deep enough.
 const DEEPER_GAINS: f64 = 0.30;
-/// Gain of a deeper queue up to which the depth counts as irrelevant.
+/// Maximum gain of a deeper queue that shows that depth does not matter.
 const DEEPER_SAME: f64 = 0.10;
 
 /// Explains every test of a measured run; `inspection` contains the path to the run's target, if it was found.
