@@ -14,7 +14,7 @@
 //!    milliseconds. If other programs were active only while deeper queues were tried, rules 5 and 7 do not apply, and
 //!    rule 3 ignores the deeper queues.
 //! 5. *queue-starved*: doubling the number of outstanding requests increased the rate by [`DEEPER_GAINS`] or more.
-//! 6. *file-system-bound*: a request spent less than [`AT_DEVICE`] of its time, without the program's processor time,
+//! 6. *file-system-bound*: apart from the program's processor time, a request spent less than [`AT_DEVICE`] of its time
 //!    at the device, and the device was not always busy. This rule applies only to files.
 //! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue increased the rate by less than
 //!    [`DEEPER_SAME`]. This rule does not apply if a link with an uncertain ceiling may have been full.

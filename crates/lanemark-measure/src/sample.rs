@@ -85,7 +85,7 @@ enum ThreadMessage {
 /// The end of a thread: its counts (`None` if it never started), an error or a panic.
 type ThreadEnd = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 
-/// The gate that threads wait at until all threads are ready.
+/// The gate at which threads wait until all threads are ready.
 struct StartGate {
     /// Whether the threads start; unset until this is decided.
     go: OnceLock<bool>,
