@@ -13,7 +13,7 @@ pub struct MountEntry {
     /// Device number, `major:minor`, which stat usually reports for the files; some file systems (btrfs) report a
     /// different number for their files.
     pub device: String,
-    /// The folder or file at which the file system is mounted.
+    /// Mount point of the file system: a folder or a file.
     pub point: PathBuf,
     /// Type of the file system, such as `ext4`.
     pub file_system: String,

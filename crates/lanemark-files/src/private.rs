@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Number of attempts to remove a folder to which another thread still writes.
+/// Number of attempts to remove a folder while another thread still writes to it.
 const ATTEMPTS: u32 = 50;
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -14,16 +14,16 @@
 //!    milliseconds. If other programs were active only while deeper queues were tried, rules 5 and 7 do not apply, and
 //!    rule 3 ignores the deeper queues.
 //! 5. *queue-starved*: doubling the number of outstanding requests increased the rate by [`DEEPER_GAINS`] or more.
-//! 6. *file-system-bound*: a request spent less than [`AT_DEVICE`] of its time, without the program's processor time,
+//! 6. *file-system-bound*: apart from the program's processor time, a request spent less than [`AT_DEVICE`] of its time
 //!    at the device, and the device was not always busy. This rule applies only to files.
 //! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue increased the rate by less than
 //!    [`DEEPER_SAME`]. This rule does not apply if a link with an uncertain ceiling may have been full.
 //!
 //! All other cases are undecided. If the requests did not reach a device (the null engine, the page cache, a device
 //! that moved less than was requested), rules 2, 6 and 7 do not apply. The device's time comes from the block layer,
-//! which measures from the moment at which a request is passed to the driver and adds up the milliseconds of all
-//! requests. A device that processes many requests at once is *busy* as soon as it has one request, so busy time by
-//! itself does not show that the device is fully used.
+//! which starts to measure when a request is passed to the driver and adds up the milliseconds of all requests. A
+//! device that processes many requests at once is *busy* as soon as it has one request, so busy time by itself does not
+//! show that the device is fully used.
 
 use lanemark_schema::result::{
     Evidence, EvidenceItem, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget,
@@ -54,9 +54,9 @@ const MOVED: f64 = 0.9;
 const AT_DEVICE: f64 = 0.5;
 /// Share of the time above which a device counts as always busy.
 const DEVICE_FULL: f64 = 0.90;
-/// Gain of a deeper queue from which the queue was not deep enough.
+/// Minimum gain of a deeper queue that shows that the queue was not deep enough.
 const DEEPER_GAINS: f64 = 0.30;
-/// Gain of a deeper queue up to which the depth counts as irrelevant.
+/// Maximum gain of a deeper queue that shows that depth does not matter.
 const DEEPER_SAME: f64 = 0.10;
 
 /// Explains every test of a measured run; `inspection` contains the path to the run's target, if it was found.

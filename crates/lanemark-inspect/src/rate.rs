@@ -16,7 +16,7 @@ use lanemark_sim::link::{
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// Minimum and maximum packet payload for which a link can be configured (PCI Express Base Specification, 7.5.3.4).
+/// Minimum and maximum packet payload that can be configured for a link (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
 /// Size of a long read, which is short enough for the simulator's arithmetic and long compared with all protocol
 /// intervals.

@@ -179,12 +179,12 @@ impl Sysfs {
         self.value(&self.position("devices/system/cpu")?, "online", count)
     }
 
-    /// Returns the position to which `path` leads, if it exists.
+    /// Returns the position that `path` leads to, if it exists.
     pub(crate) fn position(&self, path: impl AsRef<Path>) -> Option<DevicePosition> {
         self.ok_or_note(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
-    /// Returns the position to which `path` leads from `at`, if it exists.
+    /// Returns the position that `path` leads to from `at`, if it exists.
     pub(crate) fn position_in(
         &self,
         at: &DevicePosition,

@@ -12,7 +12,7 @@ const NEAREST_MAX: usize = 3;
 /// Minimum similarity of a suggested name, on a scale from 0 to 1.
 const LIKENESS: f64 = 0.6;
 
-/// Returns the name of the device to which `target` refers.
+/// Returns the name of the device that `target` refers to.
 pub(crate) fn resolve(
     sysfs: &Sysfs,
     names: &DeviceNames,

@@ -279,7 +279,7 @@ const ATTRIBUTES: [&str; 26] = [
     "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/write_cache",
 ];
 
-/// Names for which the reader searches.
+/// Names that the reader searches for.
 const NAMES: [&str; 40] = [
     "block",
     "class",

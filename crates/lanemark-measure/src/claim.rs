@@ -1,12 +1,12 @@
 //! Claims a block device for writing, but only a device that is not in use and that the user offered by name.
 //!
-//! **In use** is a device that the kernel does not open with `O_EXCL`, or whose whole disk it does not: mounts, swap,
+//! A device is **in use** if the kernel does not open it, or its whole disk, with `O_EXCL`: mounts, swap,
 //! device-mapper, RAID and bcache claim their devices. The name of the device does not matter, because the claim
 //! belongs to the device and not to the name. The kernel does not claim a device that is the medium of a loop device,
 //! or a loop device whose file is also the medium of another loop device; the check searches for both cases. A device
 //! in use is rejected even if the user offered it.
 //!
-//! **Offered** is a device that `--i-will-lose-all-data-on` names. If a device is not offered, the error lists the
+//! A device is **offered** if `--i-will-lose-all-data-on` names it. If a device is not offered, the error lists the
 //! contents that `blkid` finds on the device and on its partitions.
 //!
 //! The claim lasts as long as the device is written, so no other process can mount the device during that time.

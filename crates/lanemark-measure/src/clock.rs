@@ -9,8 +9,8 @@
 //!
 //! Processor time comes from `getrusage(RUSAGE_THREAD)`. The total is exact on Linux. Most kernels split the total into
 //! user and system time by timer ticks, so the split is accurate only over many ticks (getrusage(2); `cputime_adjust`
-//! in the kernel's `kernel/sched/cputime.c`). The time during which a thread was ready but waited for a core is the
-//! second number in `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
+//! in the kernel's `kernel/sched/cputime.c`). The time that a thread was ready but waited for a core is the second
+//! number in `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 //!
 //! The loop of a thread is generic over a [`Timekeeper`], which reads these clocks, so that a test can substitute its
 //! own time.
@@ -167,7 +167,7 @@ pub(crate) struct CpuTime {
     pub(crate) switches_voluntary: u64,
     /// Number of times that the thread was preempted.
     pub(crate) switches_involuntary: u64,
-    /// Time during which the thread was ready but did not have a core, if the kernel reports it.
+    /// Time that the thread was ready but did not have a core, if the kernel reports it.
     pub(crate) ready_ns: Option<u64>,
 }
 
@@ -217,7 +217,7 @@ impl CpuTime {
     }
 }
 
-/// Reads the time during which the calling thread was ready without a core since it began.
+/// Reads the time that the calling thread was ready without a core since it began.
 fn ready_ns() -> Option<u64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()

@@ -405,7 +405,7 @@ impl MeasureError {
             Self::NoSpace { .. } => "use a smaller size, or a different file system".to_owned(),
             Self::Misaligned { step, .. } => format!("use a multiple of {step}"),
             Self::QueueDepth { most: 1, .. } => "use --engine io_uring, or more threads".to_owned(),
-            Self::QueueDepth { most, .. } => format!("use {most} or less, and more threads"),
+            Self::QueueDepth { most, .. } => format!("use a queue depth of up to {most}, and more threads"),
             Self::Transactions { .. } => {
                 "measure a database with `lanemark oltp run`, or simulate this with `lanemark sim`"
                     .to_owned()

@@ -26,7 +26,7 @@ pub(crate) struct Failures {
     pub(crate) errors: RequestErrors,
     /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
-    /// Resting slots, each with the time at which its rest ends.
+    /// Resting slots, each with the end time of its rest.
     resting: VecDeque<(u64, u32)>,
     /// Number of failures since `since_ns`.
     recent: u32,
@@ -107,7 +107,7 @@ impl Failures {
         self.resting.push_back((until_ns, slot));
     }
 
-    /// Returns the time at which the rest of the next slot ends.
+    /// Returns the time when the next slot ends its rest.
     #[inline]
     pub(crate) fn rest_until(&self) -> Option<u64> {
         self.resting.front().map(|(until_ns, _)| *until_ns)

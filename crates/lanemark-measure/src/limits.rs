@@ -53,7 +53,7 @@ struct DeviceLimit {
 struct Quota {
     text: String,
     folder: PathBuf,
-    /// Total time, when the limits were read, during which the group had been kept off the processors.
+    /// Total time that the group had been kept off the processors when the limits were read.
     throttled_ns: u64,
 }
 
@@ -218,7 +218,7 @@ fn quota(path: &Path, group: &str) -> Option<Quota> {
     Some(Quota { text, throttled_ns: throttled_ns(path)?, folder: path.to_owned() })
 }
 
-/// Reads the time during which the group was kept off the processors from the group's `cpu.stat`.
+/// Reads from the group's `cpu.stat` how long the group was kept off the processors.
 fn throttled_ns(path: &Path) -> Option<u64> {
     let text = fs::read_to_string(path.join("cpu.stat")).ok()?;
     let value = |key: &str| {

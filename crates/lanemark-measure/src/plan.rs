@@ -9,7 +9,7 @@ const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
 /// The samples of a workload, in the order in which they are taken.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The groups of tests, in the order in which they run.
+    /// The groups of tests, in running order.
     pub turns: Vec<ConcurrentRun>,
 }
 

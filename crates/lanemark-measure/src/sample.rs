@@ -32,7 +32,7 @@ use crate::source::{Source, TraceSource};
 use crate::tally::{ThreadCounts, WindowCounts, counted};
 use crate::worker::{Progress, Shared, Worker};
 
-/// Interval at which progress is reported.
+/// Interval between reports of the progress.
 pub const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// A test that runs concurrently with other tests.
@@ -49,7 +49,7 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) jobs: &'a [Job<'a>],
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) settings: &'a Settings,
-    /// The processors to which threads are pinned in turn; empty if threads are not pinned.
+    /// The processors to pin threads to, in turn; empty if threads are not pinned.
     pub(crate) processors: &'a [usize],
 }
 
@@ -89,7 +89,7 @@ type ThreadEnd = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 struct StartGate {
     /// Whether the threads start; unset until this is decided.
     go: OnceLock<bool>,
-    /// Time at which the first thread started.
+    /// Start time of the first thread.
     started_ns: OnceLock<u64>,
 }
 
@@ -174,12 +174,12 @@ impl SampleRun<'_> {
 }
 
 impl Job<'_> {
-    /// Returns the time at which the job's load begins if the gate opened at `started_ns`.
+    /// Returns the time when the job's load begins, if the gate opened at `started_ns`.
     fn begins_ns(&self, started_ns: u64) -> u64 {
         started_ns.saturating_add(self.shared.test.start.delay.nanoseconds())
     }
 
-    /// Returns the time at which the job's requests begin to count.
+    /// Returns the time when the job's requests begin to count.
     fn opens_ns(&self, started_ns: u64) -> u64 {
         self.begins_ns(started_ns).saturating_add(self.shared.test.ramp.nanoseconds())
     }

@@ -25,7 +25,7 @@ pub(crate) struct WindowCounts {
     pub(crate) kernel: KernelThreads,
     /// Processor time of the busiest thread, as a share of one core.
     pub(crate) busiest: f64,
-    /// Maximum over the threads of the share of time during which a thread was ready without a core, if it is known.
+    /// Maximum, over all threads, of the share of time that a thread was ready without a core; absent if unknown.
     pub(crate) core_wait: Option<f64>,
     /// Number of outstanding requests, integrated over time.
     pub(crate) outstanding_ns: u64,
@@ -38,7 +38,7 @@ pub(crate) struct WindowCounts {
 pub(crate) struct ThreadCounts {
     pub(crate) tally: WindowCounts,
     pub(crate) series: Option<Recorder>,
-    /// Time at which the window closed.
+    /// Time when the window closed.
     pub(crate) closed_ns: u64,
     /// Bytes of all requests, including the ramp.
     pub(crate) moved: u64,
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));
         assert_eq!(reader.writes.as_ref().unwrap().bytes, Bytes(1024));
         assert_eq!(reader.punctuality.as_ref().unwrap().held_back, 102);
-        // If the time for which one thread waited for a processor is unknown, the sum is unknown.
+        // If one thread's waiting time for a processor is unknown, the sum is unknown.
         let unknown = CpuTime { ready_ns: None, ..CpuTime::default() };
         reader.merge(WindowCounts { cpu: unknown, ..WindowCounts::default() });
         assert_eq!((reader.cpu.ready_ns, reader.cpu.user_ns), (None, 603));

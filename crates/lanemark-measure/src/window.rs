@@ -16,7 +16,7 @@ pub(crate) struct Quota {
 pub(crate) struct Window {
     pub(crate) opens_ns: u64,
     pub(crate) closes_ns: u64,
-    /// Time at which the current round, or a window without rounds, began.
+    /// Start time of the current round, or of a window without rounds.
     pub(crate) since_ns: u64,
     pub(crate) state: State,
 }

@@ -10,9 +10,9 @@
 //! **Latency** begins at the stamp before the call that submits the request, or in an open loop at the request's due
 //! time. It ends at the stamp after the call that returned the completion. The requests of a batch share stamps, which
 //! does not bias them. The program submits a batch with one call, so a request that the kernel processes late in the
-//! batch really waits. One call returns all available completions. The time for which a completion waits while the
-//! program handles the previous batch counts as latency, as it would in any program. The time to prepare requests (to
-//! draw offsets and stamp data) is not counted.
+//! batch really waits. One call returns all available completions. The time that a completion waits while the program
+//! handles the previous batch counts as latency, as it would in any program. The time to prepare requests (to draw
+//! offsets and stamp data) is not counted.
 //!
 //! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
 //! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
@@ -65,7 +65,7 @@ pub const POLL_NS: u64 = 50_000_000;
 const SPIN_NS: u64 = 60_000;
 /// Time after the end of the duration during which an open loop still submits requests that were due before the end.
 const OVERDUE_NS: u64 = 1_000_000_000;
-/// Interval at which latencies are published for an observer.
+/// Interval between two updates of the latencies for an observer.
 const SHOW_NS: u64 = 250_000_000;
 
 /// The state that all threads of a test share.
@@ -120,15 +120,15 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     tally: WindowCounts,
     series: Option<Recorder>,
     complete: bool,
-    /// Time at which the last request was counted.
+    /// Time of the last counted request.
     counted_ns: u64,
     /// Number of outstanding requests.
     level: u64,
-    /// Time at which `level` last changed.
+    /// Time of the last change of `level`.
     level_since_ns: u64,
     /// Bytes of all completed requests, including the ramp.
     moved: u64,
-    /// Time at which processor time was last read at the start of a window or round.
+    /// Time of the last reading of the processor time, at the start of a window or round.
     cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
@@ -145,7 +145,7 @@ struct Slot {
     done: u32,
     /// Start of the request's latency.
     asked_ns: u64,
-    /// Time at which the slot became free for the request.
+    /// Time when the slot became free for the request.
     free_ns: u64,
 }
 
@@ -310,7 +310,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Records the processor time at which a window begins.
+    /// Records the processor time at the start of a window.
     fn read_cpu(&mut self) {
         self.cpu_opened_ns = self.shared.clock.now_ns();
         (self.cpu_opened, self.kernel_opened) = self.shared.clock.used();

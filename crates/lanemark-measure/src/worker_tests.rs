@@ -146,11 +146,11 @@ struct Done {
     /// Time for which requests were counted.
     elapsed_ns: u64,
     aborted: bool,
-    /// Time at which the thread returned.
+    /// Time when the thread returned.
     over_ns: u64,
 }
 
-/// Time at which every script begins. It is not zero, so that no figure is correct by chance.
+/// Start time of every script, which is not zero, so that no figure is correct by chance.
 const BEGUN: u64 = 7 * SECOND;
 
 fn run(test: &Test, script: Script) -> Done {

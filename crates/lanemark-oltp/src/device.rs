@@ -32,7 +32,7 @@ pub struct DeviceWork {
     pub flushes: u64,
     /// Total time of all flushes.
     pub flush_ms: u64,
-    /// Time during which one or more requests were outstanding.
+    /// Time with one or more outstanding requests.
     pub busy_ms: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::text::{between, last_name};
 /// Number of the first random stream of the users; the contents use streams with lower numbers.
 const STREAM: u32 = 100;
 
-/// The key by which a transaction selects its customer.
+/// The key that selects the customer of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
     /// The customer's number.
@@ -53,7 +53,7 @@ pub struct NewOrder {
 pub struct Payment {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// District in which the payment is made.
+    /// District of the payment.
     pub district: i64,
     /// The customer's warehouse; in 15 of 100 cases a different warehouse.
     pub customer_warehouse: i64,

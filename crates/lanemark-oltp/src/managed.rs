@@ -34,7 +34,7 @@ const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark created.\n";
 const START_MAX: Duration = Duration::from_secs(120);
 /// Maximum length of the path of the socket's folder; the system allows 107 bytes, including the name of the socket.
 const SOCKET_PATH_MAX: usize = 85;
-/// Folder in which packages install servers outside of `PATH`.
+/// Folder of servers that packages install outside `PATH`.
 const PACKAGES: &str = "/usr/lib/postgresql";
 /// The first version that can bypass the page cache.
 const DIRECT_IO_MIN: u32 = 16;

@@ -22,7 +22,7 @@ use crate::schema::Scale;
 pub const WORKLOAD_ID: &str = "tpc-c-derived";
 /// Page size of PostgreSQL in bytes, which is used for all databases, although SQLite's pages are half that size.
 pub(crate) const PAGE: u64 = 8 << 10;
-/// Minimum number of repeats from which a spread can be computed.
+/// Minimum number of repeats for a spread.
 const REPEATS_FEW: usize = 3;
 /// Share of the machine's processors above which the use by other programs raises a warning.
 const OTHERS: f64 = 0.05;

@@ -24,7 +24,7 @@ impl ProcessorTime {
         parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// Returns the share of time since `earlier` in which processors worked, from 0 to 1.
+    /// Returns the share of the processors' time since `earlier` that was spent on work, from 0 to 1.
     pub(crate) fn busy_since(self, earlier: Self) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
         Some(self.busy.saturating_sub(earlier.busy) as f64 / all as f64)

@@ -1,4 +1,4 @@
-//! The mix of transactions, and the method by which they are drawn.
+//! The mix of transactions, and the method of drawing them.
 //!
 //! | profile | mix | drawn | customers and items |
 //! |---|---|---|---|

@@ -20,13 +20,13 @@ pub(crate) struct RepeatState<'a> {
     pub(crate) span: RepeatTimes,
     /// Whether users make the database count their work ([`crate::session::Connection::report`]).
     pub(crate) reports: bool,
-    /// Number of users that have passed the edge at which counting begins.
+    /// Number of users that have passed the first edge.
     pub(crate) past: AtomicU32,
     pub(crate) tallies: Vec<TransactionCounters>,
     pub(crate) failed: AtomicBool,
     pub(crate) failure: Mutex<Option<OltpError>>,
     pub(crate) stop: &'a AtomicBool,
-    /// Time at which a thread first detected the stop.
+    /// Time when a thread first detected the stop.
     pub(crate) stopped_at: OnceLock<Instant>,
 }
 
@@ -38,7 +38,7 @@ impl RepeatState<'_> {
         self.stopped_at.get().is_some() || self.failed.load(Ordering::Relaxed)
     }
 
-    /// Returns the time at which counting ends: the end of the repeat, or an earlier stop.
+    /// Returns the time when counting ends: at the end of the repeat, or at an earlier stop.
     pub(crate) fn counts_until(&self) -> Instant {
         self.stopped_at.get().map_or(self.span.ends, |&stopped| stopped.min(self.span.ends))
     }

@@ -158,7 +158,7 @@ CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
 ";
 
 impl Table {
-    /// All nine tables, in the order in which they are loaded.
+    /// All nine tables, in loading order.
     pub const ALL: [Self; 9] = [
         Self::Item,
         Self::Warehouse,

@@ -58,7 +58,7 @@ pub trait Connection: Send {
         Ok(None)
     }
 
-    /// Returns the number by which the server identifies this session, if the database has a server.
+    /// Returns the server's identifier of this session, if the database has a server.
     fn session(&mut self) -> Result<Option<i64>, OltpError> {
         Ok(None)
     }

@@ -27,7 +27,7 @@ pub enum NewOrderOutcome {
 /// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryOutcome {
-    /// Number of districts in which an order was delivered.
+    /// Number of districts with a delivered order.
     pub delivered: i64,
     /// Number of districts without an open order.
     pub skipped: i64,

@@ -72,8 +72,8 @@ impl User {
         })
     }
 
-    /// Returns the number by which the server identifies the user's session, or `None` if the database runs inside the
-    /// driver. `here` states whether the server's processes run on this machine.
+    /// Returns the server's identifier of the user's session, or `None` if the database runs inside the driver. `here`
+    /// states whether the server's processes run on this machine.
     pub(crate) fn meet_server(&mut self, here: Option<bool>) -> Result<Option<i64>, OltpError> {
         let session = self.connection.session()?;
         self.server = match (here, session) {

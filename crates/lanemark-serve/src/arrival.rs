@@ -13,8 +13,8 @@
 //! All requests that one read returns have the same arrival. Reading a payload or copying data does not change the
 //! arrival.
 //!
-//! The periods in which the thread works and waits also show whether it limits the rate. A wait counts only if it began
-//! while the client was waiting for an answer; otherwise the client had nothing to send.
+//! The thread's periods of work and of waiting also show whether the thread limits the rate. A wait counts only if it
+//! began while the client was waiting for an answer; otherwise the client had nothing to send.
 
 use std::sync::Arc;
 
@@ -27,9 +27,9 @@ use crate::delivered::DeliveryCounts;
 pub(crate) struct Arrivals {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
-    /// The last moment at which the socket was known to be empty.
+    /// Last moment when the socket was known to be empty.
     emptied: Instant,
-    /// The last moment at which the thread began to work.
+    /// Last moment when the thread began to work.
     turned: Instant,
     /// The estimated arrival of the last read's bytes.
     came: Instant,

@@ -176,8 +176,8 @@ impl Disk {
         }
     }
 
-    /// Detaches the disk. Returns true if another process still uses it: the device then disappears with its last user,
-    /// and fails until then.
+    /// Detaches the disk. Returns true if another process still uses it. The device then disappears after its last
+    /// user, and its requests fail until then.
     pub fn end(self) -> bool {
         self.close()
     }

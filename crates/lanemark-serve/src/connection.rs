@@ -152,7 +152,7 @@ struct Client {
     outbox: Arc<Outbox>,
     writer: Writer,
     header: Header,
-    /// Weight with which the request was accepted.
+    /// Weight of the request when it was accepted.
     weight: u64,
 }
 

@@ -22,7 +22,7 @@ pub struct DeliveryCounts {
     pub(crate) unread: UnreadAnswers,
 }
 
-/// Wall-clock time during which threads worked, and during which they waited while requests were outstanding.
+/// Wall-clock time that threads spent on work, and on waiting while requests were outstanding.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadUse {
     worked_ns: AtomicU64,
@@ -53,7 +53,7 @@ pub struct DeliveryTotals {
 pub struct DueCompletion {
     /// The request.
     pub access: Access,
-    /// Instant at which the request arrived.
+    /// Arrival of the request.
     pub came: Instant,
     /// Modelled instant of the completion.
     pub at: Instant,

@@ -25,7 +25,7 @@ use lanemark_sim::{Completion, FaultClearError, FaultState, LiveSystem, RequestS
 use crate::clock::{Clock, WakeUp, without_timer_slack};
 use crate::delivered::{DeliveryCounts, DueCompletion};
 
-/// Wall-clock interval at which the engine simulates the work of an idle drive.
+/// Wall-clock interval between two simulations of an idle drive's own work.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
 /// Maximum wall-clock time without an outstanding request that still counts as active: a client that another program
 /// delays may need this long for its next request.
@@ -63,7 +63,7 @@ pub struct Request {
     pub access: Access,
     /// Number of the submitting thread; all requests of a thread use the same queue of the drive.
     pub thread: u32,
-    /// Instant at which the request arrived.
+    /// Arrival of the request.
     pub came: Instant,
     /// The code that receives the outcome.
     pub work: Box<dyn PendingRequest>,
@@ -160,7 +160,7 @@ impl SimulatedSystem {
         Ok(number)
     }
 
-    /// Returns the instant at which a change takes effect: after every completion that was already delivered.
+    /// Returns the instant when a change takes effect, which is after every completion that was already delivered.
     fn next_instant(&self) -> Instant {
         self.clock.now().max(self.live.now()) + Duration::from_picoseconds(1)
     }
@@ -302,7 +302,7 @@ impl SimulatedSystem {
         self.next().0
     }
 
-    /// Returns the instant at which the engine next advances an idle drive.
+    /// Returns the instant when the engine next advances an idle drive.
     fn idle_look(&self) -> Instant {
         // The interval is in real time, and a simulated second takes a fixed number of real seconds.
         let second = Duration::from_seconds(1);

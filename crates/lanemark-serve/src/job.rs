@@ -94,7 +94,7 @@ impl Task {
 }
 
 impl<A: Requester> Job<A> {
-    /// Sends the reply, and returns the instant at which it was sent.
+    /// Sends the reply, and returns the instant of sending.
     fn answer(self, outcome: Result<(), NbdError>) -> Instant {
         let sent = self.around.clock.now();
         self.asker.answer(match (outcome, self.task) {

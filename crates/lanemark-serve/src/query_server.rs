@@ -362,7 +362,7 @@ mod tests {
             assert!(error.to_string().contains(expected), "{expected}: {error}");
             assert!(began.elapsed() < Duration::from_secs(20), "{expected}");
         }
-        // A socket at which no connection is accepted, and no other connection can wait.
+        // The socket does not accept connections, and its queue of waiting connections is full.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let address = SocketAddrUnix::new(&path).unwrap();

@@ -30,13 +30,13 @@ pub struct ServedReading {
 pub struct Counters {
     /// Wall-clock time of a second of simulated time.
     pub time_scale: f64,
-    /// Time for which the system was served.
+    /// Duration of the session.
     #[serde(rename = "served_ns")]
     pub served: Duration,
     /// Simulated time without the times during which all clients paused.
     #[serde(rename = "active_ns")]
     pub active: Duration,
-    /// Simulated time during which the system had requests.
+    /// Simulated time with outstanding requests.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// Number of requests, including flushes and trims.
@@ -51,7 +51,7 @@ pub struct Counters {
     pub reads: DirectionResult,
     /// Writes as delivered.
     pub writes: DirectionResult,
-    /// Simulated time during which each hop of the drive's path was busy, in ns.
+    /// Busy time of each hop on the drive's path, in ns of simulated time.
     pub hops_busy_ns: Vec<f64>,
     /// The threads that read requests.
     pub intake: ThreadTime,
@@ -67,7 +67,7 @@ pub struct Counters {
     pub processor_s: f64,
 }
 
-/// Time during which threads worked, and during which they waited while requests were outstanding, in ns.
+/// Time in ns that threads spent on work, and on waiting while requests were outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTime {
     /// Time of work.
@@ -93,7 +93,7 @@ impl ServedReading {
 }
 
 impl ThreadTime {
-    /// Returns the share of the counted time in which the threads worked; 0 if no time was counted.
+    /// Returns the share of work in the counted time; 0 if no time was counted.
     pub fn busy(self) -> f64 {
         self.worked_ns as f64 / (self.worked_ns as f64 + self.waited_ns as f64).max(1.0)
     }
@@ -173,7 +173,7 @@ impl Counters {
     fn evidence(&self) -> DeliveryEvidence {
         let active_ns = self.active.nanoseconds() as f64;
         let rate = self.requests as f64 / (active_ns * self.time_scale / 1e9).max(1e-9);
-        // Little's law: the number of unread answers equals their rate times the time for which each answer waits.
+        // Little's law: the number of unread answers equals their rate times the waiting time of an answer.
         let unread_s = self.unread.mean() / rate.max(1e-9);
         let busiest = self.hops_busy_ns.iter().copied().fold(0.0, f64::max);
         DeliveryEvidence {

@@ -106,9 +106,7 @@ pub fn read(socket: &Path) -> io::Result<ServedReading> {
         Some(error) => Err(io::Error::other(error.trim_end().to_owned())),
         None => match serde_json::from_str(&answer) {
             Ok(reading) if ServedReading::is_possible(&reading) => Ok(reading),
-            Ok(_) => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "its time scale is impossible"))
-            }
+            Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "its time scale is not valid")),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         },
     }

@@ -81,7 +81,7 @@ const RATED_NUMBERS: [(&str, f64, f64); 7] = [
 #[derive(Clone, Debug)]
 pub struct Row(BTreeMap<String, String>);
 
-/// A half of the corpus. The model name of a drive determines the half to which the drive belongs.
+/// A half of the corpus. The model name of a drive determines its half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CorpusHalf {
     /// The training set, whose residuals may be used to choose formulas and priors.

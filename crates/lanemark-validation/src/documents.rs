@@ -76,7 +76,7 @@ const BLOCKS: [DocumentTable; 4] = [
     },
 ];
 
-/// The saved figures and the template, from which all tables are written.
+/// The saved figures and the template: the sources of all tables.
 struct Sources {
     published: PublishedFigures,
     grids: GridFigures,
@@ -200,7 +200,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
     Ok(())
 }
 
-/// Returns the index of the first line in which two texts differ, and this line in each text.
+/// Returns the index of the first different line of two texts, and this line of each text.
 fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
     let (mut ones, mut others) = (one.lines(), other.lines());
     let mut number = 0;

@@ -79,7 +79,7 @@ pub enum Grades {
 /// The figures of published measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishedFigures {
-    /// The scores, in the order in which the program prints them.
+    /// The scores, in the order of the program's output.
     pub rows: Vec<PublishedRow>,
 }
 
@@ -96,7 +96,7 @@ pub struct PublishedRow {
     pub score: Score,
 }
 
-/// The figures of grids, in the order in which runs were first saved.
+/// The figures of grids. The runs are in the order in which they were first saved.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GridFigures {
     /// The scores of all runs.
@@ -131,7 +131,7 @@ pub struct GridScore {
     pub rule_mean_percent: f64,
     /// Share of cells in which the model is strictly nearer to the truth than the rule.
     pub nearer_percent: f64,
-    /// Share of cells in which model and rule differ by less than the noise.
+    /// Share of cells in which the model and the rule differ by less than the noise.
     pub alike_percent: Option<f64>,
     /// Share of cells whose truth is in the 80% interval.
     pub coverage_percent: f64,

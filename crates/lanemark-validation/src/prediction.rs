@@ -160,7 +160,7 @@ struct PreparedSystem {
     into_the_cache: Option<(f64, f64)>,
 }
 
-/// A value that is set in a system, and the location from which it comes.
+/// A value that is set in a system, and its origin.
 type Setting = (Calibration, Location);
 
 impl<'c> Case<'c> {
@@ -394,7 +394,8 @@ fn superblock_of(system: &System) -> f64 {
     }
 }
 
-/// Returns the time in which writes at `rate` bytes a second fill a fifth of a cache, so that they stay in the cache.
+/// Returns how long writes at `rate` bytes a second may last to fill only a fifth of a cache, so that they stay in the
+/// cache.
 fn time_in_cache(cache: f64, rate: f64) -> Duration {
     seconds(0.2 * cache / rate)
 }

@@ -21,7 +21,7 @@ struct Range {
 pub(super) struct VerdictCounts<'a> {
     history: &'a History,
     units: UnitCounts,
-    /// Number of units in which each change was found.
+    /// Number of units that contain each change.
     held: Vec<u32>,
     wrong: Ranges,
     unflushed: Ranges,

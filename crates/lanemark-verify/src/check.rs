@@ -323,7 +323,7 @@ impl UnitRead {
     }
 }
 
-/// Returns a workload that reads `held` units, with which the target is opened.
+/// Returns a workload that reads `held` units; the target is opened for this workload.
 fn reading(history: &History, held: u64) -> Workload {
     let header = &history.header;
     let unit = Bytes(header.unit.into());

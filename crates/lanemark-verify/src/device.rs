@@ -2,7 +2,7 @@
 //! by sector in any order. It keeps executed changes in a volatile cache until a flush.
 //!
 //! The device remembers every version of every sector, so that a trial can later inject a fault of a real device. For
-//! example, to drop a write, its versions are removed.
+//! example, a write is dropped by removing its versions.
 
 use lanemark_schema::rng::Rng;
 

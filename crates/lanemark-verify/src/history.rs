@@ -63,7 +63,7 @@ pub(super) struct History {
 pub(super) struct HistoryReader<'a> {
     history: History,
     path: &'a Path,
-    /// Requests without an answer by generation: a change, or the position of a flush.
+    /// Unanswered requests, by generation: a change, or the position of a flush.
     open: HashMap<u64, UnansweredRequest>,
 }
 
@@ -205,7 +205,7 @@ impl History {
         }
     }
 
-    /// Counts requests by their outcome; `held` contains the number of units in which each change was found.
+    /// Counts requests by their outcome; `held` is the number of units that contain each change.
     pub(super) fn counts(&self, held: &[u32]) -> RequestCounts {
         let mut counts = RequestCounts::default();
         for (change, held) in self.changes.iter().zip(held) {

@@ -10,9 +10,9 @@
 //! threads that wait for it. Answers are appended with the next batch of requests. If an answer is lost in a power cut,
 //! its write counts as unacknowledged, which again only allows more outcomes.
 //!
-//! **A torn end** begins at the first position without a valid record; no request followed from any later record. A
-//! valid record after that position proves damage in two cases: with `sync`, if it states that the invalid record had
-//! been synced; without `sync`, if the power was not cut. A damaged journal is rejected.
+//! **A torn end** begins at the first position without a valid record; no request was submitted that depends on a later
+//! record. A valid record after that position proves damage in two cases: with `sync`, if it states that the invalid
+//! record had been synced; without `sync`, if the power was not cut. A damaged journal is rejected.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! A unit is the smallest piece of data that is judged. It contains its own offset and the write to which it belongs.
+//! A unit is the smallest piece of data that is judged. It contains its own offset and identifies its write.
 //!
 //! The first 48 bytes are the little-endian stamp: a mark, the run, the offset on the target, the generation of the
 //! write, the unit's position in that write, the write's length, a checksum (CRC-32 of IEEE 802.3 over the whole unit,

@@ -59,7 +59,7 @@ impl Default for RingOptions {
     }
 }
 
-/// Time for which the kernel's thread polls for requests without success before it sleeps, in ms.
+/// Time in ms after which the kernel's thread sleeps if it finds no requests.
 const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
 /// Creates the kernel side of a ring for `entries` requests, with the best flags that the kernel supports.

@@ -28,7 +28,7 @@ use crate::error::MeasureError;
 use reads::{ReadSlice, Reads};
 use target::HostTarget;
 
-/// Number of slices per part, from which the range of each value is computed.
+/// Number of slices per part; the range of each value is computed from its slices.
 const SLICES: u32 = 5;
 /// Shares of the duration for reads of zeros, reads of the target, concurrent threads, and wakes.
 const SHARES: [f64; 4] = [0.3, 0.3, 0.25, 0.15];

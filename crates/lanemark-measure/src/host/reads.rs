@@ -18,7 +18,7 @@ use crate::kernel_threads::KernelThreads;
 const DEPTH: u32 = 32;
 /// Divisor of a slice's duration for the ramp, which is not counted.
 const RAMP: u32 = 10;
-/// Number of pairs of clock readings from which the clock's own time is computed.
+/// Number of pairs of clock readings that are used to compute the clock's own time.
 const READINGS: u32 = 2_000;
 
 /// Reads by one thread.

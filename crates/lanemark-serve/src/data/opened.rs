@@ -68,7 +68,7 @@ impl DataPlan {
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
             let (length, size) = (image.length(), self.size);
             let why = format!(
-                "the image has {length} bytes and is longer than the export, which has {size}"
+                "the image has {length} bytes and is longer than the export, which has {size} bytes"
             );
             return Err(DataError::Misfit { path: image.path.clone(), why });
         }

@@ -24,7 +24,7 @@ use crate::vhost::wire;
 
 /// The time at which every guest starts, 2026-01-01, in ns since 1970; it is fixed so that a run is reproducible.
 const DAY_NS: u64 = 1_767_225_600_000_000_000;
-/// Interval at which the loop checks whether the guest is alive, and whether to stop.
+/// Interval between checks whether the guest is alive and whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time limit for the rest of a message that has begun, and for an answer that the guest must send immediately.
 const MESSAGE: Duration = Duration::from_secs(20);
@@ -43,7 +43,7 @@ pub(crate) struct GuestRun {
     disk: Option<UnixStream>,
     /// The last known time of the guest in ns.
     now: u64,
-    /// The time for which the guest requested to run.
+    /// Time at which the guest has requested to run.
     requested: Option<u64>,
     is_waiting: bool,
     /// The time before which the guest does not send requests.
@@ -226,7 +226,7 @@ impl GuestRun {
         self.core.next_event().map_or(NEVER, |at| at.picoseconds().div_ceil(1_000).min(NEVER))
     }
 
-    /// Advances to the event for which the guest waits, and lets the guest run.
+    /// Advances to the event that the guest waits for, and lets the guest run.
     fn go_on(&mut self) -> io::Result<bool> {
         loop {
             if self.device.queue().take_answers() {

@@ -24,13 +24,13 @@ use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
 use crate::nbd::NbdError;
 use crate::storing::stored;
 
-/// Maximum number of background requests of the kernel, in addition to the requests for which a program waits.
+/// Maximum number of background requests of the kernel, in addition to the requests that a program waits for.
 const BACKGROUND: u16 = 1024;
 /// Maximum length of a read or write, which is the kernel's own limit.
 const LENGTH_MAX: u32 = 1 << 20;
 /// Maximum number of bytes in outstanding requests; a single request may be longer.
 const BYTES_MAX: u64 = 48 << 20;
-/// Time for which the kernel may cache the file's attributes.
+/// Time that the kernel may cache the file's attributes.
 const FOR_GOOD: Duration = Duration::from_secs(3600);
 /// `mode` of fallocate(2): the length of the file does not change.
 const KEEP_SIZE: i32 = 1;
@@ -62,7 +62,7 @@ pub(super) struct ServedFile {
 struct WaitingProgram {
     reply: Reply,
     gate: Arc<OutstandingLimit>,
-    /// Weight with which the request was accepted.
+    /// Weight of the request when it was accepted.
     weight: u64,
     helper: Arc<HelperThread>,
 }

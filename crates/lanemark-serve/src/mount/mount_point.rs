@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use thiserror::Error;
 
-/// The name of the mount's source, by which the next server recognises it.
+/// Name of the mount's source; the next server recognises the mount by this name.
 pub(super) const SOURCE: &str = "lanemark-serve";
 
 /// The folder for the files of disks, each named after its server process. Each file has a distinct path, because

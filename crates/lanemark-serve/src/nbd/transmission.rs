@@ -79,7 +79,7 @@ pub enum Command {
 pub struct Header {
     flags: u16,
     kind: u16,
-    /// The number by which the client identifies the reply.
+    /// Number that identifies the reply for the client.
     pub cookie: u64,
     /// First byte of the range.
     pub offset: u64,

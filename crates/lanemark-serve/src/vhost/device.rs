@@ -33,7 +33,7 @@ pub(crate) struct Device {
     in_band: bool,
     queue: Arc<Queue>,
     is_enabled: bool,
-    /// The file through which the guest announces requests.
+    /// The file that the guest uses to announce requests.
     pub(crate) kick: Option<File>,
     /// The channel for messages from the device.
     pub(crate) channel: Option<UnixStream>,

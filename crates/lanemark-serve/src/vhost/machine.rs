@@ -21,7 +21,7 @@ use crate::socket::{Listener, Socket};
 
 /// The thread number of the queue in the model.
 const THREAD: u32 = 1;
-/// Interval at which the thread checks whether deferred requests can be submitted.
+/// Interval between checks whether deferred requests can be submitted.
 const HELD_BACK: Duration = Duration::from_millis(1);
 /// Time limit for the rest of a message that has begun.
 const MESSAGE: Duration = Duration::from_secs(10);

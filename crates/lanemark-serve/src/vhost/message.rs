@@ -9,7 +9,7 @@ pub const PAYLOAD_MAX: u32 = 4096;
 pub const REGIONS_MAX: usize = 8;
 /// Maximum length of a device description that may be requested.
 pub const CONFIG_MAX: u32 = 256;
-/// The feature with which both ends negotiate protocol features.
+/// The feature for the negotiation of protocol features.
 pub const F_PROTOCOL_FEATURES: u64 = 1 << 30;
 /// The protocol feature for replies to messages that request a reply.
 pub const P_REPLY_ACK: u64 = 1 << 3;
@@ -26,7 +26,7 @@ const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
 /// Flag in the payload of a message about a notification: the message does not carry a file.
 const NO_FILE: u64 = 1 << 8;
-/// Number of the message with which the device announces that a queue contains replies.
+/// Number of the device's message that announces replies in a queue.
 const CALL: u32 = 4;
 
 /// The header of a message.
@@ -85,9 +85,9 @@ pub enum Message {
     SetBase(u32, u32),
     /// Stops a queue, and queries its next request.
     GetBase(u32),
-    /// Sets the file through which the guest announces requests, if there is one.
+    /// Sets the file that the guest uses to announce requests, if there is one.
     SetKick(u32, bool),
-    /// Sets the file through which the guest is notified, if there is one.
+    /// Sets the file that is used to notify the guest, if there is one.
     SetCall(u32, bool),
     /// Queries the number of queues.
     GetQueues,

@@ -70,7 +70,7 @@ pub(crate) struct Truth {
     pub(crate) drive: String,
     pub(crate) drive_settings: Vec<String>,
     pub(crate) sides: [PortTruth; 2],
-    /// The generic drive with which the fit starts.
+    /// The generic drive that the fit starts from.
     pub(crate) like: &'static str,
     /// The properties of the drive's connector that `lanemark inspect` reports.
     pub(crate) plug: Vec<(String, String)>,

@@ -89,7 +89,7 @@ fn every_fault_of_a_thousand_is_found_at_its_position_with_its_kind() {
     let mut tried = 0;
     for number in 0..TRIALS {
         let end = [RunEnd::Whole, RunEnd::Kill, RunEnd::PowerCut][(number / 8) as usize % 3];
-        // A run in which a fault of this kind is not possible is skipped.
+        // Runs that do not allow a fault of this kind are skipped.
         let (run, spoilt) = (0..400)
             .find_map(|attempt| {
                 tried += 1;

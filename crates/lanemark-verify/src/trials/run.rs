@@ -9,7 +9,7 @@ use crate::journal::Header;
 use crate::record::{Record, RecordKind};
 use crate::unit::stamp_write;
 
-/// The way in which a run ended.
+/// Whether a run ended completely, by a kill, or by a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEnd {
     Whole,
@@ -25,7 +25,7 @@ pub(super) struct Truth {
     pub(super) trim: bool,
     pub(super) durable: bool,
     pub(super) submitted: u64,
-    /// Time at which the journal contained the acknowledgement of the change.
+    /// Time when the journal contained the acknowledgement of the change.
     pub(super) acknowledged: Option<u64>,
 }
 
