@@ -105,7 +105,7 @@ impl Study {
             Ok(column)
         })?;
         if systems.is_empty() {
-            return Err(StudyError::new(head.location(), "the study does not contain a system")
+            return Err(StudyError::new(head.location(), "the study does not contain systems")
                 .hint("add at least one [[system]]"));
         }
         for setting in &settings {

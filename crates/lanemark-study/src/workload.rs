@@ -133,7 +133,7 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let transactions = root.optional_table("transactions")?;
     let transactions = transactions.map(|section| transactions::read(&section)).transpose()?;
     if !root.has("test") {
-        return Err(StudyError::new(head.location(), "the workload does not contain a test")
+        return Err(StudyError::new(head.location(), "the workload does not contain tests")
             .hint("add at least one [[test]]"));
     }
     let tests = root.each("test", |section, tests: &[Test]| {

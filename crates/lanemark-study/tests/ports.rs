@@ -51,7 +51,7 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let unlimited = "library/drives/unlimited-sata.toml";
     let system = "unlimited-sata@workstation-z170:sata";
     let spoilt = Spoilt::new(unlimited, from, &port("\"2 KiB\""));
-    let expected = "frame_fifo = 2 KiB: the rates of [data_path] are missing | give the rates";
+    let expected = "frame_fifo = 2 KiB: the rates of [data_path] are missing | state the rates";
     let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
     assert!(seen.contains(expected), "{seen}");
     let path = spoilt.path(unlimited);

@@ -1,4 +1,4 @@
-//! Tests of the sentences about tests of which only a part was simulated.
+//! Tests of the sentences about tests that were only partly simulated.
 
 use lanemark_report::{Style, run_table};
 use lanemark_schema::result::{Converged, RunResult, SimilarRun};
