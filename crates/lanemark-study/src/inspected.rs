@@ -76,7 +76,7 @@ pub fn platform_file(
         }
     }
     if port_paths.is_empty() {
-        let message = format!("no device is behind a link that a port could represent{}", {
+        let message = format!("no device is attached by a link that a port can represent{}", {
             let reasons = left_out.join("; ");
             if reasons.is_empty() { reasons } else { format!(" ({reasons})") }
         });
@@ -261,8 +261,8 @@ impl<'i> WrittenPath<'i> {
                 );
                 Ok(made(end, plug, None, true))
             }
-            Some(InspectedLink::Usb(_)) => Err("is behind USB".to_owned()),
-            Some(InspectedLink::Pata(_)) => Err("is on a parallel cable".to_owned()),
+            Some(InspectedLink::Usb(_)) => Err("is attached by USB".to_owned()),
+            Some(InspectedLink::Pata(_)) => Err("is attached by a parallel cable".to_owned()),
             _ => Err("sysfs shows no link to it".to_owned()),
         }
     }

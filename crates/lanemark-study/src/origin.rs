@@ -54,7 +54,10 @@ impl Range {
         let ((middle, kind), [low, high]) =
             (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
         if low.1 != kind || high.1 != kind {
-            return Err(format!("{} and {} do not have the same unit as {value}", ends[0], ends[1]));
+            return Err(format!(
+                "{} and {} do not have the same unit as {value}",
+                ends[0], ends[1]
+            ));
         }
         let range = Self { low: low.0 / middle, high: high.0 / middle };
         match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {

@@ -402,7 +402,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
     let alone = !matches!(plug, Plug::Pcie(..)) && behind.is_empty();
     if alone && controller != ProtocolKind::AtaDma {
         return Err(section
-            .error("name", "a SATA or SAS port is behind the link of its controller")
+            .error("name", "a SATA or SAS port is downstream of the link of its controller")
             .hint("name that link in `behind`"));
     }
     let port = Port {

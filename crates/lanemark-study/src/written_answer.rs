@@ -133,8 +133,10 @@ impl Claim {
         let (from, to) = (end("from")?, end("to")?);
         section.finish()?;
         match (from, to) {
-            (None, None) => Err(StudyError::new(section.location(), "the claim does not have a bound")
-                .hint("add `from` or `to`")),
+            (None, None) => {
+                Err(StudyError::new(section.location(), "the claim does not have a bound")
+                    .hint("add `from` or `to`"))
+            }
             (Some(from), Some(to)) if from > to => {
                 Err(section.error("from", format!("from = {from} is above to = {to}")))
             }

@@ -118,7 +118,8 @@ fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
         [(Column::Operation, "operation"), (Column::Offset, "offset"), (Column::Length, "length")];
     for (column, name) in needed {
         if !columns.contains(&column) {
-            let message = format!("the first line, `{}`, does not name the column {name}", shown(line));
+            let message =
+                format!("the first line, `{}`, does not name the column {name}", shown(line));
             return Err(FieldError::line(message).hint(HINT));
         }
     }

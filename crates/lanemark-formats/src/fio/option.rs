@@ -351,10 +351,22 @@ static OPTIONS: &[KnownOption] = &[
     known_option("ignore_zone_limits", Refused(ZONED)),
     known_option("zone_reset_threshold", Refused(ZONED)),
     known_option("zone_reset_frequency", Refused(ZONED)),
-    known_option("sprandom", Refused("use rounds (--steady), which bring a drive to its steady state")),
-    known_option("spr_op", Refused("use rounds (--steady), which bring a drive to its steady state")),
-    known_option("spr_num_regions", Refused("use rounds (--steady), which bring a drive to its steady state")),
-    known_option("spr_cache_size", Refused("use rounds (--steady), which bring a drive to its steady state")),
+    known_option(
+        "sprandom",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
+    known_option(
+        "spr_op",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
+    known_option(
+        "spr_num_regions",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
+    known_option(
+        "spr_cache_size",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
     // The machine.
     known_option("cpumask", PLACED),
     known_option("cpus_allowed", PLACED),

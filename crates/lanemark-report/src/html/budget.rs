@@ -325,8 +325,7 @@ fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
 /// Returns a text such as `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, up to 552 MB/s`.
 fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
     let ceiling = hop.ceiling_megabytes;
-    let most =
-        ceiling.map_or(String::new(), |rate| format!(", up to {} MB/s", significant(rate)));
+    let most = ceiling.map_or(String::new(), |rate| format!(", up to {} MB/s", significant(rate)));
     format!(
         "{}, {verb}: {} {}, {} of the latency; {} busy{most}",
         hop.label(),

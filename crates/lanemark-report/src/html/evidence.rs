@@ -53,7 +53,7 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// Counts the sourced, derived and assumed values of each model, and names the assumed ones; `None` if no run was
+/// Counts the sourced, derived and assumed values of each model, and names the assumed values; `None` if no run was
 /// simulated.
 pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let models: Vec<_> = runs
