@@ -28,6 +28,7 @@ pub const INSPECTED_MARK: &str = "# An inspected platform,";
 const GENERIC_NVME: &str = "samsung-950-pro-512gb";
 /// SATA drive of the library that fits into any port of its kind.
 const GENERIC_SATA: &str = "samsung-850-pro-1tb";
+/// Latency of a link, as the file states it.
 const LATENCY: &str = "{ value = \"150 ns\", assumed = \"as a PCIe switch, 100 to 150 ns\" }";
 
 /// The text of a platform file, before it is written.
@@ -45,8 +46,9 @@ pub struct InspectedPlatform {
 struct WrittenPath<'i> {
     device: &'i InspectedDevice,
     hops: &'i [InspectedHop],
-    /// Position of the hop at the lower end of the port's own link. Key and value of the port's connector.
+    /// Position of the hop at the lower end of the port's own link.
     end: usize,
+    /// Key and value of the port's connector.
     plug: String,
     pcie: Option<&'i PcieLink>,
     sas: bool,

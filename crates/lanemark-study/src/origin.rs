@@ -78,8 +78,9 @@ pub struct UncertainValue {
     pub range: Range,
 }
 
-/// Factor up and down by which an assumed time or rate varies if its file does not state a range.
+/// Factor up and down by which an assumed time varies if its file does not state a range.
 const TIME_SPREAD: f64 = 1.4;
+/// Factor up and down by which an assumed rate varies if its file does not state a range.
 const RATE_SPREAD: f64 = 1.2;
 
 impl Record {

@@ -25,8 +25,9 @@ pub(crate) struct TimePart {
     pub(crate) note: String,
 }
 
-/// The class of a part that does not belong to a wait class.
+/// The class of the time ready to run, which is not a wait class.
 const READY: usize = WaitClass::ALL.len();
+/// The class of waiting time whose wait class is not known.
 const WAITING: usize = READY + 1;
 
 impl TimeSplit {

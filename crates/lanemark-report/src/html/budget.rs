@@ -251,7 +251,7 @@ struct Bar<'b> {
 struct HopTimePart<'b> {
     hop: &'b HopShare,
     is_wait: bool,
-    /// Centre of the part.
+    /// Horizontal centre of the part.
     middle: f64,
     width: f64,
     shape: String,

@@ -22,10 +22,12 @@ use super::{family_chart, labelled, latency};
 
 /// The script that unpacks the other scripts and the data.
 const LOADER: &str = include_str!("unpack.js");
+/// The page's own script.
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
 /// Significant digits of a value in the data.
 const DIGITS: usize = 5;
+/// Significant digits of the number of nines in a percentile; a percentile with several nines needs many digits.
 const DIGITS_OF_NINES: usize = 9;
 
 /// The page's notice about the packed library.

@@ -17,8 +17,9 @@ const RUNGS: [f64; 12] =
 const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
-/// Minimum number of steps of a cumulative line, and maximum number of steps of all lines of a picture.
+/// Minimum and maximum number of steps in a cumulative line.
 const STEPS: (usize, usize) = (12, 48);
+/// Number of steps that the lines of a picture share.
 const STEPS_PICTURE: usize = 600;
 
 /// Returns the section's content, or `None` if no test counted requests.

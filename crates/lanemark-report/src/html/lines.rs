@@ -15,7 +15,9 @@ const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 190.0;
 /// Minimum room for the labels of the vertical axis.
 const LEFT: f64 = 48.0;
+/// Room above the plot, for the name of the vertical axis.
 const TOP: f64 = 20.0;
+/// Room to the right of the plot.
 const RIGHT: f64 = 14.0;
 /// Room for the labels of the horizontal axis and its name.
 const BOTTOM: f64 = 32.0;

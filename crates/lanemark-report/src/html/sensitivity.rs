@@ -13,6 +13,7 @@ use crate::sensitivity::{label, latency, sentence, signed, table};
 const WIDTH: f64 = 470.0;
 /// Room for the names of hops.
 const NAMES: f64 = 130.0;
+/// Room for the text after a bar.
 const WORDS: f64 = 150.0;
 const LINE: f64 = 17.0;
 const BAR: f64 = 11.0;
