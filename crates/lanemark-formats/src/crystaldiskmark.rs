@@ -29,7 +29,7 @@ pub enum LineEnd {
 
 const RULE: &str = "------------------------------------------------------------------------------";
 
-/// Returns the result in the layout of CrystalDiskMark.
+/// Returns the result in CrystalDiskMark's layout.
 pub fn write(run: &RunResult, end: LineEnd) -> String {
     let mut out = String::new();
     let repeats = run.tests.iter().map(|test| test.samples.len()).max().unwrap_or(0);

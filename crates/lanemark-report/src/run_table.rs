@@ -129,7 +129,7 @@ pub(crate) fn assumed(run: &RunResult) -> Vec<String> {
     limits.iter().map(sentence).collect()
 }
 
-/// Names the statistic of the figures, if there are several repeats.
+/// Names the statistic of the figures; `None` if there is a single repeat.
 pub(crate) fn statistic(run: &RunResult) -> Option<String> {
     let repeats =
         run.tests.iter().map(|test| test.samples.len()).max().filter(|&count| count > 1)?;
@@ -363,7 +363,7 @@ fn rounded(count: u64) -> String {
     }
 }
 
-/// Returns the cells of a row; the latencies of a test that reads and writes are in the rows of its directions.
+/// Returns the cells of a row. For a test that reads and writes, the latencies are in the rows of its directions.
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;

@@ -117,7 +117,7 @@ pub fn study_answer(outcome: &StudyOutcome) -> String {
     }
 }
 
-/// Returns the written answer, if all of its claims hold.
+/// Returns the written answer; `None` if one of its claims does not hold.
 fn written(outcome: &StudyOutcome) -> Option<&str> {
     outcome.answer.as_ref().filter(|answer| answer.holds()).map(|answer| answer.text.as_str())
 }

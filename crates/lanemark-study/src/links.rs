@@ -1,4 +1,4 @@
-//! A link inside a platform, and how a PCI Express link was set up.
+//! A link inside a platform, and the setup of a PCI Express link.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;

@@ -1,4 +1,4 @@
-//! `studies/*.toml`: systems, tests and published figures, with the question of the study.
+//! `studies/*.toml`: the question of a study, its systems and tests, and the published figures.
 
 use std::path::Path;
 

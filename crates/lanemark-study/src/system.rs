@@ -1,4 +1,4 @@
-//! A drive in a port of a platform, and runs of a workload on it.
+//! Drives in the ports of a platform, and runs of a workload on them.
 
 use lanemark_schema::result::{
     AssumedLimit, Calibration, DriveState, FILLING_MAX, Provenance, RunResult, SCHEMA_VERSION,
@@ -37,7 +37,7 @@ pub struct SystemName {
     pub volume: Option<VolumeSpec>,
 }
 
-/// The locations of the names of a system's parts, for errors about them.
+/// The locations of the names in a system's name, for error messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameLocations {
     /// The drive's name.
@@ -139,7 +139,7 @@ impl SystemName {
         })
     }
 
-    /// Returns every drive with its port, in order.
+    /// Returns every drive and its port, in order.
     pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
         let further = self.beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
         std::iter::once((self.drive.as_str(), self.port.as_str())).chain(further)

@@ -20,7 +20,7 @@ use crate::origin::{Ledger, Overrides};
 /// The maximum number of repeats per test.
 const REPEATS_MAX: u64 = 1000;
 
-/// Reads the workload `name`, or one test of it if the name is `workload:test`.
+/// Reads the workload `name`, or a single test if the name is `workload:test`.
 ///
 /// # Errors
 /// Returns an error if the file or the test does not exist, or the first error in the file.

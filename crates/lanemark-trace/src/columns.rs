@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// The time, with the number of picoseconds in its unit.
+    /// The time; the number is the picoseconds in its unit.
     Time(u64),
     Operation,
     Offset,

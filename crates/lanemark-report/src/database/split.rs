@@ -5,7 +5,7 @@ use lanemark_schema::result::{SessionTime, TestResult, TransactionsUse, WaitClas
 /// The parts of a transaction's mean time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimeSplit {
-    /// The source of the parts: `from 400 samples of sessions`.
+    /// The source of the parts, such as `from 400 samples of sessions`.
     pub(crate) source: String,
     /// Mean time on a processor and mean time ready to run, both measured and in ms, if the parts come from samples.
     pub(crate) measured: Option<(f64, f64)>,

@@ -35,7 +35,7 @@ struct Panel<'a> {
     bars: Vec<(&'a str, Budget)>,
 }
 
-/// Returns the section's content, or `None` if no run has hops.
+/// Returns the content of the section; `None` if no run has hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {

@@ -146,7 +146,7 @@ pub(super) fn warnings(
 ) -> Option<Markup> {
     let mut listed: Vec<(String, &'static str)> =
         study.map(target::study_warnings).unwrap_or_default();
-    // A warning that several runs share is shown once.
+    // A warning that several runs share is listed once.
     let mut of_runs: Vec<((String, &'static str), Vec<&str>)> = Vec::new();
     for (label, run) in runs {
         for warning in target::warnings(run) {

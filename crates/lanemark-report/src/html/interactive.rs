@@ -35,7 +35,7 @@ const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2
     Washington Interactive Data Lab and contributors, BSD-3-Clause. The packed script contains the \
     whole licence.";
 
-/// A library of charts, as text that is safe inside a page.
+/// A chart library as text that is safe inside a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartLibrary(String);
 

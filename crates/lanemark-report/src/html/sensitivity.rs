@@ -19,7 +19,7 @@ const LINE: f64 = 17.0;
 const BAR: f64 = 11.0;
 const AXIS: f64 = 16.0;
 
-/// Returns the section's content, or `None` if the sensitivity was not determined in any run.
+/// Returns the content of the section; `None` if no run determined the sensitivity.
 pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let several = runs.len() > 1;
     let mut panels: Vec<(String, &Sensitivity)> = Vec::new();
