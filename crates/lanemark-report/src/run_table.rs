@@ -302,7 +302,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let drive = match (is_alike, first.drive_factor) {
         (false, _) => "smaller drives".to_owned(),
         (true, 1) => "the drive".to_owned(),
-        (true, factor) => format!("a drive of 1/{factor} of the size"),
+        (true, factor) => format!("a drive with 1/{factor} of the capacity"),
     };
     // The sentence about converged runs states the number of requests.
     if short().all(|(one, _)| one.converged.is_some()) {
@@ -318,7 +318,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
         (true, _) => format!("1/{} of the time", first.factor),
     };
     let drive = match (is_alike, first.drive_factor) {
-        (true, 2..) => "a drive of the same fraction of the size",
+        (true, 2..) => "a drive with the same fraction of the capacity",
         _ => drive.as_str(),
     };
     Some(format!(

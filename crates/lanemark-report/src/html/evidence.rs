@@ -41,7 +41,7 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
                                 td class="text" { (calibration.value) }
                                 td class="text" { (setting.systems.join(", ")) }
                                 td class="prose" {
-                                    (setting.figure.as_deref().unwrap_or("no figure, a what-if"))
+                                    (setting.figure.as_deref().unwrap_or("no published figure: a what-if"))
                                 }
                                 td class="prose" { (calibration.reason.as_deref().unwrap_or(ABSENT)) }
                             }
