@@ -96,7 +96,7 @@ fn verdict(explanation: &Explanation) -> String {
         Verdict::LinkBound => "the path's slowest link was full",
         Verdict::DriveBound => "the device was at its limit",
         Verdict::CpuBound => "the processors had no time left",
-        Verdict::QueueStarved => "more outstanding requests give a higher throughput",
+        Verdict::QueueStarved => "more outstanding requests increase the throughput",
         Verdict::FileSystemBound => "most of a request's time passed before it reached the device",
         Verdict::HeldBack => "a limit of a control group was reached",
         Verdict::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {

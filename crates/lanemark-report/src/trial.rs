@@ -13,7 +13,7 @@ use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
-/// Name of the flushes' share of the drive's time.
+/// The name under which the time for flushes is listed.
 const FLUSHES: &str = "flushes";
 
 /// The power cuts of one system.

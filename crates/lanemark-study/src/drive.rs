@@ -31,7 +31,7 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
-    /// The command set of the drive. A SATA drive may not have a command queue.
+    /// The command set of the drive. Some SATA drives do not have a command queue.
     pub commands: SataCommands,
     /// The second port, if the drive has two.
     pub second: Option<SecondPortSettings>,

@@ -112,7 +112,7 @@ impl SystemName {
         for before_colon in drives {
             if let Some((one, _)) = before_colon.split_once('|') {
                 let message = format!(
-                    "`{text}`: both ports of a drive belong to one platform, not `{one}` too"
+                    "`{text}`: both ports of a drive must belong to one platform, not also to `{one}`"
                 );
                 return Err(StudyError::new(Location::file("SYSTEM"), message)
                     .hint("write drive@platform:port|port"));
@@ -125,7 +125,7 @@ impl SystemName {
         {
             if ports.split('|').any(str::is_empty) || ports.split('|').count() > 2 {
                 let message =
-                    format!("`{ports}`: `{drive}` is connected through one port or through two");
+                    format!("`{ports}`: `{drive}` can be connected through one port or two");
                 return Err(StudyError::new(Location::file("SYSTEM"), message)
                     .hint("write drive@platform:port or drive@platform:port|port"));
             }
@@ -257,9 +257,8 @@ impl System {
             .map_err(|message| StudyError::new(named_at.port.clone(), message))?;
         let spec = spec.checked().map_err(|error| {
             if error.field.starts_with("volume") {
-                return StudyError::new(named_at.drive.clone(), error.to_string()).hint(
-                    "a volume is written stripe-64KiB:drive@platform:port+port, or mirror:…",
-                );
+                return StudyError::new(named_at.drive.clone(), error.to_string())
+                    .hint("write a volume as stripe-64KiB:drive@platform:port+port, or mirror:…");
             }
             let location = match error.field.starts_with("drive") {
                 true => attached[0].file.location_of_parameter("drive", error.field),

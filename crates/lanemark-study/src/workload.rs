@@ -250,7 +250,7 @@ fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
             Ok(Some(Rounds { length, tracked: tracked.unwrap_or_default() }))
         }
         (None, Some(_)) => Err(section
-            .error("track", "there are no rounds whose figure could be tracked".to_owned())
+            .error("track", "a figure can be tracked only over rounds".to_owned())
             .hint("add round, \"60 s\" for example")),
         (None, None) => Ok(None),
     }

@@ -102,7 +102,7 @@ impl WrittenAnswer {
         let claims = claims.iter().map(|claim| Claim::read(claim, knows));
         let claims = claims.collect::<Result<Vec<_>, _>>()?;
         if claims.is_empty() {
-            return Err(StudyError::new(location, "the answer lacks a claim to check it by")
+            return Err(StudyError::new(location, "the answer needs a claim that can be checked")
                 .hint("add a [[claim]] with `value`, and `from` or `to`"));
         }
         Ok(Some(Self { parts, claims }))

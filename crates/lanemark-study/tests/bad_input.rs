@@ -449,7 +449,7 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
     let add = |keys: &str, expected: &str| {
         workload_says("read    = \"100%\"", &format!("read    = \"100%\"\n{keys}"), expected);
     };
-    add("track = \"iops\"", "there are no rounds whose figure could be tracked");
+    add("track = \"iops\"", "a figure can be tracked only over rounds");
     add("round = \"1 s\"\ntrack = \"iop\"", "unknown track `iop`");
     add("round = \"1 s\"", "not together with `round`");
     add(

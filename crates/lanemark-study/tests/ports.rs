@@ -230,10 +230,10 @@ fn two_ports_that_cannot_be_are_told_with_both() {
     says("intel-s4500-960gb@dell-r730xd:sata+kioxia-rm5-960gb:sas|sas-2", expected);
     spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas|sas-2+sas-3|sas-4").unwrap();
     for (text, expected) in [
-        ("a@b:c|d:e", "both ports of a drive belong to one platform, not `b:c` too"),
-        ("a@b:c+a:d|b:e", "both ports of a drive belong to one platform, not `a:d` too"),
-        ("a@b:c|", "`c|`: `a` is connected through one port or through two"),
-        ("a@b:c|d|e", "`c|d|e`: `a` is connected through one port or through two"),
+        ("a@b:c|d:e", "both ports of a drive must belong to one platform, not also to `b:c`"),
+        ("a@b:c+a:d|b:e", "both ports of a drive must belong to one platform, not also to `a:d`"),
+        ("a@b:c|", "`c|`: `a` can be connected through one port or two"),
+        ("a@b:c|d|e", "`c|d|e`: `a` can be connected through one port or two"),
     ] {
         let seen = SystemName::parse(text).unwrap_err().to_string();
         assert!(seen.contains(expected), "{seen}");

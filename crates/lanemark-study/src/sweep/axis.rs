@@ -151,7 +151,7 @@ fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>,
             Box::new(move |index| low * factor.powi(index.min(1 << 20) as i32))
         }
         RangeStep::Times(factor) if factor > 1.0 => {
-            return Err(format!("`{text}`: a range by a factor begins above zero"));
+            return Err(format!("`{text}`: a range with a factor must begin above zero"));
         }
         RangeStep::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
     };
