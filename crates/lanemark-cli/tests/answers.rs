@@ -342,7 +342,10 @@ fn a_study_whose_claims_fail_withholds_its_written_answer() {
     fs::write(&path, text.replace("from  = 3.0", "from  = 3.5")).unwrap();
     let printed = prints(folder.path(), &study);
     let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("! the written answer is not shown, because it claims that"), "{printed}");
+    assert!(
+        words.contains("! the written answer is not shown, because it claims that"),
+        "{printed}"
+    );
     assert!(words.contains("is from 3.5 to 3.6, but here it is 3.26"), "{printed}");
     assert!(!printed.starts_with("The NVMe"), "{printed}");
     for (right, wrong, says) in [

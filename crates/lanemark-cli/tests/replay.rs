@@ -235,7 +235,7 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     let cases: [(&[&str], &str); 12] = [
         (&[NVME, bad], "bad.csv:3:3: op"),
         (&[NVME, readme], "README.md:3: `"),
-        (&[NVME, readme, "--format", "csv"], "names no column operation"),
+        (&[NVME, readme, "--format", "csv"], "does not name the column operation"),
         (
             &[NVME, readme, "--format", "cvs"],
             "expected one of msr, blkparse, iolog, mqsim, disksim, csv",

@@ -29,7 +29,7 @@ pub enum LineEnd {
 
 const RULE: &str = "------------------------------------------------------------------------------";
 
-/// Returns the result in the layout of CrystalDiskMark.
+/// Returns the result in CrystalDiskMark's layout.
 pub fn write(run: &RunResult, end: LineEnd) -> String {
     let mut out = String::new();
     let repeats = run.tests.iter().map(|test| test.samples.len()).max().unwrap_or(0);
@@ -75,7 +75,7 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     }
 }
 
-/// Returns a line such as ` SEQ 1MiB (Q= 8, T= 1): 561.163 MB/s [ 535.2 IOPS] < 14911.81 us>`.
+/// Returns a line such as `  SEQ    1MiB (Q=  8, T= 1):   561.163 MB/s [    535.2 IOPS] < 14911.81 us>`.
 fn line(result: &TestResult) -> String {
     let test = &result.test;
     let median = |of: fn(&Sample) -> f64| {

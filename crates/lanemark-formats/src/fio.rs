@@ -15,7 +15,7 @@
 //! | `range` | the files of jobs as parts of one target |
 //! | `pace` | rates and limits |
 //! | `settings` | the result of reading a job file |
-//! | `surroundings` | the environment in which a job file is read |
+//! | `job_environment` | the environment in which a job file is read |
 //!
 //! If fio draws random offsets from a map that contains each offset once, the pattern is `Shuffled`; with `norandommap`
 //! it is `Uniform`. The offsets depend on Lanemark's seeds, not on fio's.

@@ -9,7 +9,7 @@
 //! | `options` | a test as options of fio |
 //! | `read` | the output of fio, entry by entry |
 //! | `documents` | the documents in a file: snapshots of a run, successive runs, or lists |
-//! | `own` | Lanemark's additions to its export: the repeats, and the statistic over them |
+//! | `lanemark_keys` | Lanemark's additions to its export: the repeats, and the statistic over them |
 //! | `sampled` | the figures of one job |
 //! | `draft` | one job with its test |
 //! | `results` | the files about one target as a result |

@@ -6,13 +6,11 @@
 //! | [`fio_json`] | `--output-format=json` and `json+`, into a result | the same format, from a result |
 //! | `fio_text` | the normal and the terse output, into a result | – |
 //! | [`iometer`] | `.icf`, into a workload; the results file, into a result | the results file, from a result |
-//! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that the program copies to the clipboard
-//! |
+//! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that the program copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
-//! | `partly`, `stated`, `words`, `xml` | shared parts of the readers: incompletely described tests, numbers with
-//! units, XML | – |
+//! | `partly`, `stated`, `words`, `xml` | shared by the readers: incomplete tests, numbers with units, XML | – |
 //!
 //! The meaning of another program's file is preserved, or the difference is reported: an approximated value results in
 //! a [`Note`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No value is

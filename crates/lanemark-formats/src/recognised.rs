@@ -49,7 +49,8 @@ const MEASURE: &str =
     "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
 const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
 const REPLAY: &str = "it is a trace: `lanemark replay` reads it";
-const WORKLOAD: &str = "it is a workload: use it with `lanemark sim` or `lanemark bench --workload`";
+const WORKLOAD: &str =
+    "it is a workload: use it with `lanemark sim` or `lanemark bench --workload`";
 
 /// Formats, each identified by strings that must all occur in the text.
 const KNOWN: &[(&[&str], &str, &str)] = &[

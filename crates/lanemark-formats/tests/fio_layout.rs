@@ -209,7 +209,7 @@ fn the_zones_of_a_stride_are_that_far_apart() {
         assert!(tests.iter().all(|test| !test.start.beside), "{options}");
     }
     for (options, message) in [
-        (format!("{STRIDED}\nfilesize=4096m"), "at most 4,095 zones"),
+        (format!("{STRIDED}\nfilesize=4096m"), "the maximum is 4,095 zones"),
         (format!("{STRIDED}\nfilesize=8m\nruntime=9\ntime_based"), "one clone that ends"),
         ("size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(), "one clone that ends"),
         (

@@ -100,7 +100,7 @@ fn bad_settings_are_errors_with_their_line() {
         ("Version 1.1.0", "[global]", "mixed.icf:1: the first line is `[global]`"),
         ("0          1          30", "0 1", "mixed.icf:7: `0 1`: expected hours minutes seconds"),
         ("0          1          30", "0 0 0", "mixed.icf: the run time is 0"),
-        ("\tNORMAL", "\tCYCLE_TARGETS", "mixed.icf:16: test type CYCLE_TARGETS: is not supported"),
+        ("\tNORMAL", "\tCYCLE_TARGETS", "mixed.icf:16: test type CYCLE_TARGETS is not supported"),
         ("65536,40,80,100", "65536,40,80,50", "mixed.icf:24: % random: 50 is neither 0 nor 100"),
         ("65536,40,80,100", "65536,40,x,100", "mixed.icf:24: % reads: `x` is not a whole number"),
         ("65536,40,80,100,0,1,0,0", "1,2", "mixed.icf:24: `1,2`: expected size"),

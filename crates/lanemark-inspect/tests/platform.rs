@@ -84,5 +84,5 @@ fn a_machine_without_a_describable_port_is_an_error_with_the_reasons() {
     let tree = Tree::new();
     tree.block("devices/virtual/block/loop0", 1);
     let error = platform_file(&tree.all(), "none", Some(4)).unwrap_err().to_string();
-    assert!(error.contains("no device is behind a link"), "{error}");
+    assert!(error.contains("no device is attached by a link"), "{error}");
 }

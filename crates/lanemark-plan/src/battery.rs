@@ -16,7 +16,7 @@ pub struct Battery {
 }
 
 impl Battery {
-    /// Computes the gain in battery life with the other drive.
+    /// Computes the gain in battery life from the other drive.
     ///
     /// # Errors
     /// Returns an error for an input that is not a power or a time, or for a drive's power that exceeds the power of

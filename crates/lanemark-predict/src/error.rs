@@ -94,7 +94,9 @@ pub enum PredictError {
         is_disk: bool,
     },
     /// The template is a cloud volume, whose limits are already known.
-    #[error("{template} is a cloud volume, whose limits are stated by the provider and cannot be fitted")]
+    #[error(
+        "{template} is a cloud volume, whose limits are stated by the provider and cannot be fitted"
+    )]
     CloudTemplate {
         /// Name of the template.
         template: String,
@@ -135,7 +137,9 @@ impl PredictError {
             }
             Self::CloudTemplate { .. } => "write the limits into [cloud] of a drive file",
             Self::Unfit(_) => "use a template that is more similar to the drive with --like",
-            Self::Refused { .. } => "use a smaller span, or a template with the capacity of the drive",
+            Self::Refused { .. } => {
+                "use a smaller span, or a template with the capacity of the drive"
+            }
         };
         Some(hint.to_owned())
     }

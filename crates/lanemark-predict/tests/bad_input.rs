@@ -98,7 +98,8 @@ fn several_drives_are_not_mixed() {
     let one = measured("generic-nvme", |name| name.contains("read"));
     let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
     let (message, hint) = refusal(&[one, other], None);
-    let both = "1.json is a result for Generic NVMe SSD (template) in m2, but 2.json is for Samsung";
+    let both =
+        "1.json is a result for Generic NVMe SSD (template) in m2, but 2.json is for Samsung";
     assert!(message.starts_with(both), "{message}");
     assert_eq!(hint, "fit each drive to its own results");
 }

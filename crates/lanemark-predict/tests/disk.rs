@@ -104,7 +104,10 @@ fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_reverse() {
         (error.to_string(), error.hint().unwrap())
     };
     let (message, hint) = refused(&measured(&library), None);
-    assert!(message.contains("as on a hard disk, but generic-sata is a solid-state"), "{message}");
+    assert!(
+        message.contains("like reads from a hard disk, but generic-sata is a solid-state"),
+        "{message}"
+    );
     assert!(hint.contains("--like"), "{hint}");
     let ssd = system(&library, "generic-sata", &port(), &[]).unwrap();
     let ssd = run(&ssd, &short_workload(&library, 20), 1);

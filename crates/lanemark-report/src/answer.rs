@@ -42,7 +42,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
 }
 
 impl<'a> RatioTally<'a> {
-    /// Returns the tally of the finite ratios, if there are any.
+    /// Returns the tally of the finite ratios; `None` if no ratio is finite.
     fn of(ratios: Vec<(&'a str, f64)>) -> Option<Self> {
         let mut ratios: Vec<(&str, f64)> = ratios
             .into_iter()

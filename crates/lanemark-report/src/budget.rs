@@ -27,12 +27,12 @@ pub(crate) struct HopShare {
 }
 
 impl Budget {
-    /// Returns the budget of `result`, if any of its repeats has a budget.
+    /// Returns the budget of `result`; `None` if no repeat has a budget.
     pub(crate) fn of(result: &TestResult) -> Option<Self> {
         Self::of_paths(result.samples.iter().filter_map(|sample| sample.path.as_ref()))
     }
 
-    /// Returns the budget of a path over several repeats, if any of them has hops.
+    /// Returns the budget of a path over several repeats; `None` if no repeat has hops.
     pub(crate) fn of_paths<'p>(paths: impl Iterator<Item = &'p PathUse>) -> Option<Self> {
         let paths = paths.map(|path| path.hops.as_slice()).filter(|hops| !hops.is_empty());
         let paths: Vec<&[HopUse]> = paths.collect();

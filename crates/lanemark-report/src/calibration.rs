@@ -1,7 +1,7 @@
 //! The model values that a study sets differently from the library, each with the figure from which it was set and the
 //! reason.
 //!
-//! A setting that several systems share is shown once. A changed value that was not set from a figure is a what-ifand
+//! A setting that several systems share is shown once. A changed value that was not set from a figure is a what-if and
 //! is labelled accordingly.
 
 use lanemark_schema::result::{Calibration, StudyOutcome, Target};

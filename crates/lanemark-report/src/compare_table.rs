@@ -1,4 +1,4 @@
-//! Compares two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
+//! Compares two runs by test: the ratio, its range over the repeats, and whether the range shows a difference.
 //!
 //! The range extends from the smallest repeat of the first run divided by the largest repeat of the second run, to the
 //! largest repeat of the first divided by the smallest of the second. It is the widest range that the repeats allow. If
@@ -102,7 +102,7 @@ const OTHERS: [(&str, Metric); 6] = [
     ("Busy processors of the server, %", Metric::ProcessorUse),
 ];
 
-/// Returns whether a test has a figure of `metric` that no other row shows.
+/// Returns whether a test has a value of `metric` that no other row shows.
 fn has(metric: Metric, test: &TestResult) -> bool {
     // If the tests contain individual requests, other rows show the two directions.
     let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
@@ -203,7 +203,8 @@ fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r Te
     a.tests.iter().filter_map(|test| Some((test, b.test(&test.test.name)?))).collect()
 }
 
-/// Returns the reads and the writes of a test that has both directions in both runs, named after the test.
+/// Returns the reads and the writes of a test that has both directions in both runs; the name of the test is part of
+/// their names.
 fn directions(
     a: &RunResult,
     test_result: &TestResult,

@@ -133,7 +133,10 @@ mod tests {
             result("middle", vec![credits(io, 300, Some(3_600))]),
         ];
         let text = sentences(&tests).unwrap();
-        assert!(text.starts_with("The I/O credits run out after 30.0 min in fast, sooner"), "{text}");
+        assert!(
+            text.starts_with("The I/O credits run out after 30.0 min in fast, sooner"),
+            "{text}"
+        );
         assert_eq!(sentences(&tests[..0]), None);
     }
 }

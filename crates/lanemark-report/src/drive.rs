@@ -10,7 +10,7 @@ use crate::terminal::TerminalText;
 pub struct DriveValue {
     /// Path of the value, `drive.flash.read`.
     pub parameter: String,
-    /// The value as written in the file, with its range if it has one.
+    /// The value as written in the file, and its range if the file states one.
     pub text: String,
     /// Origin of the value.
     pub origin: String,

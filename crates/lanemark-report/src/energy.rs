@@ -36,7 +36,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     Some(format!("{who} {watts} W{efficiency}.{battery}"))
 }
 
-/// Builds the table of energy by part, with a row for the sum of the parts.
+/// Builds the table of energy by part, with a row for the total.
 pub(crate) fn parts(test: &TestResult) -> Table {
     let total = mean(test, |energy| Some(energy.power_mean_watts));
     let mut table = Table::new(vec![
@@ -67,7 +67,7 @@ pub(crate) fn parts(test: &TestResult) -> Table {
     table
 }
 
-/// Builds the table of the drives' time in each state.
+/// Builds the table of the time that the drives spent in each state.
 pub(crate) fn states(test: &TestResult) -> Table {
     let mut table = Table::new(vec![
         Column::name("state"),

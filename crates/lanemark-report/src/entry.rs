@@ -114,7 +114,7 @@ pub fn platform_text(
     let mut table = Table::new(vec![
         Column::name("port"),
         Column::name("formula"),
-        Column::text("spoken"),
+        Column::text("protocol"),
         Column::number("one way", "MB/s"),
         Column::name("behind"),
     ]);

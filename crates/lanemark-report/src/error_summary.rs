@@ -19,9 +19,9 @@ pub(crate) struct ErrorSummary<'a> {
     bounds: usize,
     /// Number of bounds that the model meets.
     bounds_met: usize,
-    /// Number of figures that nearly repeat others.
+    /// Number of figures that are near repeats of others.
     repeats: usize,
-    /// Absolute errors of the distinct figures, ascending.
+    /// Absolute errors of the distinct figures, in ascending order.
     errors: Vec<f64>,
     worst: Option<&'a FigureCheck>,
 }

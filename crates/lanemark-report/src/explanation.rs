@@ -9,7 +9,7 @@ use crate::number::{fixed, percent_signed, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 use crate::terminal::TerminalText;
 
-/// Writes the ceilings of a path's links for a test, as a table.
+/// Writes the ceilings of the links on a path for a test, as a table.
 pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.heading(&format!("Ceilings for {test}"));
@@ -48,7 +48,7 @@ fn carries(ceiling: &HopCeiling) -> String {
     }
 }
 
-/// Describes the test of a run that came closest to the ceiling of its path's bottleneck.
+/// Describes the test of a run that came closest to the ceiling of the bottleneck on its path.
 pub(crate) fn closest(run: &RunResult) -> Option<String> {
     let share = |test: &TestResult| test.explanation.as_ref().and_then(|one| one.ceiling_share);
     let known = run.tests.iter().filter(|test| share(test).is_some());
@@ -96,7 +96,7 @@ fn verdict(explanation: &Explanation) -> String {
         Verdict::LinkBound => "the path's slowest link was full",
         Verdict::DriveBound => "the device was at its limit",
         Verdict::CpuBound => "the processors had no time left",
-        Verdict::QueueStarved => "more outstanding requests give a higher throughput",
+        Verdict::QueueStarved => "more outstanding requests increase the throughput",
         Verdict::FileSystemBound => "most of a request's time passed before it reached the device",
         Verdict::HeldBack => "a limit of a control group was reached",
         Verdict::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {

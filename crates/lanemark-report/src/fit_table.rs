@@ -286,7 +286,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        // Throughput, requests a second and latency, each measured, modelled and with its error.
+        // Throughput, requests a second and latency are listed as measured, as modelled, and with the error.
         let reads = row(&text, "reads ");
         let wanted = [
             "reads", "41.0", "45.1", "+10.0%", "10,000", "11,000", "100", "111", "+11.0%", "-5.0%",

@@ -194,7 +194,7 @@ mod tests {
         other(name, sample, |requests| requests.read_share = Ratio::ZERO)
     }
 
-    /// Returns the first sentence without the subject of the run.
+    /// Returns the first sentence without the subject, which is the name of the target.
     fn lead(tests: Vec<TestResult>) -> String {
         let run = run(tests);
         let text = super::run(&run);

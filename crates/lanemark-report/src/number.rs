@@ -1,7 +1,8 @@
-//! Numbers for readers: three significant digits, and a fixed mark for absent values.
+//! Numbers for readers, with three significant digits and a fixed mark for absent values.
 //!
-//! Units are in column headers and are the same for a whole column, so no number has a unit except the percent sign and
-//! the `x` of a ratio. Numbers are written without exponents, and with commas between thousands.
+//! Column headers contain the units, and all numbers of a column have the same unit. Numbers are therefore written
+//! without a unit, except for the percent sign and the `x` of a ratio. They are written without exponents, and with
+//! commas between thousands.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 pub(crate) use lanemark_schema::text::{ABSENT, grouped, latency_text, rate_text, significant};
@@ -17,7 +18,7 @@ pub(crate) fn published(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { ABSENT.to_owned() }
 }
 
-/// Formats `value` with `decimals` decimals and commas between thousands, and never as a negative zero.
+/// Formats `value` with `decimals` decimals and with commas between thousands; a negative zero is written as zero.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
@@ -39,7 +40,7 @@ pub(crate) fn percent_whole(share: f64) -> String {
     if share.is_finite() { format!("{}%", fixed(share * 100.0, 0)) } else { ABSENT.to_owned() }
 }
 
-/// Formats a deviation as a percentage with its sign.
+/// Formats a deviation as a signed percentage.
 pub(crate) fn percent_signed(deviation: f64) -> String {
     let text = percent(deviation);
     match text.as_str() {

@@ -47,7 +47,8 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     sheet.finish()
 }
 
-/// Builds the table of interfaces: the slowest one that carries the stream, all slower ones, and a few faster ones.
+/// Builds the table of the slowest interface that carries the stream, all slower interfaces, and a few faster
+/// interfaces.
 fn interfaces(carriers: &[Carrier]) -> Table {
     let mut table = Table::new(vec![
         Column::name("interface"),

@@ -129,7 +129,7 @@ pub(crate) fn assumed(run: &RunResult) -> Vec<String> {
     limits.iter().map(sentence).collect()
 }
 
-/// Names the statistic of the figures, if there are several repeats.
+/// Names the statistic of the figures; `None` if there is a single repeat.
 pub(crate) fn statistic(run: &RunResult) -> Option<String> {
     let repeats =
         run.tests.iter().map(|test| test.samples.len()).max().filter(|&count| count > 1)?;
@@ -302,7 +302,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let drive = match (is_alike, first.drive_factor) {
         (false, _) => "smaller drives".to_owned(),
         (true, 1) => "the drive".to_owned(),
-        (true, factor) => format!("a drive of 1/{factor} of the size"),
+        (true, factor) => format!("a drive with 1/{factor} of the capacity"),
     };
     // The sentence about converged runs states the number of requests.
     if short().all(|(one, _)| one.converged.is_some()) {
@@ -318,7 +318,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
         (true, _) => format!("1/{} of the time", first.factor),
     };
     let drive = match (is_alike, first.drive_factor) {
-        (true, 2..) => "a drive of the same fraction of the size",
+        (true, 2..) => "a drive with the same fraction of the capacity",
         _ => drive.as_str(),
     };
     Some(format!(
@@ -363,7 +363,7 @@ fn rounded(count: u64) -> String {
     }
 }
 
-/// Returns the cells of a row; the latencies of a test that reads and writes are in the rows of its directions.
+/// Returns the cells of a row. For a test that reads and writes, the latencies are in the rows of its directions.
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;

@@ -117,7 +117,7 @@ pub fn study_answer(outcome: &StudyOutcome) -> String {
     }
 }
 
-/// Returns the written answer, if all of its claims hold.
+/// Returns the written answer; `None` if one of its claims does not hold.
 fn written(outcome: &StudyOutcome) -> Option<&str> {
     outcome.answer.as_ref().filter(|answer| answer.holds()).map(|answer| answer.text.as_str())
 }
@@ -151,7 +151,7 @@ fn calibrations(sheet: &mut TerminalText, settings: &[Setting<'_>]) {
     sheet.blank();
     sheet.heading("Calibrations: values that differ from the library");
     for Setting { calibration, systems, figure } in settings {
-        let figure = figure.as_deref().unwrap_or("no figure, a what-if");
+        let figure = figure.as_deref().unwrap_or("no published figure: a what-if");
         let reason =
             calibration.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let systems = systems.join(", ");

@@ -47,7 +47,7 @@ impl TerminalText {
         self.width
     }
 
-    /// Writes the answer of the text, and an empty line.
+    /// Writes the answer, followed by an empty line.
     pub(crate) fn answer(&mut self, text: &str) {
         self.wrapped(text, "", "", CellEmphasis::Strong);
         self.blank();

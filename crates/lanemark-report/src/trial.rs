@@ -13,7 +13,7 @@ use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
-/// Name of the flushes' share of the drive's time.
+/// The name under which the time for flushes is listed.
 const FLUSHES: &str = "flushes";
 
 /// The power cuts of one system.
@@ -23,7 +23,7 @@ pub struct CutSystem {
     pub system: String,
     /// Number of power cuts.
     pub cuts: u32,
-    /// Number of cuts in which the drive lost writes that no flush had stored.
+    /// Number of cuts after which the drive had lost writes that no flush had stored.
     pub lost_writes: u32,
     /// Number of cuts that happened after the program had ended.
     pub finished_before: u32,
@@ -193,7 +193,7 @@ fn waits(system: &TrialSystem<'_>) -> Option<String> {
     ))
 }
 
-/// Writes the answer, a table of the systems, and the power cuts.
+/// Writes the answer, a table of the systems, and the effects of the power cuts.
 pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     if let Some(answer) = trial_answer(runs) {

@@ -34,7 +34,7 @@ fn main() {
         let status = bench.status().expect("the bench runs itself");
         assert!(status.success(), "case {index} failed");
     }
-    println!("start-up: {:.2} ms to assemble and lay out a drive of 16 TB", startup_ms());
+    println!("start-up: {:.2} ms to assemble and lay out a 16 TB drive", startup_ms());
 }
 
 fn run(case: &Case, full: bool) {

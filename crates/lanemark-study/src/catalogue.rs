@@ -23,7 +23,7 @@ pub struct DriveEntry {
     pub name: String,
     /// The maker, whose name begins the drive's name.
     pub maker: String,
-    /// The year, if the file's ratings or its first line state it.
+    /// The year, if the ratings or the first line of the file state it.
     pub year: Option<u16>,
     /// Kind of the drive.
     pub kind: DriveKind,

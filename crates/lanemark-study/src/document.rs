@@ -31,7 +31,7 @@ pub struct Document {
     file: String,
     text: String,
     root: Table,
-    /// The errors found so far, while [`Document::read`] runs.
+    /// The errors found so far while [`Document::read`] is running.
     problems: RefCell<Option<Problems>>,
 }
 
@@ -66,7 +66,7 @@ impl Document {
         self.root.get(key).is_some_and(|entry| entry.value.as_table().is_some())
     }
 
-    /// Returns the file's name as the user wrote it.
+    /// Returns the file as the user named it.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -153,7 +153,7 @@ impl Document {
             let Node::Table(table) = &mut entry.value.node else { continue };
             for key in keys {
                 if let Some(entry) = own.get(*key) {
-                    // Errors about the host's values refer to the platform's table.
+                    // Errors about the values of the host refer to the platform's table.
                     let mut entry = entry.clone();
                     entry.move_to(place);
                     table.insert((*key).to_owned(), entry);

@@ -31,11 +31,11 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
-    /// The command set of the drive. A SATA drive may not have a command queue.
+    /// The command set of the drive. Some SATA drives do not have a command queue.
     pub commands: SataCommands,
     /// The second port, if the drive has two.
     pub second: Option<SecondPortSettings>,
-    /// The size of the drive's SATA FIFO, if it is less than a frame.
+    /// The size of the drive's SATA FIFO, if it is smaller than a frame.
     pub frame_fifo: Option<Bytes>,
     /// The maximum payload of a PCIe packet, if the drive limits it.
     pub payload_max: Option<Bytes>,
@@ -99,7 +99,7 @@ pub enum Plug {
 }
 
 impl Plug {
-    /// Returns the connector of each port of a drive that uses two ports: half of the lanes or phys.
+    /// Returns the connector of each port of a dual-port drive: half of the lanes or phys.
     #[must_use]
     pub fn half(self) -> Self {
         match self {

@@ -28,7 +28,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
 /// The kinds of pages that share a cell, in order.
 pub(crate) const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
-/// Reads the flash of the drive file `root`, and the repeats of its reads.
+/// Reads the flash of the drive file `root`, and the read retries.
 ///
 /// # Errors
 /// Returns the first error in the file.
@@ -109,7 +109,7 @@ fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> 
     Ok(())
 }
 
-/// Parses `2:3:2`, one number for each of `pages` pages of a cell.
+/// Parses a ratio such as `2:3:2`, with one number for each of the `pages` pages in a cell.
 pub(crate) fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {
     let numbers = text.split(':').map(|number| number.trim().parse::<u32>().ok());
     let numbers: Vec<u32> = numbers.collect::<Option<_>>()?;

@@ -28,6 +28,7 @@ pub const INSPECTED_MARK: &str = "# An inspected platform,";
 const GENERIC_NVME: &str = "samsung-950-pro-512gb";
 /// SATA drive of the library that fits into any port of its kind.
 const GENERIC_SATA: &str = "samsung-850-pro-1tb";
+/// Latency of a link, as the file states it.
 const LATENCY: &str = "{ value = \"150 ns\", assumed = \"like a PCIe switch, 100 to 150 ns\" }";
 
 /// The text of a platform file, before it is written.
@@ -45,8 +46,9 @@ pub struct InspectedPlatform {
 struct WrittenPath<'i> {
     device: &'i InspectedDevice,
     hops: &'i [InspectedHop],
-    /// Position of the hop at the lower end of the port's own link. Key and value of the port's connector.
+    /// Position of the hop at the lower end of the port's own link.
     end: usize,
+    /// Key and value of the port's connector.
     plug: String,
     pcie: Option<&'i PcieLink>,
     sas: bool,
@@ -76,7 +78,7 @@ pub fn platform_file(
         }
     }
     if port_paths.is_empty() {
-        let message = format!("no device is behind a link that a port could represent{}", {
+        let message = format!("no device is attached by a link that a port can represent{}", {
             let reasons = left_out.join("; ");
             if reasons.is_empty() { reasons } else { format!(" ({reasons})") }
         });
@@ -261,8 +263,8 @@ impl<'i> WrittenPath<'i> {
                 );
                 Ok(made(end, plug, None, true))
             }
-            Some(InspectedLink::Usb(_)) => Err("is behind USB".to_owned()),
-            Some(InspectedLink::Pata(_)) => Err("is on a parallel cable".to_owned()),
+            Some(InspectedLink::Usb(_)) => Err("is attached by USB".to_owned()),
+            Some(InspectedLink::Pata(_)) => Err("is attached by a parallel cable".to_owned()),
             _ => Err("sysfs shows no link to it".to_owned()),
         }
     }

@@ -16,7 +16,7 @@ use crate::model_names::drives_of;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../library");
 
-/// The maximum size of a file that is read; a library file has a few kilobytes.
+/// The maximum size of a file that is read; typical library files have a few kilobytes.
 const FILE_MAX: u64 = 4 << 20;
 
 /// A kind of library file.
@@ -98,7 +98,7 @@ impl Library {
         self.added.push((kind, name.to_owned(), file));
     }
 
-    /// Reads the file `name` of a kind. `platform,host` is a platform with that host.
+    /// Reads the file `name` of a kind; `platform,host` is the platform with the values of the host.
     ///
     /// # Errors
     /// Returns an error if the file does not exist, with the most similar name, or if it cannot be read or parsed.

@@ -1,4 +1,4 @@
-//! A link inside a platform, and how a PCI Express link was set up.
+//! A link inside a platform, and the setup of a PCI Express link.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;
@@ -10,8 +10,9 @@ use crate::error::StudyError;
 
 /// The number of requests that 10-bit tags can distinguish (PCI Express Base Specification 5.0, 2.2.6.2).
 const TAGS_MAX: u64 = 768;
-/// Posted data is credited in units of 16 B; scaled flow control permits up to 32,752 units (2.6.1, 3.4.2).
+/// The unit in which posted data is credited (2.6.1).
 const CREDIT: Bytes = Bytes(16);
+/// The maximum amount of posted data that scaled flow control permits: 32,752 units (3.4.2).
 const POSTED_CREDITS_MAX: Bytes = Bytes(32_752 * CREDIT.0);
 /// A bound that is far above the time of any path to memory, and small enough that no sum of times overflows.
 const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
@@ -87,7 +88,9 @@ fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, 
             Err(section.error(key, message))
         }
         Some(time) if !bounded => {
-            let message = format!("{key} = {time} does not have an effect without `tags` or `posted_credits`");
+            let message = format!(
+                "{key} = {time} does not have an effect without `tags` or `posted_credits`"
+            );
             Err(section
                 .error(key, message)
                 .hint("state the amount that may be in flight for that time"))

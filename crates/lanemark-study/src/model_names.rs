@@ -7,7 +7,7 @@
 
 use crate::library::{Library, LibraryKind};
 
-/// A capacity that differs from a file's capacity by up to this share counts as equal: 1024 GB is sold as 1 TB.
+/// Relative difference up to which two capacities count as equal; for example, 1024 GB is sold as 1 TB.
 const CAPACITY_SLACK: f64 = 0.03;
 /// Maximum length of a model name; NVMe's model-number field has 40 characters.
 const MODEL_MAX: usize = 200;

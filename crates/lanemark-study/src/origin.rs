@@ -54,7 +54,10 @@ impl Range {
         let ((middle, kind), [low, high]) =
             (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
         if low.1 != kind || high.1 != kind {
-            return Err(format!("{} and {} do not have the same unit as {value}", ends[0], ends[1]));
+            return Err(format!(
+                "{} and {} do not have the same unit as {value}",
+                ends[0], ends[1]
+            ));
         }
         let range = Self { low: low.0 / middle, high: high.0 / middle };
         match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
@@ -75,8 +78,9 @@ pub struct UncertainValue {
     pub range: Range,
 }
 
-/// Factor up and down by which an assumed time or rate varies if its file does not state a range.
+/// Factor up and down by which an assumed time varies if its file does not state a range.
 const TIME_SPREAD: f64 = 1.4;
+/// Factor up and down by which an assumed rate varies if its file does not state a range.
 const RATE_SPREAD: f64 = 1.2;
 
 impl Record {

@@ -36,7 +36,7 @@ pub struct Platform {
     pub cpu: CpuSpec,
     /// The power of the platform without its drives, if it is known.
     pub power: Option<HostPower>,
-    /// The file system's journal, if a flush is a sync of a file.
+    /// The journal of the file system, if a flush is an `fsync` of a file.
     pub journal: Option<JournalSpec>,
     /// Protocols of the driver stack, with their times.
     pub protocols: Vec<ProtocolSpec>,
@@ -311,7 +311,7 @@ fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCach
     Ok(AdapterCacheSpec { size, gather, depth })
 }
 
-/// Reads `coalescing_threshold` and `coalescing_time`, which must appear together.
+/// Reads `coalescing_threshold` and `coalescing_time`, which must be present together.
 fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
     if !section.has("coalescing_threshold") && !section.has("coalescing_time") {
         return Ok(CoalescingSpec::default());
@@ -339,7 +339,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     pcie.finish()?;
     let setup = packets(section)?;
     let latency: Duration = section.quantity("latency")?;
-    // A switch that stores a packet before it forwards it adds the packet's transfer time to its latency.
+    // A store-and-forward switch adds the transfer time of the packet to the latency.
     let forwarding = [("cut-through", false), ("store-and-forward", true)];
     let stores = section.has("forwarding") && section.choice("forwarding", &forwarding)?;
     let retrain = match section.optional_table("retrain")? {
@@ -402,7 +402,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
     let alone = !matches!(plug, Plug::Pcie(..)) && behind.is_empty();
     if alone && controller != ProtocolKind::AtaDma {
         return Err(section
-            .error("name", "a SATA or SAS port is behind the link of its controller")
+            .error("name", "a SATA or SAS port is downstream of the link of its controller")
             .hint("name that link in `behind`"));
     }
     let port = Port {

@@ -21,7 +21,7 @@ const WORKLOAD: &str = "data-sheet";
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
 /// The time of the measurement. After a full cache, it is long enough for the bursts in which the cache is emptied.
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
-/// The relative error above which the file must state the cause.
+/// The relative error above which the file must state the reason.
 pub const MISS: f64 = 0.10;
 
 /// A drive in a port, with its ratings.

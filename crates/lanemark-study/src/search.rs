@@ -23,8 +23,9 @@ use words::{NameWords, spelled, words};
 
 /// Maximum length of a text that is searched; the rest is ignored.
 const TEXT_MAX: usize = 400;
-/// Maximum number of drives and of platforms that are combined.
+/// Maximum number of drives that are combined.
 const DRIVES: usize = 6;
+/// Maximum number of platforms that are combined.
 const PLATFORMS: usize = 4;
 /// Share of the best score above which an entry counts as an alternative.
 const ALTERNATIVE: f64 = 0.6;

@@ -1,4 +1,4 @@
-//! `studies/*.toml`: systems, tests and published figures, with the question of the study.
+//! `studies/*.toml`: the question of a study, its systems and tests, and the published figures.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ impl Study {
             Ok(column)
         })?;
         if systems.is_empty() {
-            return Err(StudyError::new(head.location(), "the study does not contain a system")
+            return Err(StudyError::new(head.location(), "the study does not contain systems")
                 .hint("add at least one [[system]]"));
         }
         for setting in &settings {

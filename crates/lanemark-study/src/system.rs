@@ -1,4 +1,4 @@
-//! A drive in a port of a platform, and runs of a workload on it.
+//! Drives in the ports of a platform, and runs of a workload on them.
 
 use lanemark_schema::result::{
     AssumedLimit, Calibration, DriveState, FILLING_MAX, Provenance, RunResult, SCHEMA_VERSION,
@@ -37,7 +37,7 @@ pub struct SystemName {
     pub volume: Option<VolumeSpec>,
 }
 
-/// The locations of the names of a system's parts, for errors about them.
+/// The locations of the names in a system's name, for error messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameLocations {
     /// The drive's name.
@@ -112,7 +112,7 @@ impl SystemName {
         for before_colon in drives {
             if let Some((one, _)) = before_colon.split_once('|') {
                 let message = format!(
-                    "`{text}`: both ports of a drive belong to one platform, not `{one}` too"
+                    "`{text}`: both ports of a drive must belong to one platform, not also to `{one}`"
                 );
                 return Err(StudyError::new(Location::file("SYSTEM"), message)
                     .hint("write drive@platform:port|port"));
@@ -125,7 +125,7 @@ impl SystemName {
         {
             if ports.split('|').any(str::is_empty) || ports.split('|').count() > 2 {
                 let message =
-                    format!("`{ports}`: `{drive}` is connected through one port or through two");
+                    format!("`{ports}`: `{drive}` can be connected through one port or two");
                 return Err(StudyError::new(Location::file("SYSTEM"), message)
                     .hint("write drive@platform:port or drive@platform:port|port"));
             }
@@ -139,7 +139,7 @@ impl SystemName {
         })
     }
 
-    /// Returns every drive with its port, in order.
+    /// Returns every drive and its port, in order.
     pub fn places(&self) -> impl Iterator<Item = (&str, &str)> {
         let further = self.beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
         std::iter::once((self.drive.as_str(), self.port.as_str())).chain(further)
@@ -257,9 +257,8 @@ impl System {
             .map_err(|message| StudyError::new(named_at.port.clone(), message))?;
         let spec = spec.checked().map_err(|error| {
             if error.field.starts_with("volume") {
-                return StudyError::new(named_at.drive.clone(), error.to_string()).hint(
-                    "a volume is written stripe-64KiB:drive@platform:port+port, or mirror:…",
-                );
+                return StudyError::new(named_at.drive.clone(), error.to_string())
+                    .hint("write a volume as stripe-64KiB:drive@platform:port+port, or mirror:…");
             }
             let location = match error.field.starts_with("drive") {
                 true => attached[0].file.location_of_parameter("drive", error.field),

@@ -20,7 +20,7 @@ use crate::origin::{Ledger, Overrides};
 /// The maximum number of repeats per test.
 const REPEATS_MAX: u64 = 1000;
 
-/// Reads the workload `name`, or one test of it if the name is `workload:test`.
+/// Reads the workload `name`, or a single test if the name is `workload:test`.
 ///
 /// # Errors
 /// Returns an error if the file or the test does not exist, or the first error in the file.
@@ -133,7 +133,7 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let transactions = root.optional_table("transactions")?;
     let transactions = transactions.map(|section| transactions::read(&section)).transpose()?;
     if !root.has("test") {
-        return Err(StudyError::new(head.location(), "the workload does not contain a test")
+        return Err(StudyError::new(head.location(), "the workload does not contain tests")
             .hint("add at least one [[test]]"));
     }
     let tests = root.each("test", |section, tests: &[Test]| {
@@ -250,7 +250,7 @@ fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
             Ok(Some(Rounds { length, tracked: tracked.unwrap_or_default() }))
         }
         (None, Some(_)) => Err(section
-            .error("track", "there are no rounds whose figure could be tracked".to_owned())
+            .error("track", "a figure can be tracked only over rounds".to_owned())
             .hint("add round, \"60 s\" for example")),
         (None, None) => Ok(None),
     }

@@ -102,7 +102,7 @@ impl WrittenAnswer {
         let claims = claims.iter().map(|claim| Claim::read(claim, knows));
         let claims = claims.collect::<Result<Vec<_>, _>>()?;
         if claims.is_empty() {
-            return Err(StudyError::new(location, "the answer lacks a claim to check it by")
+            return Err(StudyError::new(location, "the answer needs a claim that can be checked")
                 .hint("add a [[claim]] with `value`, and `from` or `to`"));
         }
         Ok(Some(Self { parts, claims }))
@@ -133,8 +133,10 @@ impl Claim {
         let (from, to) = (end("from")?, end("to")?);
         section.finish()?;
         match (from, to) {
-            (None, None) => Err(StudyError::new(section.location(), "the claim does not have a bound")
-                .hint("add `from` or `to`")),
+            (None, None) => {
+                Err(StudyError::new(section.location(), "the claim does not have a bound")
+                    .hint("add `from` or `to`"))
+            }
             (Some(from), Some(to)) if from > to => {
                 Err(section.error("from", format!("from = {from} is above to = {to}")))
             }

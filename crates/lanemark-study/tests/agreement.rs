@@ -13,10 +13,11 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-/// The figures that are compared, each with its usual maximum difference. No case may differ by more than [`FAR`] times
-/// this difference, and the share of cases that exceed it may be up to [`FEW`].
+/// The figures that are compared, each with its usual maximum difference.
 const FIGURES: [(&str, f64); 3] = [("rate", 0.01), ("p99", 0.03), ("p99.9", 0.05)];
+/// Factor by which a case may exceed the usual maximum difference.
 const FAR: f64 = 3.0;
+/// Share of the cases that may exceed the usual maximum difference.
 const FEW: f64 = 0.05;
 /// Ports for each kind of drive; a drive uses the first port that it fits into.
 const PORTS: [&str; 4] =

@@ -163,7 +163,8 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
     }
     let expected = "34:14: round_trip = 2 ms: must be from 1 ns to 1 ms";
     says("tags = 32\nround_trip = \"2 ms\"", expected);
-    let expected = "round_trip = 2 us does not have an effect without `tags` or `posted_credits` | state the";
+    let expected =
+        "round_trip = 2 us does not have an effect without `tags` or `posted_credits` | state the";
     says("round_trip = \"2 us\"", expected);
 }
 
@@ -448,7 +449,7 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
     let add = |keys: &str, expected: &str| {
         workload_says("read    = \"100%\"", &format!("read    = \"100%\"\n{keys}"), expected);
     };
-    add("track = \"iops\"", "there are no rounds whose figure could be tracked");
+    add("track = \"iops\"", "a figure can be tracked only over rounds");
     add("round = \"1 s\"\ntrack = \"iop\"", "unknown track `iop`");
     add("round = \"1 s\"", "not together with `round`");
     add(

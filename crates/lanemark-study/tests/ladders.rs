@@ -2,8 +2,8 @@
 //! parameter is twice as fast on each rung as on the previous one.
 //!
 //! All other values, including random numbers, are equal on all rungs of a ladder. On a rung with a settled run, the
-//! throughput may be up to 2% lower than on the previous rung. A run that only fills the write buffer is not settled,
-//! and is marked accordingly.
+//! throughput may be up to 2% lower than on the previous rung. A run that is still filling the write buffer is not
+//! settled, and is marked accordingly.
 
 use std::path::Path;
 

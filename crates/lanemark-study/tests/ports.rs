@@ -51,7 +51,7 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let unlimited = "library/drives/unlimited-sata.toml";
     let system = "unlimited-sata@workstation-z170:sata";
     let spoilt = Spoilt::new(unlimited, from, &port("\"2 KiB\""));
-    let expected = "frame_fifo = 2 KiB: the rates of [data_path] are missing | give the rates";
+    let expected = "frame_fifo = 2 KiB: the rates of [data_path] are missing | state the rates";
     let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
     assert!(seen.contains(expected), "{seen}");
     let path = spoilt.path(unlimited);
@@ -230,10 +230,10 @@ fn two_ports_that_cannot_be_are_told_with_both() {
     says("intel-s4500-960gb@dell-r730xd:sata+kioxia-rm5-960gb:sas|sas-2", expected);
     spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas|sas-2+sas-3|sas-4").unwrap();
     for (text, expected) in [
-        ("a@b:c|d:e", "both ports of a drive belong to one platform, not `b:c` too"),
-        ("a@b:c+a:d|b:e", "both ports of a drive belong to one platform, not `a:d` too"),
-        ("a@b:c|", "`c|`: `a` is connected through one port or through two"),
-        ("a@b:c|d|e", "`c|d|e`: `a` is connected through one port or through two"),
+        ("a@b:c|d:e", "both ports of a drive must belong to one platform, not also to `b:c`"),
+        ("a@b:c+a:d|b:e", "both ports of a drive must belong to one platform, not also to `a:d`"),
+        ("a@b:c|", "`c|`: `a` can be connected through one port or two"),
+        ("a@b:c|d|e", "`c|d|e`: `a` can be connected through one port or two"),
     ] {
         let seen = SystemName::parse(text).unwrap_err().to_string();
         assert!(seen.contains(expected), "{seen}");

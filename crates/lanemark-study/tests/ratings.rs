@@ -101,7 +101,10 @@ fn what_is_wrong_with_a_rating_is_told() {
     };
     says(r#"test = "RND4K Q1T1 raed", iops = 1"#, "unknown test `RND4K Q1T1 raed`");
     says(r#"test = "RND4K Q1T1 read""#, "a rating must have exactly one of");
-    says(r#"test = "RND4K Q1T1 read", iops = 1, latency = "1 us""#, "a rating must have exactly one of");
+    says(
+        r#"test = "RND4K Q1T1 read", iops = 1, latency = "1 us""#,
+        "a rating must have exactly one of",
+    );
     says(r#"test = "RND4K Q1T1 read", latency = "0 us""#, "above zero");
     says(r#"test = "RND4K Q1T1 read", iops = 1, load = "stready""#, "unknown load `stready`");
     says(r#"test = "RND4K Q1T1 read", iops = 1, set = "x""#, "unknown key `set`");

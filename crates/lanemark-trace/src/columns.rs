@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// The time, with the number of picoseconds in its unit.
+    /// The time; the number is the picoseconds in its unit.
     Time(u64),
     Operation,
     Offset,
@@ -118,7 +118,8 @@ fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
         [(Column::Operation, "operation"), (Column::Offset, "offset"), (Column::Length, "length")];
     for (column, name) in needed {
         if !columns.contains(&column) {
-            let message = format!("the first line, `{}`, does not name the column {name}", shown(line));
+            let message =
+                format!("the first line, `{}`, does not name the column {name}", shown(line));
             return Err(FieldError::line(message).hint(HINT));
         }
     }

@@ -1,4 +1,4 @@
-//! The fields of a line, each with its column, and the parsers of their values.
+//! The fields of a line, each with its column in the line, and the parsers of their values.
 
 use lanemark_schema::text::is_shown;
 

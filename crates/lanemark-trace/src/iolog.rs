@@ -103,7 +103,8 @@ fn version(line: &[u8]) -> Result<Version, FieldError> {
         other => {
             let cleaned = crate::field::shown(other);
             let message = format!("the first line is `{cleaned}`; expected `fio version 2 iolog`");
-            Err(FieldError::line(message).hint("versions 2 and 3 are supported, but version 1 is not"))
+            Err(FieldError::line(message)
+                .hint("versions 2 and 3 are supported, but version 1 is not"))
         }
     }
 }

@@ -253,7 +253,7 @@ fn errors_are_reported_with_line_column_value_and_hint() {
     let error = read_as(Format::Csv, "time,op,offset,size\n").unwrap_err();
     assert!(error.hint.as_ref().unwrap().contains("time_us"), "{error:?}");
     let error = read_as(Format::Csv, "time_us,op,size\n").unwrap_err();
-    assert!(error.to_string().contains("names no column offset"), "{error}");
+    assert!(error.to_string().contains("does not name the column offset"), "{error}");
     let error = read("not a trace\n").unwrap_err();
     assert!(error.hint.unwrap().contains("--format"));
 }

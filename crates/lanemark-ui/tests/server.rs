@@ -341,10 +341,7 @@ fn a_result_file_is_summarised_and_one_that_is_too_long_or_invalid_is_refused() 
         assert_eq!(summary["iops"]["value"], own["iops"]["value"]);
     }
     let (status, text) = client.post_text("/api/result", "nothing of that kind");
-    assert!(
-        status == 422 && text.contains("the file: not a result in a known format"),
-        "{text}"
-    );
+    assert!(status == 422 && text.contains("the file: not a result in a known format"), "{text}");
     // A body with an excessive length in its header is refused before all of it has arrived.
     let most = lanemark_ui::result_file::FILE_MAX;
     let head = format!(

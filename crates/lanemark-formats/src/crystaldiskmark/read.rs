@@ -44,7 +44,7 @@ struct Line<'t> {
 enum Directions {
     Read,
     Write,
-    /// Both directions, with the share of reads if it is printed.
+    /// Both directions, and the share of reads if it is printed.
     Mix(Option<Ratio>),
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     Ok(run)
 }
 
-/// Returns the program, and its name with the version.
+/// Returns the program, and the text with its name and version.
 fn program(text: &str) -> (Program, String) {
     for line in text.lines().take(20) {
         let line = line.trim_matches(['>', ' ', '\t', '\u{feff}']);

@@ -174,12 +174,14 @@ fn table(span: &str, title: &str) -> Option<Result<Total, String>> {
         number(cells.get(at)?).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
     };
     let both = cell("bytes").zip(cell("I/Os"));
-    Some(both.ok_or_else(|| format!("`{}` of {title} does not contain figures", shown(&total))).map(
-        |(bytes, requests)| {
-            let mean_ns = cell("AvgLat").and_then(|ms| nanoseconds(ms, 1e6));
-            Total { bytes, requests, mean_ns }
-        },
-    ))
+    Some(
+        both.ok_or_else(|| format!("`{}` of {title} does not contain figures", shown(&total))).map(
+            |(bytes, requests)| {
+                let mean_ns = cell("AvgLat").and_then(|ms| nanoseconds(ms, 1e6));
+                Total { bytes, requests, mean_ns }
+            },
+        ),
+    )
 }
 
 /// Returns the columns of the last table of percentiles, each with the first word of its name.

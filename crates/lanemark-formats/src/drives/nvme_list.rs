@@ -47,7 +47,7 @@ pub(super) fn table(text: &str) -> Vec<DescribedDrive> {
             (!cell.is_empty()).then(|| cell.to_owned())
         };
         let Some(name) = cell("Node").and_then(|path| device_name(&path)) else { continue };
-        // ` 1.00 TB / 1.00 TB` is the used size and the total size, rounded, in units of 10^12 bytes.
+        // `  1.00  TB /   1.00  TB` is the used size and the total size, rounded, in units of 10^12 bytes.
         let size = cell("Usage").and_then(|usage| {
             let (_, whole) = usage.split_once('/')?;
             let mut words = whole.split_whitespace();

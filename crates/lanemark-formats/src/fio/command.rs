@@ -63,7 +63,7 @@ pub fn is_command(text: &str) -> bool {
 /// word.
 ///
 /// # Errors
-/// Returns an error for each word that is neither an option of fio nor its value.
+/// Returns an error for each word that is not an option of fio or the value of an option.
 pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
     let mut faults = Vec::new();
     let mut notes = Vec::new();

@@ -127,7 +127,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("ignore_error", Nearly("every error counts, regardless of its errno")),
     known_option("error_dump", Needless("errors are always shown")),
     known_option("stats", SHOWN),
-    known_option("profile", Refused("write the jobs of the profile in the file")),
+    known_option("profile", Refused("write the jobs of the profile into the file")),
     known_option(
         "exec_prerun",
         Refused("commands of a job file are not executed; run it before the measurement"),
@@ -168,7 +168,7 @@ static OPTIONS: &[KnownOption] = &[
         "unlink",
         Needless("a file that was created for a run is removed, and no other file"),
     ),
-    known_option("unlink_each_loop", Nearly("the file stays for the whole run")),
+    known_option("unlink_each_loop", Nearly("the file is kept for the whole run")),
     known_option("invalidate", CACHED),
     known_option("fadvise_hint", CACHED),
     // The requests.
@@ -200,7 +200,7 @@ static OPTIONS: &[KnownOption] = &[
     also("iodepth_batch", &["iodepth_batch_submit"], BATCH),
     also("iodepth_batch_complete_min", &["iodepth_batch_complete"], BATCH),
     known_option("iodepth_batch_complete_max", BATCH),
-    known_option("iodepth_low", Nearly("the depth is kept full")),
+    known_option("iodepth_low", Nearly("the queue is kept full")),
     known_option("serialize_overlap", Nearly("requests may overlap")),
     known_option(
         "io_submit_mode",
@@ -351,10 +351,22 @@ static OPTIONS: &[KnownOption] = &[
     known_option("ignore_zone_limits", Refused(ZONED)),
     known_option("zone_reset_threshold", Refused(ZONED)),
     known_option("zone_reset_frequency", Refused(ZONED)),
-    known_option("sprandom", Refused("use rounds (--steady), which bring a drive to its steady state")),
-    known_option("spr_op", Refused("use rounds (--steady), which bring a drive to its steady state")),
-    known_option("spr_num_regions", Refused("use rounds (--steady), which bring a drive to its steady state")),
-    known_option("spr_cache_size", Refused("use rounds (--steady), which bring a drive to its steady state")),
+    known_option(
+        "sprandom",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
+    known_option(
+        "spr_op",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
+    known_option(
+        "spr_num_regions",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
+    known_option(
+        "spr_cache_size",
+        Refused("use rounds (--steady), which bring a drive to its steady state"),
+    ),
     // The machine.
     known_option("cpumask", PLACED),
     known_option("cpus_allowed", PLACED),

@@ -9,8 +9,9 @@ use super::job::{Findings, Job};
 use super::number;
 use crate::error::SupportLevel;
 
-/// fio's default exponents.
+/// fio's default exponent of a Zipf distribution.
 const ZIPF: f64 = 1.1;
+/// fio's default value of `h` in a Pareto distribution.
 const PARETO: f64 = 0.2;
 
 /// Returns the pattern of a job; a step may change the alignment in `blocks`.

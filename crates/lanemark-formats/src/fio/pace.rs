@@ -24,7 +24,7 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &m
             "time_based",
             findings,
             SupportLevel::Needless,
-            "without a runtime it does not have a meaning in fio",
+            "fio ignores it without a runtime",
         );
     }
     let loops = job.integer("loops", findings).unwrap_or(1).max(1);
@@ -39,7 +39,7 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &m
             "number_ios",
             findings,
             SupportLevel::Nearly,
-            "as much data as that number of requests has on average",
+            "the mean amount of data of this number of requests",
         );
     }
     let each = requests.map_or(each, |count| {
@@ -166,12 +166,7 @@ pub(crate) fn arrivals(
         return open(job, name, arrival(rate), requests, findings);
     }
     if process.is_some() {
-        job.note(
-            "rate_process",
-            findings,
-            SupportLevel::Needless,
-            "without a rate it does not have a meaning in fio",
-        );
+        job.note("rate_process", findings, SupportLevel::Needless, "fio ignores it without a rate");
     }
     think(job, requests, findings);
 }

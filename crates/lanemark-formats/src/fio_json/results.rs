@@ -193,7 +193,7 @@ fn average(group: &[FioOutput]) -> Average {
     key.map_or(Average::Mean, |key| key.average)
 }
 
-/// Returns the smallest number of repeats of any test.
+/// Returns the minimum number of repeats over all tests.
 fn repeats(group: &[FioOutput]) -> u32 {
     let drafts = group.iter().flat_map(|output| &output.drafts);
     let repeats = drafts.map(|draft| match &draft.own {

@@ -10,9 +10,9 @@
 //!      issued rwts: total=100000,0,0,0 short=0,0,0,0 dropped=0,0,0,0
 //! ```
 //!
-//! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt= 6981msec`, and its KB are 1024 bytes. The
-//! line `issued` contains the numbers of requests; if all requests have the same size, the bytes are computed from
-//! these. With `--status-interval`, the figures are repeated, and only the last ones are used.
+//! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt=  6981msec`, and its KB are 1024 bytes.
+//! The line `issued` contains the numbers of requests; if all requests have the same size, the bytes are computed from
+//! these. With `--status-interval`, the figures are repeated, and only the last figures are used.
 //!
 //! The output does not state the path and size of the target, whether the page cache was bypassed, or the kind of
 //! random offsets, which are assumed to be independent.
@@ -412,7 +412,7 @@ fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
     }
 }
 
-/// Reads a line of percentiles in ns, such as `1.00th=[ 70], 50.00th=[ 92]`.
+/// Reads a line of percentiles in ns, such as `1.00th=[   70], 50.00th=[   92]`.
 fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
     let mut all = Vec::new();
     for field in list.split(']') {

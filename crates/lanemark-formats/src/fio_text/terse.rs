@@ -72,7 +72,9 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     }
     let mut run = run.ok_or_else(|| FormatError::file(file, "no line is terse output of fio"))?;
     if are_counted {
-        run.note("numbers of requests are computed, because terse output states only rates and times");
+        run.note(
+            "numbers of requests are computed, because terse output states only rates and times",
+        );
     }
     if skipped > 0 {
         run.note(&format!("skipped {skipped} lines that are not terse output"));
@@ -96,10 +98,7 @@ impl Job<'_> {
         let end = HEAD + directions * width;
         if self.values.len() < end + 2 {
             let (found, least) = (self.values.len(), end + 2);
-            return Err(format!(
-                "{found} values; version {} has {least} or more",
-                self.version
-            ));
+            return Err(format!("{found} values; version {} has {least} or more", self.version));
         }
         let errno = self.number(4)? as u32;
         let mut sides: Vec<(Option<DirectionResult>, Duration)> = Vec::new();

@@ -159,7 +159,8 @@ impl<'t> Row<'t> {
         specification: Option<&Specification>,
     ) -> Result<StatedTest, String> {
         let needed = |name: &str| {
-            self.number(name).ok_or_else(|| format!("the row does not contain a number in `{name}`"))
+            self.number(name)
+                .ok_or_else(|| format!("the row does not contain a number in `{name}`"))
         };
         let (reads, writes) = (needed("Read I/Os")?, needed("Write I/Os")?);
         let rate = needed("IOps")?;

@@ -13,7 +13,7 @@ use lanemark_schema::result::{DirectionResult, LatencyHistogram, RunResult, Samp
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::Duration;
 
-/// The columns, in three parts: figures, raw counters, machine.
+/// The columns in three groups: figures, raw counters, and properties of the machine.
 const COLUMNS: [&str; 59] = [
     "'Target Type",
     "Target Name",

@@ -251,9 +251,9 @@ impl Reader<'_> {
             || (step < least && end > start)
         {
             let message = format!("queue depth cycling: `{}` never ends", shown(value));
-            return Err(self
-                .error(line, message)
-                .hint(format!("{QUEUE_DEPTH}, in steps of 1 or more, or of 2 or more if EXPONENTIAL")));
+            return Err(self.error(line, message).hint(format!(
+                "{QUEUE_DEPTH}, in steps of 1 or more, or of 2 or more if EXPONENTIAL"
+            )));
         }
         let mut depths = Vec::new();
         let mut depth = start;

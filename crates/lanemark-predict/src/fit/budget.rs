@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SIMULATION: u64 = 500;
 /// The share of the work that the searches may use.
 const SEARCHES: f64 = 0.6;
-/// The share of the work after which no other value is fixed.
+/// The share of the work after which no more values are fixed.
 const PRECISION: f64 = 0.85;
 
 /// A stage of a fit.

@@ -71,7 +71,7 @@ pub fn drive_file(
     Ok(document.to_string())
 }
 
-/// Returns whether a drive's file lists the zones of a disk one by one.
+/// Returns whether a drive file lists the zones of a disk individually.
 pub(super) fn lists_zones(text: &str) -> bool {
     let document: Option<DocumentMut> = text.parse().ok();
     document

@@ -125,7 +125,7 @@ impl EndedFit<'_> {
             (
                 &mut unit,
                 self.explored.range(|geometry| geometry.unit),
-                "RND64K Q1T1 and SEQ128K Q1T1 read, which show the number of dies for each request",
+                "RND64K Q1T1 and SEQ128K Q1T1 read, which show the number of dies per request",
             ),
         ] {
             // The measurements must exclude a factor of four, because a factor of two is the finest step.

@@ -33,7 +33,7 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
         (1, 1) => "the one common test".to_owned(),
         (count, all) => format!("{count} of {all} tests"),
     };
-    // A single repeat does not have a spread. A ratio then counts as a difference if its shown digits differ from 1.
+    // A single repeat does not have a spread, so a ratio counts as a difference if its shown digits differ from 1.
     let direction = |pair: &FigurePair| match (pair.verdict(), pair.ratio()) {
         (Verdict::Higher, _) => 1,
         (Verdict::Lower, _) => -1,

@@ -198,7 +198,7 @@ pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
     groups
 }
 
-/// Builds the table that compares the figures of tests, each with its spread if it has one.
+/// Builds the table that compares the figures of tests, each with its spread if that is known.
 pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
     let mut columns = vec![Column::name("figure"), Column::text("")];
     for (label, _) in tests {

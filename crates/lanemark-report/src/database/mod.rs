@@ -1,4 +1,4 @@
-//! Runs on real databases: one run as text, two runs compared, and real runs next to simulated ones.
+//! Runs on real databases: one run as text, two runs compared, and real runs next to simulated runs.
 //!
 //! | file | contents |
 //! |---|---|

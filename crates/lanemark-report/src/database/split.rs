@@ -5,7 +5,7 @@ use lanemark_schema::result::{SessionTime, TestResult, TransactionsUse, WaitClas
 /// The parts of a transaction's mean time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimeSplit {
-    /// The source of the parts: `from 400 samples of sessions`.
+    /// The source of the parts, such as `from 400 samples of sessions`.
     pub(crate) source: String,
     /// Mean time on a processor and mean time ready to run, both measured and in ms, if the parts come from samples.
     pub(crate) measured: Option<(f64, f64)>,
@@ -25,8 +25,9 @@ pub(crate) struct TimePart {
     pub(crate) note: String,
 }
 
-/// The class of a part that does not belong to a wait class.
+/// The class of the time ready to run, which is not a wait class.
 const READY: usize = WaitClass::ALL.len();
+/// The class of waiting time whose wait class is not known.
 const WAITING: usize = READY + 1;
 
 impl TimeSplit {

@@ -85,7 +85,7 @@ fn a_verdict_has_its_reason() {
         (Verdict::CpuBound, "CPU-bound; the processors had no time left."),
         (
             Verdict::QueueStarved,
-            "queue-starved; more outstanding requests give a higher throughput.",
+            "queue-starved; more outstanding requests increase the throughput.",
         ),
         (
             Verdict::FileSystemBound,

@@ -68,7 +68,7 @@ impl Axis {
         }
     }
 
-    /// Returns the ticks of the axis. The first is zero.
+    /// Returns the ticks of the axis. The first tick is at zero.
     fn ticks(&self) -> Vec<f64> {
         let count = (self.max / self.step + 1e-9).floor() as usize;
         (0..=count).map(|tick| tick as f64 * self.step).collect()

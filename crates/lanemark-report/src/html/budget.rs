@@ -35,7 +35,7 @@ struct Panel<'a> {
     bars: Vec<(&'a str, Budget)>,
 }
 
-/// Returns the section's content, or `None` if no run has hops.
+/// Returns the content of the section; `None` if no run has hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {
@@ -251,7 +251,7 @@ struct Bar<'b> {
 struct HopTimePart<'b> {
     hop: &'b HopShare,
     is_wait: bool,
-    /// Centre of the part.
+    /// Horizontal centre of the part.
     middle: f64,
     width: f64,
     shape: String,
@@ -325,8 +325,7 @@ fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
 /// Returns a text such as `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, up to 552 MB/s`.
 fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
     let ceiling = hop.ceiling_megabytes;
-    let most =
-        ceiling.map_or(String::new(), |rate| format!(", up to {} MB/s", significant(rate)));
+    let most = ceiling.map_or(String::new(), |rate| format!(", up to {} MB/s", significant(rate)));
     format!(
         "{}, {verb}: {} {}, {} of the latency; {} busy{most}",
         hop.label(),

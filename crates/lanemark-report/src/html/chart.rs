@@ -73,7 +73,7 @@ pub(super) fn system_colour(index: usize) -> String {
     format!("s{}", palette::system(index))
 }
 
-/// Builds the section of a study: the published, simulated and locally measured values of each system.
+/// Builds the section of a study, with the published, simulated and locally measured values of each system.
 pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -> Markup {
     let (lines, bars) = study_pictures(outcome, measured);
     html! {

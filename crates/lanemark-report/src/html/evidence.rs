@@ -41,7 +41,7 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
                                 td class="text" { (calibration.value) }
                                 td class="text" { (setting.systems.join(", ")) }
                                 td class="prose" {
-                                    (setting.figure.as_deref().unwrap_or("no figure, a what-if"))
+                                    (setting.figure.as_deref().unwrap_or("no published figure: a what-if"))
                                 }
                                 td class="prose" { (calibration.reason.as_deref().unwrap_or(ABSENT)) }
                             }
@@ -53,7 +53,7 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// Counts the sourced, derived and assumed values of each model, and names the assumed ones; `None` if no run was
+/// Counts the sourced, derived and assumed values of each model, and names the assumed values; `None` if no run was
 /// simulated.
 pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let models: Vec<_> = runs
@@ -146,7 +146,7 @@ pub(super) fn warnings(
 ) -> Option<Markup> {
     let mut listed: Vec<(String, &'static str)> =
         study.map(target::study_warnings).unwrap_or_default();
-    // A warning that several runs share is shown once.
+    // A warning that several runs share is listed once.
     let mut of_runs: Vec<((String, &'static str), Vec<&str>)> = Vec::new();
     for (label, run) in runs {
         for warning in target::warnings(run) {

@@ -1,4 +1,4 @@
-//! Families of tests as lines: a figure over the number in which their tests differ, and latency over load.
+//! Families of tests as lines: a figure over the number in which the tests differ, and latency over load.
 
 use lanemark_schema::result::{Metric, RunResult, StudyOutcome, TestResult};
 use lanemark_schema::workload::Test;
@@ -130,8 +130,8 @@ pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     }
 }
 
-/// Builds the section on latency over requests a second, with a point for each queue depth; `None` if no tests differ
-/// only in queue depth.
+/// Builds the section on latency over requests a second, with a point per queue depth; `None` if no tests differ only
+/// in queue depth.
 pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let picture = load_picture(runs);
     (!picture.figures.is_empty()).then(|| {

@@ -1,7 +1,7 @@
 //! A [`Table`] as an HTML table that scrolls on its own if the page is narrow.
 //!
-//! Numbers are aligned at their decimal points with figure spaces, which are as wide as a digit. All columns are shown;
-//! names are not shortened.
+//! Numbers are aligned at their decimal points with figure spaces, which are as wide as a digit. All columns are shown,
+//! and names are not shortened.
 
 use maud::{Markup, html};
 
@@ -108,7 +108,7 @@ fn class(cell: &Cell, text: bool) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-/// Returns the number of rows that the cell spans: itself and the cells below that repeat it.
+/// Returns the number of rows that the cell spans: its own row, and the rows below in which it is repeated.
 fn span(table: &Table, index: usize, column: usize) -> usize {
     1 + table.rows[index + 1..].iter().take_while(|row| row.cells[column].repeated).count()
 }
@@ -156,7 +156,7 @@ mod tests {
     fn numbers_are_padded_to_the_longest_fraction_of_their_column() {
         let table = table(&[["a", "12.5", ""], ["b", "-3", ""], ["c", "1234.125", ""]]);
         assert_eq!((tail(&table, 1).as_str(), tail(&table, 0).as_str()), (".125", ""));
-        // A figure space for each digit, and a narrower one for the point.
+        // The padding is a figure space per digit, and a narrower space for the point.
         for (text, wanted) in [
             ("12.5", "12.5\u{2007}\u{2007}"),
             ("-3", "−3\u{2008}\u{2007}\u{2007}\u{2007}"),

@@ -123,7 +123,7 @@ impl HeatMap {
     }
 }
 
-/// Returns the classes of cells with their names.
+/// Returns the classes of cells and their names, as legend entries.
 pub(super) fn entries() -> Vec<Entry> {
     let lead = Entry {
         swatch: None,

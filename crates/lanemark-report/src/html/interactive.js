@@ -1,5 +1,5 @@
-// Interactive Vega-Lite charts that replace the page's still pictures. Vega's interpreter evaluates expressions, because
-// the page's policy forbids code from text.
+// Interactive Vega-Lite charts that replace the static pictures of the page. Vega's interpreter evaluates expressions,
+// because the policy of the page forbids code from text.
 (() => {
   'use strict';
   const charts = window.lanemarkCharts;
@@ -42,7 +42,7 @@
   const specification = (chart, place) => {
     const tall = place.closest('figure.time') !== null;
     const [left, right] = (chart.sides ?? []).map((share) => share * place.clientWidth);
-    // Without room for labels, the axes of the charts need not be aligned.
+    // If there is no room for labels, the axes of the charts do not need to be aligned.
     const aligned = left >= 40;
     const room = aligned ? { minExtent: left, maxExtent: left } : {};
     const numbers = chart.series.map((_, number) => String(number));
@@ -190,12 +190,12 @@
     });
     drawn.set(place, view);
     await view.runAsync();
-    // The marks lack labels for a screen reader; the container has a label, and shows values on arrow keys.
+    // The marks do not have labels for screen readers; the container has a label and shows values for the arrow keys.
     for (const svg of place.querySelectorAll('svg')) svg.setAttribute('aria-hidden', 'true');
     place.dataset.drawn = 'yes';
     place.lanemarkView = view;
   };
-  // The still picture remains until its chart is drawn, and on paper. Its part outside the chart stays visible.
+  // The static picture remains until its chart is drawn, and on paper. The part outside the chart stays visible.
   const replace = (chart, still) => {
     if (chart.rest == null) return still.classList.add('under');
     const { width, height } = still.viewBox.baseVal;
@@ -225,7 +225,7 @@
     place.className = 'live';
     application(place, chart.label);
     walk(chart, place);
-    // The wheel zooms the focused chart, and scrolls the page over all others.
+    // The wheel zooms the focused chart, and over all other charts it scrolls the page.
     place.addEventListener('pointerdown', () => place.focus({ preventScroll: true }));
     place.addEventListener('wheel', (event) => {
       if (document.activeElement !== place) event.stopPropagation();

@@ -22,10 +22,12 @@ use super::{family_chart, labelled, latency};
 
 /// The script that unpacks the other scripts and the data.
 const LOADER: &str = include_str!("unpack.js");
+/// The page's own script.
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
 /// Significant digits of a value in the data.
 const DIGITS: usize = 5;
+/// Significant digits of the number of nines in a percentile; a percentile with several nines needs many digits.
 const DIGITS_OF_NINES: usize = 9;
 
 /// The page's notice about the packed library.
@@ -33,7 +35,7 @@ const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2
     Washington Interactive Data Lab and contributors, BSD-3-Clause. The packed script contains the \
     whole licence.";
 
-/// A library of charts, as text that is safe inside a page.
+/// A chart library as text that is safe inside a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartLibrary(String);
 

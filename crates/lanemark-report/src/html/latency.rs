@@ -10,18 +10,19 @@ use maud::{Markup, html};
 use super::lines::{Chart, LOOKS, Line, Scale, Unit, entries, legend};
 use super::picture::{Drawing, Picture};
 
-/// The ladder's rungs; rungs that too few requests support are omitted.
+/// The rungs of the percentile ladder; rungs that too few requests support are omitted.
 const RUNGS: [f64; 12] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 99.9999, 99.99999];
 /// Rungs with a tick.
 const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
-/// Minimum number of steps of a cumulative line, and maximum number of steps of all lines of a picture.
+/// Minimum and maximum number of steps in a cumulative line.
 const STEPS: (usize, usize) = (12, 48);
+/// Number of steps that the lines of a picture share.
 const STEPS_PICTURE: usize = 600;
 
-/// Returns the section's content, or `None` if no test counted requests.
+/// Returns the content of the section; `None` if no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let names = tests(runs);
     (!names.is_empty()).then(|| {
@@ -72,7 +73,7 @@ fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, Chart, Chart) 
     (name.to_owned(), ladder(name, &results), cumulative(name, &results))
 }
 
-/// Separates the tests whose panels show a difference from the others.
+/// Separates the tests whose charts show a difference from the other tests.
 fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<TestPanels>, Vec<TestPanels>) {
     let mut kept: Vec<(String, Chart)> = Vec::new();
     let (mut visible, mut folded) = (Vec::new(), Vec::new());
@@ -124,7 +125,7 @@ fn summary(folded: &[TestPanels]) -> String {
     reasons.iter().filter_map(reason).collect::<Vec<_>>().join(", ")
 }
 
-/// Draws all tests: their percentiles, or their cumulative shares.
+/// Draws one kind of chart for all tests: percentiles, or cumulative shares.
 pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Picture {
     let drawn = if is_cumulative { cumulative } else { ladder };
     let figures = |name: &str| -> Vec<Drawing> {
@@ -168,7 +169,7 @@ fn results<'r>(
     runs.iter().enumerate().filter_map(of_run).collect()
 }
 
-/// Returns the number of nines of a percentile: 1 for 90, 2 for 99.
+/// Returns the number of nines in a percentile, such as 1 for 90 and 2 for 99.
 fn nines(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
 }
@@ -242,7 +243,7 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             let before = points.last().map_or(0.0, |point| point.1);
             let far = share - before >= 100.0 / steps as f64;
             if index == 0 || index + 1 == bins.len() || far {
-                // The line is a step, because no request had a latency between two observed latencies.
+                // The line has a step here, because no request had a latency between the two observed latencies.
                 points.extend([(ns as f64, before), (ns as f64, share)]);
             }
         }

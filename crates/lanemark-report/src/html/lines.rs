@@ -1,4 +1,4 @@
-//! Lines of several series on one pair of axes, each linear or logarithmic, with names and units.
+//! Lines of several series on one pair of axes. Each axis is linear or logarithmic, and has a name and a unit.
 //!
 //! Series differ by colour and, from the seventh on, also by dashes. Whiskers are intervals. A line between two points
 //! shows only that the points belong together; it does not show values between them.
@@ -15,6 +15,7 @@ const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 190.0;
 /// Minimum room for the labels of the vertical axis.
 const LEFT: f64 = 48.0;
+/// Room above the plot, for the name of the vertical axis.
 const TOP: f64 = 20.0;
 const RIGHT: f64 = 14.0;
 /// Room for the labels of the horizontal axis and its name.

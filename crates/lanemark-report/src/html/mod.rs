@@ -96,8 +96,8 @@ pub(crate) fn page(title: &str, content: &Markup) -> String {
 
 /// Instructions for the charts of an interactive page.
 const HINT: &str = "Charts show values at the pointer and, once selected, with arrow keys. A click \
-    selects a chart: then the wheel zooms it, dragging moves it, and a double click shows all of \
-    it again.";
+    selects a chart: then the wheel zooms it, dragging moves it, and a double click shows the \
+    whole chart again.";
 
 fn page_with(title: &str, content: &Markup, live: Option<&InteractiveParts>) -> String {
     let page = markup! {

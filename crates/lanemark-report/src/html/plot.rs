@@ -7,11 +7,13 @@ use super::picture::{Drawing, Entry, Picture, SWATCH};
 use super::svg::{fitted, num, text_width};
 use super::{budget, chart, family_chart, labelled, latency, series, theme};
 
-/// Space around a drawing, and between its panels.
+/// Space around a drawing.
 const MARGIN: f64 = 16.0;
+/// Space between the panels of a drawing.
 const GAP: f64 = 28.0;
-/// Height of a panel's title, and of a line of the legend.
+/// Height of the title of a panel.
 const TITLE: f64 = 20.0;
+/// Height of a line of the legend.
 const LEGEND: f64 = 20.0;
 /// Height of the heading of a drawing.
 const HEADING: f64 = 46.0;

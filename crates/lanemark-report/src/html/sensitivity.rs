@@ -13,12 +13,13 @@ use crate::sensitivity::{label, latency, sentence, signed, table};
 const WIDTH: f64 = 470.0;
 /// Room for the names of hops.
 const NAMES: f64 = 130.0;
+/// Room for the text after a bar.
 const WORDS: f64 = 150.0;
 const LINE: f64 = 17.0;
 const BAR: f64 = 11.0;
 const AXIS: f64 = 16.0;
 
-/// Returns the section's content, or `None` if the sensitivity was not determined in any run.
+/// Returns the content of the section; `None` if no run determined the sensitivity.
 pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let several = runs.len() > 1;
     let mut panels: Vec<(String, &Sensitivity)> = Vec::new();

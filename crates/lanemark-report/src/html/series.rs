@@ -59,7 +59,7 @@ struct Size {
 }
 
 impl Size {
-    /// More steps than a page has pixels would not be visible.
+    /// A line does not need more steps than a page has pixels.
     const WHOLE: Self = Self {
         width: 900.0,
         rate: 210.0,
@@ -223,7 +223,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
     all.iter().map(chart).collect()
 }
 
-/// Returns the section's content, or `None` if no run has a series.
+/// Returns the content of the section; `None` if no run has a series.
 pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let all = test_series(runs);
     (!all.is_empty()).then(|| {
@@ -308,7 +308,7 @@ fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     (drawn, has_rest.then_some(rest + BELOW))
 }
 
-/// Returns the plots of a series: the rate, and write amplification if it is known.
+/// Returns the plots of a series: the rate, and the write amplification if it is known.
 fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;
@@ -503,7 +503,7 @@ fn alt_text(caption: &str, plots: &[Plot], series: &Series) -> String {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let first = known.first().copied().unwrap_or(f64::NAN);
         let last = known.last().copied().unwrap_or(f64::NAN);
-        format!("{}: {} at first, {} at the end", plot.heading, significant(first), significant(last))
+        format!("{}: {} at first, {} at last", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
     format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use super::latency::{points, rungs};
 use super::lines::{Chart, Line, legend};
 
-/// The lines of a picture, each with its index among the colours.
+/// The lines of a picture, each with the index of its colour.
 const LINES: [(usize, &str); 4] = [
     (0, "reads, modelled"),
     (1, "reads, delivered"),
@@ -48,7 +48,7 @@ fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
     served.filter_map(chart).collect()
 }
 
-/// Returns the lines of each direction for which modelled and delivered latencies are known.
+/// Returns the lines of each direction whose modelled and delivered latencies are known.
 fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
     let of_reads: [DirectionOf; 2] =
         [|sample| sample.reads.as_ref(), |sample| sample.live.as_ref()?.reads.as_ref()];

@@ -55,7 +55,7 @@ pub(crate) fn named(text: &str, width: f64) -> String {
 /// screen readers.
 const TOLD: usize = 8;
 
-/// Lists the first of `parts`, and states the number of the others.
+/// Lists the first of `parts`, and states the number of the remaining parts.
 pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     let first = parts[..parts.len().min(TOLD)].join("; ");
@@ -80,9 +80,9 @@ pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
     }
 }
 
-/// A drawing that screen readers announce by its label.
+/// A drawing whose label screen readers announce.
 pub(crate) struct Image {
-    /// Room to the left of the origin of the drawing's coordinates.
+    /// Room to the left of the origin of the coordinates.
     left: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,

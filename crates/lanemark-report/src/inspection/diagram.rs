@@ -17,8 +17,8 @@ struct Node {
     children: Vec<Node>,
 }
 
-/// Draws the devices of `inspection` as one self-contained SVG file. Line widths show the rates of links, and links
-/// that a finding names are highlighted.
+/// Draws the devices of `inspection` as one self-contained SVG file. Line widths represent the rates of links, and the
+/// links that a finding names are highlighted.
 pub fn inspection_svg(inspection: &Inspection) -> String {
     let on_path = inspection.target.is_some();
     let mut root = Node::new("", "CPU".to_owned(), on_path);
@@ -57,7 +57,7 @@ impl Node {
     }
 
     fn add(&mut self, device: &InspectedDevice, path: &InspectedPath, on_path: bool) {
-        // The model of a namespace belongs to its controller, which has a separate box.
+        // The model name of a namespace belongs to its controller, which has a separate box.
         let model = match device.kind {
             BlockKind::NvmeNamespace { .. } => String::new(),
             _ => words::model(&device.identity),

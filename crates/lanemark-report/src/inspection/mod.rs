@@ -28,7 +28,7 @@ const NAMED_MAX: usize = 6;
 /// Maximum number of unread paths that are listed per reason.
 const UNREAD_MAX: usize = 3;
 
-/// Writes the devices of `inspection` with their paths, its findings with advice, and the files that were not read.
+/// Writes the devices of `inspection` with their paths, the findings with advice, and the files that were not read.
 pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(inspection));

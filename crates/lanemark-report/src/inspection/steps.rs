@@ -18,7 +18,7 @@ pub(super) struct Step<'a> {
     pub(super) words: String,
 }
 
-/// Returns the steps of `path` to `device`, with the description `words`.
+/// Returns the steps of `path` to `device`; the last step has the description `words`.
 pub(super) fn steps<'a>(
     device: &'a InspectedDevice,
     path: &'a InspectedPath,

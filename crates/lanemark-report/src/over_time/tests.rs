@@ -85,7 +85,7 @@ fn rounds_are_told_with_their_window() {
     let text = text_of(reached, TrackedFigure::Latency, 0.0, true);
     assert!(text.contains(&format!("the mean latencies {end} rises by")), "{text}");
     let text = text_of(reached, TrackedFigure::Iops, 0.0, false);
-    assert!(text.contains("by SNIA's rule. These"), "{text}");
+    assert!(text.contains("by SNIA's rule. The reported"), "{text}");
     let brief_of = |outcome| {
         let steady = Some(steady(outcome, TrackedFigure::Iops, 0.0, true));
         brief(&Sample { steady, ..Sample::empty() })

@@ -88,7 +88,7 @@ struct PlacedNodes<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Lays out the tree below `root` with its first row at `top`.
+    /// Lays out the tree of `root`, with the first row at `top`.
     pub(super) fn new(root: &'a TopologyNode, scale: Option<Scale>, top: f64) -> Self {
         let mut columns = Columns { widths: Vec::new(), gaps: Vec::new() };
         columns.measure(root, 0);
@@ -189,7 +189,7 @@ impl<'a> PlacedNodes<'a> {
     }
 }
 
-/// Replaces the characters in `text` that XML does not permit: control characters and two others.
+/// Replaces the characters in `text` that XML does not permit: control characters, and two other characters.
 pub(super) fn printable(text: &str) -> String {
     plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

@@ -62,7 +62,7 @@ fn a_shortened_run_states_its_part_and_its_drive() {
         (vec![similar(8, 1, 5_000)], "Simulated 1/8 of the time on the drive: 5,000"),
         (
             vec![similar(8, 8, 2_000), similar(8, 8, 3_000)],
-            "Simulated 1/8 of the time on a drive of the same fraction of the size: 5,000",
+            "Simulated 1/8 of the time on a drive with the same fraction of the capacity: 5,000",
         ),
         (
             vec![similar(8, 8, 2_000), similar(4, 4, 3_000)],

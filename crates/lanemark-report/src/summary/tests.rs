@@ -14,7 +14,7 @@ fn a_lead_within_the_repeats_is_none() {
     let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
     assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
     assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
-    // Without repeats, a run leads only by one per cent or more.
+    // A run without repeats leads only if it is ahead by one per cent or more.
     let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
     assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
     assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));

@@ -25,7 +25,7 @@ pub(crate) struct Curves {
     pub(crate) by: Option<String>,
     /// Whether the horizontal axis is logarithmic.
     pub(crate) logarithmic: bool,
-    /// Whether throughput is in bytes; otherwise it is in requests.
+    /// Whether throughput is stated in bytes; otherwise it is stated in requests.
     pub(crate) data: bool,
     pub(crate) panels: Vec<Panel>,
 }

@@ -28,8 +28,9 @@ const AXIS: f64 = 34.0;
 const P99: usize = 1;
 /// Maximum number of curves in a panel of latency over throughput; each curve has two lines there.
 const CURVES: usize = 3;
-/// Maximum number of panels on a page, and of rows in its table.
+/// Maximum number of panels on a page.
 const PANELS: usize = 24;
+/// Maximum number of rows in the table of a page.
 const ROWS: usize = 2_000;
 
 /// Writes one self-contained HTML file of a sweep: its knees as text, its curves, its points as numbers, and, if known,

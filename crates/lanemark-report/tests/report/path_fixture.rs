@@ -1,7 +1,7 @@
 //! Path fixtures: a drive at the end of a long path, a server with many ports, and trees that do not occur on any
 //! platform.
 //!
-//! Ceilings and latencies are invented, but similar to those of real components.
+//! Ceilings and latencies are invented, but similar to real components.
 
 use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_schema::units::{BytesPerSecond, Duration};

@@ -1,4 +1,4 @@
-//! Tests of the sentences about tests of which only a part was simulated.
+//! Tests of the sentences about tests that were only partly simulated.
 
 use lanemark_report::{Style, run_table};
 use lanemark_schema::result::{Converged, RunResult, SimilarRun};
@@ -32,7 +32,7 @@ fn the_simulated_part_is_stated() {
     let count = fixture::simulated().tests.len();
     let alike = vec![(24, 24); count];
     let shown = overview(&alike, false);
-    let sentence = "Simulated 1/24 of the time on a drive of the same fraction of the size: ";
+    let sentence = "Simulated 1/24 of the time on a drive with the same fraction of the capacity: ";
     assert!(shown.contains(sentence), "{shown}");
     assert!(shown.contains(" requests. --full simulates all of them."), "{shown}");
     let reads = overview(&vec![(413, 1); count], false);
@@ -48,7 +48,8 @@ fn a_shortened_test_that_converged_has_its_requests_in_one_sentence() {
     let count = fixture::simulated().tests.len();
     let shown = overview(&vec![(168, 168); count], true);
     assert!(shown.contains("Converged after "), "{shown}");
-    let sentence = "Simulated on a drive of 1/168 of the size. --full simulates all requests.";
+    let sentence =
+        "Simulated on a drive with 1/168 of the capacity. --full simulates all requests.";
     assert!(shown.contains(sentence), "{shown}");
     assert!(!shown.contains("of the time"), "{shown}");
     let shown = overview(&vec![(413, 1); count], true);

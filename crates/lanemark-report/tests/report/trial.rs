@@ -100,8 +100,7 @@ fn the_end_of_burst_credits_is_stated_for_each_volume() {
         is_simulated: false,
     }];
     let text = trial_text(&[&plain, &volume], &[], &WIDE);
-    let wanted =
-        "volume@instance:volume: The I/O credits run out after 33.3 min at this load; then 300 IOPS.";
+    let wanted = "volume@instance:volume: The I/O credits run out after 33.3 min at this load; then 300 IOPS.";
     assert!(text.contains(wanted), "{text}");
     assert_eq!(text.matches("credits").count(), 1, "{text}");
 }

@@ -22,7 +22,7 @@ pub struct Section<'d> {
     /// The path of the table without the names of array entries, such as `platform.link[]`.
     shape: String,
     offset: usize,
-    /// The origin of values that do not state their own.
+    /// The origin of values that do not state an origin themselves.
     origin: Origin,
     context: Option<Context<'d>>,
     asked: RefCell<Vec<String>>,
@@ -70,7 +70,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the location of the table's beginning.
+    /// Returns the location of the table's first line.
     pub fn location(&self) -> Location {
         self.document.location(self.offset)
     }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::priors::Prior;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// The values that are missing in a drive file.
+/// The values that are missing from a drive file.
 #[derive(Debug, Default)]
 pub(super) struct Completion(Vec<GivenValue>);
 
@@ -70,7 +70,7 @@ impl Completion {
         self.0.push(GivenValue { place, text: unit.text(value), origin, range });
     }
 
-    /// Adds a value that no figure on the box determines.
+    /// Adds a value that the figures on the box do not determine.
     pub(super) fn assumed(&mut self, place: &'static str, text: String, why: impl Into<String>) {
         self.0.push(GivenValue { place, text, origin: ("assumed", why.into()), range: None });
     }

@@ -1,4 +1,4 @@
-//! Reads of data that has left the pseudo-SLC cache of a client drive.
+//! Reads of data that is no longer in the pseudo-SLC cache of a client drive.
 
 use super::printed::{Market, Rated};
 use super::priors::{Nand, Prior};
@@ -17,7 +17,7 @@ const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
 /// derive values from ratings assume equal times for all pages of the rated span.
 pub(super) const PAGE_RATIO: &str = "flash.read_ratio";
 
-/// Returns the die time of a read of data that has left the cache.
+/// Returns the die time of a read of data that is no longer in the cache.
 pub(super) fn old_data(rated: &Rated, nand: &Nand) -> Prior {
     if rated.market == Market::DataCenter {
         return nand.read.clone();

@@ -236,7 +236,7 @@ impl Rated {
         }
     }
 
-    /// Adds to `wrong` the ratings that contradict each other or the link.
+    /// Adds the ratings that contradict each other or the link to `wrong`.
     fn contradictions(
         &self,
         section: &Section<'_>,

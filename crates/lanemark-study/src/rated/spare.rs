@@ -15,8 +15,8 @@ pub(super) fn spare_for(each: f64, read: f64) -> f64 {
     (-valid.ln() / (1.0 - valid) - 1.0).clamp(0.02, 4.0)
 }
 
-/// Returns the write amplification of steady random writes to `superblocks` superblocks, including `spare` spare ones,
-/// by the model of [`spare_for`].
+/// Returns the write amplification of steady random writes to `superblocks` superblocks, including `spare` spare
+/// superblocks, by the model of [`spare_for`].
 pub(super) fn amplification(superblocks: f64, spare: f64) -> f64 {
     let used = superblocks - spare;
     let spare = ((spare - KEPT_SUPERBLOCKS).max(0.5) / used).max(0.02);

@@ -1,4 +1,4 @@
-//! An axis of a sweep: a parameter's name and its values.
+//! An axis of a sweep: the name of a parameter, and its values.
 //!
 //! Values are written as lists and ranges: `4,8,16`, `1..256*2` (each value is twice the previous one), `10..50+10`
 //! (each is ten more), `1..8` (each is one more), `4KiB..1MiB*4`. A list may contain ranges. The last value of a range
@@ -151,7 +151,7 @@ fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>,
             Box::new(move |index| low * factor.powi(index.min(1 << 20) as i32))
         }
         RangeStep::Times(factor) if factor > 1.0 => {
-            return Err(format!("`{text}`: a range by a factor begins above zero"));
+            return Err(format!("`{text}`: a range with a factor must begin above zero"));
         }
         RangeStep::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
     };

@@ -104,7 +104,8 @@ fn rate(test: &mut Test, text: &str) -> Result<(), String> {
         Some(rate.0 as f64 / mean)
     };
     let rate = requests.or_else(bytes);
-    let rate_per_second = rate.ok_or("must be requests or bytes a second, such as 5000/s or 20 MB/s")?;
+    let rate_per_second =
+        rate.ok_or("must be requests or bytes a second, such as 5000/s or 20 MB/s")?;
     asked.load = Load::Open { rate_per_second, process };
     Ok(())
 }

@@ -132,7 +132,7 @@ pub fn axes(line: &str) -> Option<Vec<String>> {
 /// Reads the sweep in a file, with its points in order. An incomplete line at the end is omitted.
 ///
 /// # Errors
-/// Returns the number, from 1, of the first line that does not belong to a sweep.
+/// Returns the number of the first line that does not belong to a sweep, counted from 1.
 pub fn read(text: &str) -> Result<Sweep, usize> {
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let first = lines.next().ok_or(1usize)?;

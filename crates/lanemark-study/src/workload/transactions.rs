@@ -21,7 +21,10 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         }
         (None, None, None) => None,
         (_, _, Some(_)) => {
-            return Err(section.error("awaited", "`awaited` requires `reads` and `writes`, because it is a part of `writes`"));
+            return Err(section.error(
+                "awaited",
+                "`awaited` requires `reads` and `writes`, because it is a part of `writes`",
+            ));
         }
         _ => return Err(section.error("reads", "`reads` and `writes` must be given together")),
     };

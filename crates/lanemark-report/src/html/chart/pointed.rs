@@ -1,4 +1,4 @@
-//! Bars that show their values under the pointer, and for the arrow keys.
+//! Bars that show their values under the pointer, or when the arrow keys select them.
 
 use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 

@@ -17,6 +17,7 @@ use crate::over_time;
 
 /// Room above the first plot.
 const TOP: f64 = 8.0;
+/// Room above each of the other plots, for its heading.
 const HEADING: f64 = 24.0;
 const GAP: f64 = 8.0;
 /// Room for the labels at the ends of the time axis.
