@@ -1,4 +1,4 @@
-//! Parameters of functions: each has a name, so that a signature shows how many values a caller gives.
+//! Parameters of functions: each has a name, so that a signature shows how many values a caller passes.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::crates::Crate;
 
-/// Returns each parameter of a named function that is a tuple pattern. A closure takes the items of its iterator, which
-/// may be tuples.
+/// Returns each parameter of a named function that is a tuple pattern. Closures are ignored, because the items of their
+/// iterators may be tuples.
 pub(crate) fn tuples(root: &Path, crates: &[Crate]) -> Vec<String> {
     let files = crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files);
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// Returns whether the mark at `at` ends `->`.
+/// Returns whether the punctuation mark at `at` ends `->`.
 fn is_arrow(tokens: &[TokenTree], at: usize) -> bool {
     at.checked_sub(1).is_some_and(|before| is_mark(&tokens[before], '-'))
 }

@@ -56,7 +56,7 @@ export function tail(figures, percentile) {
 /** Returns the key and the unit of the rate by which systems are compared. */
 export const rated = (is_random) => (is_random ? ["iops", "IOPS"] : ["megabytes_per_second", "MB/s"]);
 
-/** Draws a bar that consists of parts; each part has a length from 0 to 1 and a class. `ends` are the bounds of an interval. */
+/** Draws a bar of parts; each part has a length from 0 to 1 and a class. `ends` are the bounds of an interval. */
 export function bar(parts, ends) {
   const drawing = shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "bar" });
   drawing.append(shape("rect", { class: "track", x: 0, y: 0, width: 100, height: 10 }));
@@ -95,7 +95,7 @@ export function hops(figures, most) {
   return make("ol", { class: "hops" }, ...rows);
 }
 
-/** Fills a table with rows of figures; the first cell of a row is its heading. A cell is a text or a list of elements. */
+/** Fills a table with rows; the first cell of a row is its heading. A cell is a text or a list of elements. */
 export function table(element, head, rows, caption) {
   element.replaceChildren(
     make("caption", { class: "unseen" }, caption),

@@ -24,7 +24,7 @@ export function select(options, chosen, change) {
 /** Returns whether a system uses this machine. */
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
-/** Returns the display names of a system's drive, platform and port, and the port's links. Unknown parts stay as written. */
+/** Returns the names of a system's drive, platform and port, and the port's links. Unknown parts stay as written. */
 export function parts(library, system) {
   const [drive, rest = ""] = system.split("@");
   const colon = rest.lastIndexOf(":");
