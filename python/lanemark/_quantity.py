@@ -31,7 +31,7 @@ def text(name: str, value: object, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number of {unit}, found {value!r}")
     exact = Decimal(repr(value))
-    # The number has no exponent, because quantities such as 1e-05 are not accepted.
+    # The number is written without an exponent, because quantities such as 1e-05 are not accepted.
     return f"{exact * 100:f}%" if unit == "%" else f"{exact:f} {unit}"
 
 

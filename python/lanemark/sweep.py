@@ -187,7 +187,7 @@ def run_chunk(
     sweep = _made(_CacheKey(space))
     if sweep.key != key:
         raise RunError(
-            "this worker's version of Lanemark or its library differs from those of the process that started the sweep",
+            "this worker and the process that started the sweep use different versions of Lanemark or different libraries",
             "install the same version and the same library on every machine",
         )
     parts = PartFolder(folder)

@@ -1,5 +1,5 @@
-//! Silent faults of a served drive, each of which `lanemark verify` detects; and the commands that list, clear and
-//! change faults.
+//! Silent faults of a served drive, which `lanemark verify` detects; and the commands that list, clear and change
+//! faults.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Latency as a histogram with three significant digits, from 1 ns to an hour.
 //!
-//! The buckets are those of HdrHistogram (Gil Tene), so merging is exact and a percentile has an error of up to 0.1%.
+//! The buckets equal HdrHistogram's buckets (Gil Tene), so merging is exact and a percentile has an error of up to
+//! 0.1%.
 //! Count, sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests,
 //! which is sufficient to store the whole distribution.
 //!
