@@ -117,7 +117,7 @@ fn main() {
     for kind in [Kind::File, Kind::LoopDevice, Kind::FileInMemory] {
         let holder = if kind == Kind::File { Some(folder.as_path()) } else { memory.folder() };
         let Some(holder) = holder else {
-            println!("skipped: this user may not mount a tmpfs");
+            println!("skipped: this user cannot mount a tmpfs");
             continue;
         };
         let file = holder.join("agreement.dat");

@@ -1,4 +1,4 @@
-//! The cost of a request in the measuring program: processor time compared with fio's, and start-up time.
+//! The cost of a request in the measuring program: its processor time compared with fio, and its start-up time.
 //!
 //! The target is a loop device with direct I/O over a file in memory (tmpfs), so that nearly all of the time is spent
 //! in the program itself and in its path through the kernel. The cost is marginal: the difference in processor time
@@ -238,7 +238,7 @@ fn main() {
     println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
     match &medium.node {
         Some(node) => println!("{}, direct I/O over tmpfs", node.display()),
-        None => println!("a file: this user may not make loop devices"),
+        None => println!("a file: this user cannot create loop devices"),
     }
     println!(
         "us of processor time a request, minimum / median of {rounds}; ratios of one round, their median"
@@ -296,7 +296,7 @@ fn start_up(medium: &Path, folder: &Path, rounds: usize) {
         .collect();
     times.sort_by(f64::total_cmp);
     println!(
-        "one request from start to the saved result: {:.1} ms at the median, {:.1} at least",
+        "one request from start to the saved result: {:.1} ms at the median, {:.1} ms at the minimum",
         times[times.len() / 2],
         times[0]
     );

@@ -382,7 +382,7 @@ impl Bench {
         println!("\n{users} users on {} warehouses of 1/100:", scale.warehouses);
         self.load(scale, 2);
         let (taken, count) = self.run(&[], users, self.extent.seconds.1);
-        println!("  {:.0} MB at most (target 200), {count:.0} transactions", taken.megabytes);
+        println!("  {:.0} MB maximum (target 200), {count:.0} transactions", taken.megabytes);
     }
 }
 

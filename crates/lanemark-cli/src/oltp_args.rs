@@ -247,7 +247,8 @@ pub(crate) struct OltpLiveArgs {
     #[arg(long, value_name = "DIVISOR")]
     #[arg(value_parser = clap::value_parser!(i64).range(1..=100))]
     pub(crate) scale: Option<i64>,
-    /// Number of servers as fast as the first system's; the second system's saving is calculated for this number
+    /// Number of servers as fast as the server of the first system; the second system's saving is calculated for this
+    /// number
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,

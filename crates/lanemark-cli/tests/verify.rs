@@ -316,7 +316,7 @@ impl LoopDevice {
         let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
         if node.is_empty() {
             let why = String::from_utf8_lossy(&made.stderr).into_owned();
-            lanemark_testbed::skipped(&format!("this user may not make loop devices: {why}"));
+            lanemark_testbed::skipped(&format!("this user cannot create loop devices: {why}"));
             return None;
         }
         Some(Self { node })

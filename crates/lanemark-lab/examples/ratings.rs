@@ -27,7 +27,7 @@ figures of a series, so a model that matches a rating may still be faster than a
 const ALONE: &str = "\
 ## Rated drives
 
-The values of these drives follow from their printed ratings (`[rated]`) and from priors, by the rules of
+The values of these drives are derived from their printed ratings (`[rated]`) and from priors, by the rules of
 [rated drives](model/rated-drives.md). A matched rating proves nothing, because the values were set from it. A missed
 rating contradicts another rating or the model. Steady ratings are not run here, because they require hours of writes.
 ";

@@ -277,7 +277,7 @@ fn this_machine_is_a_platform_once_it_was_read() {
     assert_eq!(machine["platform"]["ports"].as_array().unwrap().len(), 1);
     assert!(machine["left_out"][0].as_str().unwrap().starts_with("vda: "), "{machine}");
 
-    // The file is the same as the command's, except for its name.
+    // The file is the same as the file that the command writes, except for its name.
     let file = lanemark_lab::machine::platform(folder.path(), "own").unwrap().text;
     let path = folder.path().join("own.toml");
     std::fs::write(&path, file).unwrap();

@@ -17,7 +17,7 @@ pub(crate) fn tuples(root: &Path, crates: &[Crate]) -> Vec<String> {
         let text = fs::read_to_string(&file.path).unwrap();
         for (name, line) in tuples_in(text.parse().unwrap()) {
             found.push(format!(
-                "{path}:{line}: a parameter of `{name}` is a tuple; give each value a name, or make a struct of them"
+                "{path}:{line}: a parameter of `{name}` is a tuple; name each value, or use a struct"
             ));
         }
     }
@@ -63,7 +63,7 @@ fn parameters(tokens: &[TokenTree]) -> Option<&Group> {
     None
 }
 
-/// Returns the line of each parameter that is a tuple pattern, or a reference to one.
+/// Returns the line of each parameter that is a tuple pattern, or a reference to a tuple pattern.
 fn pattern_lines(parameters: &Group) -> Vec<usize> {
     let tokens: Vec<TokenTree> = parameters.stream().into_iter().collect();
     let (mut lines, mut depth, mut begins) = (Vec::new(), 0, true);

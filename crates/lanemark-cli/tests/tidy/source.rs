@@ -1,7 +1,8 @@
 //! Rust source as tokens: the files of a crate, and the names in each file.
 //!
 //! The scan reads tokens instead of text, so that it ignores comments and strings. It also reads tokens instead of
-//! syntax, so that it covers the arguments of macros. It recognises a path that is written with `::` or in a `use`.
+//! syntax, so that it covers the arguments of macros. The scan recognises a path that is written with `::` or in a
+//! `use`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -182,7 +182,7 @@ fn phrases(text: &str) -> Vec<(&'static str, &'static str)> {
     found
 }
 
-/// Returns each comment, string and document line with a phrase of the list, and each exception without one.
+/// Returns each comment, string and document line with a phrase of the list, and each exception that matches no line.
 pub(crate) fn violations(root: &Path) -> Vec<String> {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     let files = prose::of_tree(root).into_iter();

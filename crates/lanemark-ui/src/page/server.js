@@ -56,7 +56,7 @@ export async function* lines(answer) {
   }
 }
 
-/** Returns an error as text; empty for an aborted request and for a stopped server, which the page reports at the top. */
+/** Returns an error as text; empty for an aborted request and for a stopped server, which the page reports. */
 export function words(error) {
   if (error.name === "AbortError" || error.name === "Stopped") return "";
   return error.hint ? `${error.message}\nHint: ${error.hint}` : error.message;
