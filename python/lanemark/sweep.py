@@ -187,7 +187,7 @@ def run_chunk(
     sweep = _made(_CacheKey(space))
     if sweep.key != key:
         raise RunError(
-            "this worker and the process that started the sweep use different versions of Lanemark or different libraries",
+            "this worker and the process that started the sweep use different Lanemark versions or libraries",
             "install the same version and the same library on every machine",
         )
     parts = PartFolder(folder)
