@@ -1,6 +1,6 @@
 """The package's overhead: a simulation compared with the command, a call, an import, and reading a million rows.
 
-``make python-bench`` runs this program. With ``--check``, it fails if a figure exceeds its bound.
+``make python-bench`` runs this program. With ``--check``, it exits with an error if a figure exceeds its bound.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def seconds_of(command: list[str]) -> float:
 
 
 def quiet(seconds: list[float]) -> float:
-    """Return the 10% quantile. Longer times include delays by other processes on the machine."""
+    """Return the 10% quantile. Longer times include delays caused by other processes on the machine."""
     return sorted(seconds)[len(seconds) // 10]
 
 
 def overhead(turns: int = 7) -> dict[str, float]:
-    """Time a simulation of about a second by the command, by a separate Python program, and by a call."""
+    """Time a simulation of about a second with the command, with a separate Python program, and with a call."""
     duration = "1 s"
     for guess in (10, 20, 40, 80, 160):
         began = time.perf_counter()
@@ -65,7 +65,7 @@ def overhead(turns: int = 7) -> dict[str, float]:
 
 
 def calls(times: int = 400) -> dict[str, float]:
-    """Time the smallest simulation, by the Rust crates only and by the package, and the requests of a custom load."""
+    """Time the smallest simulation, with the Rust crates and with the package, and the requests of a custom load."""
     system = lanemark.System(SYSTEM)
     test = lanemark.Workload("quick:rnd4k-q1t1-read").changed(duration="1 us")
     arguments = [str(PROGRAMS / "examples/one_run"), SYSTEM, "quick:rnd4k-q1t1-read", "1 us", "1", str(times)]
@@ -94,7 +94,7 @@ def calls(times: int = 400) -> dict[str, float]:
 
 
 def imports(turns: int = 15) -> dict[str, float]:
-    """Time the import of the package, as the difference between a program with it and one without it."""
+    """Time the import of the package, as the difference between programs with and without it."""
     bare, own = [], []
     for _ in range(turns):
         bare.append(seconds_of([sys.executable, "-c", "pass"]))

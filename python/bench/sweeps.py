@@ -1,6 +1,6 @@
 """Sweeps on two cores, on a cluster of two workers and with a killed worker, and the scheduler with 1000 workers.
 
-``make python-bench`` runs this program. The model that it prints at the end is described in docs/sweeps.md.
+``make python-bench`` runs this program. docs/sweeps.md describes the model that it prints at the end.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def ten_thousand() -> dict[str, float]:
         figures["parts"] = len(whole.parts)
         figures["bytes_a_point"] = sum(Path(part).stat().st_size for part in whole.parts) / sweep.points
         figures["seconds_a_point"] = (processor_s() - used) / sweep.points
-        # All runs use the same plan, so that they run the same chunks.
+        # All runs use the same plan, so they run the same chunks.
         plan = (Path(folder) / "threads" / "plan.json").read_bytes()
         dask = Path(folder) / "dask"
         dask.mkdir()
@@ -131,7 +131,7 @@ def _took(client: Any, name: str, function: Any, *columns: Any) -> float:
 def a_thousand() -> tuple[float, list[dict[str, float]]]:
     """Run empty tasks, then tasks that sleep, in a thousand slots of two processes.
 
-    For the scheduler, this is the load of a thousand workers. The empty tasks measure the scheduler's time for a task,
+    For the scheduler, this is the load of a thousand workers. The empty tasks measure the scheduler's time per task,
     from which the model predicts the time of the sleeping tasks.
     """
     from distributed import Client, LocalCluster
@@ -151,7 +151,7 @@ def a_thousand() -> tuple[float, list[dict[str, float]]]:
 
 
 def model(seconds_a_point: float, bytes_a_point: float, a_task_s: float) -> list[dict[str, float]]:
-    """Return the model's predictions for large sweeps, from the time of a point and the scheduler's time for a task."""
+    """Return the model's predictions for large sweeps, from the time per point and the scheduler's time per task."""
     rows: list[dict[str, float]] = []
     for points in (10**6, 10**8):
         for workers in (10, 100, 1000):

@@ -8,8 +8,8 @@ deliver.
 >>> result.tests.columns[:3]
 ['test', 'block_bytes', 'read_share']
 
-A quantity is text with a unit, ``"4 KiB"``, or a number in a parameter whose name ends in the unit,
-``size_bytes=4096``. A number without a unit is an error. Errors are instances of :class:`LanemarkError`, with
+A quantity is text with a unit, such as ``"4 KiB"``, or a number in a parameter whose name ends in the unit,
+such as ``size_bytes=4096``. A number without a unit is an error. Errors are instances of :class:`LanemarkError`, with
 the messages of the ``lanemark`` command.
 """
 

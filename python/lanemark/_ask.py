@@ -14,7 +14,7 @@ from ._result import FittedDrive, Inspection, Result, StudyResult, WhatIf
 from ._scalar import coerced
 from .errors import InputError
 
-#: A callback that receives the number of finished items of the work and their total number.
+#: A callback that receives the number of finished items of work and the total number of items.
 Progress = Callable[[int, int], object]
 #: Anything from which a :class:`Workload` can be made.
 WorkloadSource = Union[str, "os.PathLike[str]", Workload, Test, Sequence[Test]]
@@ -58,9 +58,9 @@ def simulate(
     library: Library | None = None,
     on_progress: Progress | None = None,
 ) -> Result:
-    """Simulate a workload on a system, as ``lanemark sim`` does.
+    """Simulate a workload on a system, like ``lanemark sim``.
 
-    The same seed gives the same result to the last digit, on any machine and with any number of threads. Other Python
+    The same seed produces an identical result on any machine and with any number of threads. Other Python
     threads keep running during the simulation. Ctrl-C stops the simulation within a few milliseconds.
 
     Args:
@@ -75,8 +75,8 @@ def simulate(
         steady: The length of a round, ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady state.
         interval_length: The length of the recorded intervals, ``"1 s"``.
         faults: The faults to inject into each test, ``"power-cut at=2s boot=5s"``.
-        bottleneck: Whether to report what limits each test, which takes about a dozen more runs of the test.
-        interval: Whether to add the 80% interval of each figure, as the command does by default.
+        bottleneck: Whether to find the bottleneck of each test, which takes about a dozen additional runs of the test.
+        interval: Whether to add the 80% interval of each figure, which the command adds by default.
         full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
             converged.
         seed: The seed of all random numbers, 0 to 2**64 - 1.
@@ -95,7 +95,7 @@ def simulate(
     if isinstance(system, str):
         system = System(system, set=set, library=library)
     elif set is not None:
-        raise InputError("set: expected the name of a system, found a System", "give the values to System(…, set=…)")
+        raise InputError("set: expected the name of a system, found a System", "pass the values to System(…, set=…)")
     size = one_of("size", size, "bytes", size_bytes)
     duration = one_of("duration", duration, "seconds", duration_seconds)
     if isinstance(workload_, (str, os.PathLike)):
@@ -145,10 +145,10 @@ def bench(
     library: Library | None = None,
     on_progress: Progress | None = None,
 ) -> Result:
-    """Measure a workload on a real file, folder or block device, as ``lanemark bench`` does.
+    """Measure a workload on a real file, folder or block device, like ``lanemark bench``.
 
     The test file that the call creates is removed when the measurement ends. Ctrl-C stops the measurement once the
-    device has completed the outstanding requests, and the test file is removed then too.
+    device has completed the outstanding requests, and then the test file is also removed.
 
     Args:
         path: A file to create, measure and remove; a folder in which to create it; or a block device.
@@ -164,7 +164,7 @@ def bench(
         purge: How to return the device to its fresh state before the tests: ``"discard"``, ``"secure-discard"`` or a
             shell command.
         precondition: Whether to write the whole target twice before the tests.
-        explain: Whether to run each test with a deeper queue as well, and report what limited it.
+        explain: Whether to run each test also with a deeper queue, and report the test's limit.
         engine: The I/O engine: ``"io_uring"``, ``"sync"`` or ``"null"``.
         buffered: Whether to use the page cache.
         pin: Whether to pin each thread to one processor.
@@ -199,11 +199,11 @@ def bench(
 
 
 def inspect(target: str | os.PathLike[str] | None = None, *, sysfs: str | os.PathLike[str] = "/sys") -> Inspection:
-    """Return the storage paths of this machine, link by link, and what limits each path.
+    """Return the storage paths of this machine, link by link, and the limit of each path.
 
     Args:
         target: A block device, ``"nvme0n1"``, or a path on one. Default: all devices.
-        sysfs: The sysfs tree to read: this machine's, or a captured one.
+        sysfs: The sysfs tree to read: the tree of this machine, or a captured tree.
 
     Raises:
         InputError: If there is no such tree or device.
@@ -232,7 +232,7 @@ def whatif(
     library: Library | None = None,
     on_progress: Progress | None = None,
 ) -> WhatIf:
-    """Predict the performance of the same work with another port, platform, drive or queue depth.
+    """Predict the performance of the same work with a different port, platform, drive or queue depth.
 
     Args:
         source: The current system, ``"drive@platform:port"``, or a saved result.
@@ -242,7 +242,7 @@ def whatif(
         queue_depth: The queue depth of all tests on the other system, 1 to 65536.
         set: Model values of the other system.
         model: The system that represents the drive of a measured result.
-        fit: The file with the output of ``lanemark fit --json`` for the drive's model.
+        fit: The file that contains the output of ``lanemark fit --json`` for the drive's model.
         workload: The tests. Default: the tests of the result, or ``data-sheet`` if ``source`` is a system.
         interval: Whether to add the 80% interval of each prediction.
         full: Whether to simulate each test and its repeats completely.
@@ -288,10 +288,10 @@ def fit(
     """Fit a drive's model to measured results, with a range for each value.
 
     Args:
-        results: One or several results of one drive, or a mapping of names to results. :func:`load_results` reads saved
-            results.
+        results: One or several results from one drive, or a mapping of names to results. :func:`load_results` reads
+            saved results.
         platform: The platform and port in which the drive was measured, ``"workstation-z170:m2"``.
-        like: A similar drive, for values that the results do not determine. Default: a generic drive of the port's
+        like: A similar drive, for values that the results do not determine. Default: a generic drive with the port's
             protocol.
         set: Model values that are known and therefore not fitted.
         seed: The seed of all random numbers.
@@ -312,7 +312,7 @@ def fit(
     if not separator:
         raise InputError(
             f"--platform {platform}: expected PLATFORM:PORT",
-            "for example --platform workstation-z170:m2",
+            "use, for example, --platform workstation-z170:m2",
         )
     command = call("fit", *named, platform)
     inner_library = inner(library)
@@ -335,7 +335,7 @@ def load_results(path: str | os.PathLike[str]) -> Result | StudyResult:
 
 
 class Study:
-    """A study: systems, tests, and the published figures with which their results are compared.
+    """A study: systems, tests, and the published figures that are compared with their results.
 
     Args:
         path: A study's file, or the name of a built-in study, ``"sata-express"``.
@@ -387,8 +387,8 @@ class Study:
         """Run all systems, and compare the results with the published figures.
 
         Args:
-            bottleneck: Whether to report what limits each test.
-            interval: Whether to add the 80% intervals, as the command does by default.
+            bottleneck: Whether to find the bottleneck of each test.
+            interval: Whether to add the 80% intervals, which the command adds by default.
             full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
                 converged.
             seed: The seed of all random numbers.

@@ -16,7 +16,7 @@ def main() -> NoReturn:
         sys.exit(on_dask(sys.argv[2:]))
     from . import _lanemark
 
-    # The command handles signals itself. Python's handler would raise KeyboardInterrupt in addition.
+    # The command handles signals itself. With Python's handler, KeyboardInterrupt would also be raised.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code = _lanemark.command(["lanemark", *sys.argv[1:]])
     sys.stdout.flush()

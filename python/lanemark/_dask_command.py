@@ -29,8 +29,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE", help="a value for all points")
     parser.add_argument("--out", metavar="FOLDER", help="the folder of the parts, a path or URL that all workers share")
     parser.add_argument("--seed", type=int, default=1, help="the seed of all random numbers")
-    parser.add_argument("--size", help='the part of the target that the test uses, "256MiB"')
-    parser.add_argument("--duration", help='the run time of the test at each point, "1s"')
+    parser.add_argument("--size", help='the part of the target that the test uses, such as "256MiB"')
+    parser.add_argument("--duration", help='the run time of the test at each point, such as "1s"')
     parser.add_argument("--repeats", type=int, help="the number of repeats of each point")
     parser.add_argument("--library", metavar="FOLDER", help="the library's folder, which all workers share")
     parser.add_argument(
@@ -78,7 +78,7 @@ def _run(args: argparse.Namespace) -> None:
         subject: dict[str, Any] = {"system": space.system, "workload": args.workload or space.workload}
         space = Space(**subject, axes={**space.axes, **axes}, set={**space.set, **set}, **changes)
     elif args.workload is None:
-        raise InputError("--workload is missing", "for example --workload data-sheet:rnd4k-q32t1-read")
+        raise InputError("--workload is missing", "add, for example, --workload data-sheet:rnd4k-q32t1-read")
     else:
         space = Space(args.system, args.workload, axes, set, **changes)
     sweep = Sweep(space)
@@ -93,7 +93,7 @@ def _run(args: argparse.Namespace) -> None:
         client: Any = distributed.Client(args.dask, timeout=10)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"--dask {args.dask}: no scheduler answers at this address", "for example tcp://127.0.0.1:8786"
+            f"--dask {args.dask}: no scheduler answers at this address", "use, for example, tcp://127.0.0.1:8786"
         ) from error
     with client:
         outcome = sweep.run(args.out, executor=client, chunk_seconds=args.chunk_seconds, on_progress=show)

@@ -124,7 +124,7 @@ class System:
 
     @property
     def name(self) -> str:
-        """The name from which the system was made."""
+        """The name from which the system was assembled."""
         return self._inner.name
 
     @property
@@ -180,7 +180,7 @@ class Test:
     duration="1 s")``. A quantity is text with a unit, or a number in a parameter whose name ends in the unit:
     ``_bytes``, ``_seconds``, ``_bytes_per_second``, or ``_ratio`` (a fraction of one).
 
-    By default, one thread sends uniform random reads to the first GiB for one second, one request at a time.
+    By default, one thread sends uniform random reads to the first GiB for one second, at queue depth 1.
     """
 
     __test__ = False  # Otherwise pytest would collect the class.
@@ -221,7 +221,7 @@ class Workload:
         name: The descriptive name. The parameters ``name``, ``repeats`` and ``average`` are used only if ``source``
             consists of :class:`Test` objects.
         repeats: The number of times that each test is run.
-        average: How repeats are combined into a figure, ``"mean"`` or ``"median"``.
+        average: The method for combining repeats into a figure, ``"mean"`` or ``"median"``.
         library: The library that contains the name. Default: the library that :func:`library` returns.
         target_size: The size of the target, ``"1 GiB"``, which some fio job files require.
 
@@ -312,7 +312,7 @@ class Workload:
         interval: str | None = None,
         faults: Sequence[str] = (),
     ) -> Workload:
-        """Return the workload with the changes that the command's options of the same names make.
+        """Return the workload with the same changes as the command's options of the same names.
 
         Args:
             size: The part of the target that each test uses, ``"256 MiB"``. Volumes are scaled with it.
@@ -333,7 +333,7 @@ class Workload:
             ("interval", interval),
         ]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: lacks a unit", "give text with a unit")
+                raise InputError(f"{name} = {given!r} lacks a unit", "use text with a unit")
         change: dict[str, Any] = {
             "size": size,
             "duration": duration,
@@ -367,5 +367,5 @@ def _workload(source: Any, arguments: dict[str, Any], changes: Sequence[dict[str
     for change in changes:
         restored = restored.changed(**change)
     if restored._inner.json() != pickled:
-        raise InputError(f"{source}: has changed since the workload was pickled", "open the file again")
+        raise InputError(f"{source} has changed since the workload was pickled", "open the file again")
     return restored

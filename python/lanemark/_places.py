@@ -32,14 +32,14 @@ def content_of(path: Path) -> bytes:
         raise InputError(f"{path}: can't be read: {error}") from error
     with file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise InputError(f"{path}: is not a regular file")
+            raise InputError(f"{path} is not a regular file")
         content = file.read(READ_MAX + 1)
     return _bounded(path, content)
 
 
 def _bounded(path: object, content: bytes) -> bytes:
     if len(content) > READ_MAX:
-        raise InputError(f"{path}: is longer than {READ_MAX >> 20} MiB")
+        raise InputError(f"{path} is longer than {READ_MAX >> 20} MiB")
     return content
 
 
@@ -66,7 +66,7 @@ class PartFolder:
         return sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in system.ls(folder, detail=False))
 
     def has(self, name: str) -> bool:
-        """Return whether the folder contains a file called ``name``."""
+        """Return whether the folder contains a file named ``name``."""
         if self._local is not None:
             return (self._local / name).is_file()
         system, folder = self._remote()
@@ -89,11 +89,11 @@ class PartFolder:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically. An existing file of the same name is replaced."""
+        """Write a file atomically. An existing file with the same name is replaced."""
         self._put(name, content, replace=True)
 
     def write_once(self, name: str, content: bytes) -> bytes:
-        """Write a file atomically unless a file of the same name exists, and return the stored content."""
+        """Write a file atomically unless a file with the same name exists, and return the stored content."""
         stored = self.read(name)
         if stored is None:
             self._put(name, content, replace=False)

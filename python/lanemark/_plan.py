@@ -1,7 +1,7 @@
 """Division of a sweep into chunks of consecutive points with about equal expected costs.
 
 The cost of a point is its run time. A few points across the sweep are run first, and their results are discarded. The
-logarithm of the run times is fitted by regularised least squares as a sum of one effect for each value of each axis.
+logarithm of the run times is fitted by regularised least squares as the sum of one effect per value of each axis.
 Effects with few observations shrink towards zero. The fit affects only the sizes of the chunks, not the results.
 """
 
@@ -78,14 +78,14 @@ class Plan:
             seconds = tuple(float(length) for length in fields["seconds"])
             plan = cls(str(fields["sweep"]), int(fields["points"]), chunks, seconds)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise InputError(f"{folder}/{PLAN}: is not the plan of a sweep", "give another folder") from error
+            raise InputError(f"{folder}/{PLAN} is not the plan of a sweep", "use a different folder") from error
         has_times = 0 < len(chunks) == len(seconds) and all(0 <= length < math.inf for length in seconds)
         if not has_times or not re.fullmatch("[0-9a-f]{64}", plan.key):
-            raise InputError(f"{folder}/{PLAN}: is not the plan of a sweep", "give another folder")
+            raise InputError(f"{folder}/{PLAN} is not the plan of a sweep", "use a different folder")
         ends = [0, *(last + 1 for _, last in plan.chunks)]
         in_order = all(first <= last for first, last in plan.chunks)
         if not in_order or [first for first, _ in plan.chunks] != ends[:-1] or ends[-1] != plan.points:
-            raise InputError(f"{folder}/{PLAN}: expected each point in exactly one chunk", "give another folder")
+            raise InputError(f"{folder}/{PLAN}: expected each point in exactly one chunk", "use a different folder")
         return plan
 
 
@@ -137,9 +137,9 @@ def expected(
 def cut(
     points: int, cost: Callable[[int], float], workers: int, target_s: float
 ) -> tuple[tuple[tuple[int, int], ...], tuple[float, ...]]:
-    """Divide points into chunks of up to ``target_s``, at least sixteen for each worker if the sweep is long enough.
+    """Divide points into chunks of up to ``target_s``, sixteen or more per worker if the sweep is long enough.
 
-    With many chunks for each worker, all workers finish at about the same time: with sixteen, a worker is idle for up
+    With many chunks per worker, all workers finish at about the same time: with sixteen, a worker is idle for up
     to a sixteenth of its time.
     """
     costs = [cost(point) for point in range(points)]

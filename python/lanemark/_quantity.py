@@ -1,7 +1,7 @@
 """Quantities: text with a unit, or a number in a parameter whose name ends in the unit.
 
 The extension parses the text. This module only converts a number with a named unit into text, and rejects a number
-without a unit, as the command and its files do.
+without a unit, like the command and its files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def text(name: str, value: object, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number of {unit}, found {value!r}")
     exact = Decimal(repr(value))
-    # Without an exponent, because quantities such as 1e-05 are not accepted.
+    # The number is written without an exponent, because quantities such as 1e-05 are not accepted.
     return f"{exact * 100:f}%" if unit == "%" else f"{exact:f} {unit}"
 
 
@@ -44,11 +44,11 @@ def one_of(name: str, written: object, unit_name: str, number: object) -> str | 
     with_unit = f"{name}_{unit_name}"
     if number is not None:
         if written is not None:
-            raise InputError(f"{name} and {with_unit}: give only one of them")
+            raise InputError(f"{name} and {with_unit}: use only one of them")
         return text(with_unit, number, UNITS[unit_name])
     if written is None or isinstance(written, str):
         return written
-    raise InputError(f"{name} = {written!r}: lacks a unit", f"give text with a unit, or {with_unit}={written!r}")
+    raise InputError(f"{name} = {written!r} lacks a unit", f"use text with a unit, or {with_unit}={written!r}")
 
 
 def named(values: dict[str, object]) -> dict[str, object]:
@@ -62,7 +62,7 @@ def named(values: dict[str, object]) -> dict[str, object]:
         unit = next((unit for unit in UNITS if key.endswith("_" + unit)), None)
         name, value = (key, value) if unit is None else (key[: -len(unit) - 1], text(key, value, UNITS[unit]))
         if name in texts:
-            raise InputError(f"{name} and {key}: give only one of them")
+            raise InputError(f"{name} and {key}: use only one of them")
         texts[name] = value
     return texts
 

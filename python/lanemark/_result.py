@@ -28,7 +28,7 @@ def framed(page: str, height_px: int = 640) -> str:
 
 
 def results_folder() -> Path:
-    """Return the folder in which results are saved if no path is given, for this package and for the command.
+    """Return the folder in which this package and the command save results if no path is given.
 
     The folder is the value of ``LANEMARK_RESULTS``, otherwise ``lanemark`` in the user's state folder:
     ``XDG_STATE_HOME``, by default ``~/.local/state``. The folder may not exist yet.
@@ -65,7 +65,7 @@ class Tabular:
 class Result(Tabular):
     """The result of one workload on one target, simulated or measured.
 
-    The main table has a row for each test. Latencies are in us, and rates in requests or bytes per second. Columns
+    The main table has one row per test. Latencies are in us, and rates in requests or bytes per second. Columns
     whose names begin with ``read_`` or ``write_`` cover one direction. The other columns cover both directions
     together. In a test that mixes reads and writes, their latency describes neither direction.
     """
@@ -94,9 +94,9 @@ class Result(Tabular):
         """Return a table of the run.
 
         Args:
-            name: ``"tests"``, with a row for each test; ``"samples"``, for each repeat; ``"hops"``, for each hop of
-                each repeat, with its utilisation and the mean time that requests spent there; ``"series"``, for each
-                recorded interval; or ``"latencies"``, for each non-empty bin of each test's histogram.
+            name: ``"tests"``, with one row per test; ``"samples"``, per repeat; ``"hops"``, per hop of
+                each repeat, with its utilisation and the mean time that requests spent in it; ``"series"``, per
+                recorded interval; or ``"latencies"``, per non-empty bin of each test's histogram.
 
         Raises:
             InputError: If there is no such table.
@@ -105,22 +105,22 @@ class Result(Tabular):
 
     @property
     def tests(self) -> Table:
-        """The table with a row for each test."""
+        """The table with one row per test."""
         return self.table("tests")
 
     @property
     def hops(self) -> Table:
-        """The table with a row for each hop of each repeat of each test. Empty for measured runs."""
+        """The table with one row per hop of each repeat of each test. Empty for measured runs."""
         return self.table("hops")
 
     @property
     def series(self) -> Table:
-        """The table with a row for each recorded interval."""
+        """The table with one row per recorded interval."""
         return self.table("series")
 
     @property
     def latencies(self) -> Table:
-        """The table with a row for each non-empty bin of each test's latency histogram."""
+        """The table with one row per non-empty bin of each test's latency histogram."""
         return self.table("latencies")
 
     @coerced
@@ -159,7 +159,7 @@ class Result(Tabular):
         return self._inner.html()
 
     def to_text(self, *, detail: bool = False) -> str:
-        """Return the table that the command prints. With ``detail``, include the time of each test at each hop."""
+        """Return the table that the command prints. With ``detail``, include the time per hop."""
         return self._inner.text(detail)
 
     def save(self, out: str | os.PathLike[str] | None = None) -> Path:
@@ -201,7 +201,7 @@ def _study_run(text: str) -> StudyResult:
 
 
 class StudyResult(Tabular):
-    """The result of a study. The main table has a row for each published figure, with the simulated value."""
+    """The result of a study. The main table has one row per published figure, with the simulated value."""
 
     def __init__(self, inner: _lanemark.StudyRun) -> None:
         self._inner = inner
@@ -220,7 +220,7 @@ class StudyResult(Tabular):
 
     @property
     def figures(self) -> Table:
-        """The table with a row for each published figure. ``error_ratio`` is simulated / published - 1."""
+        """The table with one row per published figure. ``error_ratio`` is simulated / published - 1."""
         return self._main()
 
     @property
@@ -241,7 +241,7 @@ class StudyResult(Tabular):
         return self._inner.text()
 
     def save(self, out: str | os.PathLike[str] | None = None) -> Path:
-        """Save the result, as :meth:`Result.save` does."""
+        """Save the result, like :meth:`Result.save`."""
         return self._inner.save(results_folder() if out is None else out)
 
     def _repr_html_(self) -> str:
@@ -274,7 +274,7 @@ class Answer:
 
 
 class Inspection(Answer):
-    """The storage paths of a machine, link by link, and what limits each path."""
+    """The storage paths of a machine, link by link, and the limit of each path."""
 
     def to_svg(self) -> str:
         """Return the drawing of the paths as SVG."""
@@ -282,7 +282,7 @@ class Inspection(Answer):
 
 
 class WhatIf(Answer):
-    """A prediction of the performance of the same work on another path."""
+    """A prediction of the performance of the same work on a different path."""
 
     @property
     def tests(self) -> list[dict[str, Any]]:
@@ -312,4 +312,4 @@ class FittedDrive(Answer):
             with target.open("x", encoding="utf-8") as file:
                 file.write(self.to_toml(target.stem))
         except FileExistsError as error:
-            raise RefusedError(f"{target}: already exists", "give another path, or remove the file") from error
+            raise RefusedError(f"{target} already exists", "use a different path, or remove the file") from error

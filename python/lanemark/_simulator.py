@@ -26,7 +26,7 @@ class Simulator:
         seed: The seed of the random events inside the drives.
         written: How much of the target contains data at the start, counted from its first byte, ``"1 GiB"``. Default:
             the whole target.
-        compressibility_ratio: The share by which the data can be compressed, 0 to 1.
+        compressibility_ratio: The share of the data that compression removes, 0 to 1.
 
     Raises:
         InputError: If the system is invalid or a value is out of bounds.
@@ -43,7 +43,7 @@ class Simulator:
     ) -> None:
         self.system = System(system) if isinstance(system, str) else system
         if written is not None and not isinstance(written, str):
-            raise InputError(f"written = {written!r}: lacks a unit", "give text with a unit")
+            raise InputError(f"written = {written!r} lacks a unit", "use text with a unit")
         inner = self.system._inner
         self._inner = _lanemark.Simulator(inner, seeded(seed), written, compressibility_ratio)
 
@@ -74,10 +74,10 @@ class Simulator:
             length_bytes: The same length in bytes.
             at: The simulated time at which the request is submitted, ``"10 us"``. Default: the current time.
             at_ps: The same time in ps.
-            tag: A number that the completion of the request repeats.
+            tag: A number that is copied to the completion of the request.
             thread: The application thread that submits the request. Each thread has its own queue.
-            drive: The index of the drive, from 0. A volume is drive 0.
-            namespace: The index of the namespace on the drive, from 0.
+            drive: The index of the drive, starting at 0. A volume is drive 0.
+            namespace: The index of the namespace on the drive, starting at 0.
 
         Raises:
             InputError: If the request extends beyond the end of the drive, its time is in the past, or a value is out

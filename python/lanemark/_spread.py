@@ -1,8 +1,8 @@
 """Sweeps on Dask Distributed, whose scheduler handles only small tasks and no results.
 
 A task consists of the space, the points of a chunk and the name of its part. The task returns a number of seconds. If a
-worker is lost, its task runs again on another worker and writes a part with the same name and content. A worker that
-was wrongly considered lost therefore does no harm.
+worker is lost, its task runs again on a different worker and writes a part with the same name and content. Therefore a
+worker that was wrongly considered lost does no harm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: The number of lost workers after which a chunk ends the sweep, so that a chunk that kills its workers is not retried
 #: forever.
 LOSSES_MAX = 5
-#: The number of chunks that are submitted ahead for each worker thread. It bounds the tasks that the scheduler stores.
+#: The number of chunks that are submitted ahead per worker thread. It limits how many tasks the scheduler stores.
 AHEAD = 8
 
 

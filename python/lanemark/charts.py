@@ -35,7 +35,7 @@ def _numbers(table: Table, name: str) -> str:
     if kind == "string":
         raise InputError(
             f"`{name}`: expected a column of numbers, found a column of text",
-            "give a column of numbers, or draw one line for each value with by=",
+            "use a column of numbers, or draw one line per value with by=",
         )
     return _field(column)
 
@@ -92,7 +92,7 @@ def hops_chart(result: Result) -> Any:
     chart = altair.Chart(data).transform_filter("datum.repeat == 0").mark_bar()
     return chart.encode(
         y=altair.Y("test:N", sort=None, title=None),
-        x=altair.X("service_mean_us:Q", title="service, us a request"),
+        x=altair.X("service_mean_us:Q", title="service, us per request"),
         color=altair.Color("name:N", sort=None, title="hop"),
     )
 
@@ -148,7 +148,7 @@ def figures_chart(study: StudyResult) -> Any:
 
 
 def curve(table: Table, axis: str, figure: str = "iops", by: str | None = None) -> Any:
-    """Draw a figure of a sweep over one of its axes, with one line for each value of the axis ``by``.
+    """Draw a figure of a sweep over one of its axes, with one line per value of the axis ``by``.
 
     The unit in the name of an axis of quantities may be omitted: ``block_bytes`` or ``block``.
 

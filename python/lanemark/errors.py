@@ -1,6 +1,6 @@
 """Errors, with the messages of the ``lanemark`` command.
 
-``message`` states what is wrong. ``hint`` states how to fix it, or is ``None``.
+``message`` describes the error. ``hint`` states how to fix it, or is ``None``.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Range:
         low: The minimum.
         high: The maximum.
         unit: The unit of a quantity, ``"us"``. Empty for a count.
-        log: Whether the range is sampled on a logarithmic scale.
+        log: Whether values are drawn on a logarithmic scale.
         whole: Whether the range contains only whole numbers.
     """
 
@@ -356,7 +356,7 @@ def _known(figures: Mapping[str, float], name: str) -> float:
         UnknownFigureError: If too few requests ran to determine the figure.
     """
     if name not in figures:
-        raise UnknownFigureError(f"too few requests to determine {name}", "give a longer duration=")
+        raise UnknownFigureError(f"too few requests to determine {name}", "use a longer duration=")
     return figures[name]
 
 
@@ -371,7 +371,7 @@ def _check(problem: Problem, trials: int) -> None:
         raise InputError("space: expected at least one parameter, found none")
     if not problem.objectives:
         raise InputError(
-            "objectives: expected at least one, found none", 'for example objectives=[("latency_p99_us", "min")]'
+            "objectives: expected at least one, found none", 'use, for example, objectives=[("latency_p99_us", "min")]'
         )
     if not isinstance(trials, int) or trials < 1:
         raise InputError(f"trials: expected an integer of 1 or more, found {trials!r}")
@@ -384,7 +384,7 @@ def _check(problem: Problem, trials: int) -> None:
     figures = {*_figures(), *(("price",) if problem.prices is not None else ())}
     for name in [*(name for name, _ in problem.objectives), *(bound[0] for bound in problem.bounds)]:
         if name not in figures:
-            hint = "give prices=" if name == "price" else f"one of {', '.join(sorted(figures))}"
+            hint = "add prices=" if name == "price" else f"one of {', '.join(sorted(figures))}"
             raise InputError(f"unknown figure `{name}`", hint)
     for name, domain in problem.space.items():
         if not isinstance(domain, (Range, Choice)):
@@ -423,7 +423,7 @@ class Sensitivity:
     simulations: int
 
     def to_rows(self) -> list[dict[str, str | float]]:
-        """Return a row for each value, sorted by descending total index."""
+        """Return one row per value, sorted by descending total index."""
         rows: list[dict[str, str | float]] = [
             {"parameter": name, "first": self.first[name], "total": total, "confidence_95": self.total_confidence[name]}
             for name, total in self.total.items()
@@ -466,7 +466,7 @@ def sensitivity(
         MissingPackageError: If SALib or pyarrow is not installed.
     """
     if not isinstance(draws, int) or draws < 2 or draws & (draws - 1):
-        raise InputError(f"draws: expected a power of two from 2, found {draws!r}", "for example draws=64")
+        raise InputError(f"draws: expected a power of two from 2, found {draws!r}", "use, for example, draws=64")
     problem = Problem(system, workload, space, [(figure, "min")], (), None, set or {}, duration, size, seed, library)
     _check(problem, 1)
     for name, domain in space.items():

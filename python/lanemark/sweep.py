@@ -36,7 +36,7 @@ __all__ = ["Interrupted", "Space", "Sweep", "SweepProgress", "SweepResult", "mer
 CHUNK_S = 5.0
 #: The time spent on estimating run times, in seconds.
 PILOT_S = 1.0
-#: The number of chunks that are submitted ahead for each worker.
+#: The number of chunks that are submitted ahead per worker.
 AHEAD = 3
 
 Values = str | Sequence[object]
@@ -80,7 +80,7 @@ class Space:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **changes: Any) -> Space:
-        """Read a sweep's file, as ``lanemark sweep NAME.toml`` does.
+        """Read a sweep's file, like ``lanemark sweep NAME.toml``.
 
         Args:
             path: The file.
@@ -111,7 +111,7 @@ class Space:
         source = test if isinstance(test, str) else workload(test, None)._inner
         for name, given in [("size", self.size), ("duration", self.duration)]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: lacks a unit", "give text with a unit")
+                raise InputError(f"{name} = {given!r} lacks a unit", "use text with a unit")
         library = inner(None if self.library is None else Library(self.library))
         scale = (self.size, self.duration, self.repeats)
         pairs = settings(dict(self.set))
@@ -181,13 +181,13 @@ def run_chunk(
         The run time in seconds, or ``None`` if ``cancel`` stopped the run. In that case no part is written.
 
     Raises:
-        RunError: If this machine's version of Lanemark or its library yields another sweep for ``space``.
+        RunError: If this machine's version of Lanemark or its library yields a different sweep for ``space``.
     """
     began = time.perf_counter()
     sweep = _made(_CacheKey(space))
     if sweep.key != key:
         raise RunError(
-            "this worker uses another version of Lanemark or another library than the process that started the sweep",
+            "this worker and the process that started the sweep use different Lanemark versions or libraries",
             "install the same version and the same library on every machine",
         )
     parts = PartFolder(folder)
@@ -274,7 +274,7 @@ class Sweep:
             place: The folder of the parts: a path or an fsspec URL that all workers can access. Default: ``sweep-KEY``
                 in the folder that :func:`lanemark.results_folder` returns.
             executor: The executor of the chunks: an executor of ``concurrent.futures``, or a ``distributed.Client``.
-                Default: a pool with one thread for each core, since the simulator releases Python's global lock.
+                Default: a pool with one thread per core, since the simulator releases Python's global lock.
             workers: The number of chunks that run at a time, for an executor that does not report it.
             chunk_seconds: The maximum expected run time of a chunk. Chunks are shorter if that keeps all workers busy
                 until the end.
@@ -306,7 +306,7 @@ class Sweep:
             if lost:
                 raise RunError(
                     f"{folder}: {len(lost)} parts are missing after they were written, such as {plan.part(lost[0])}",
-                    "give a folder that all workers can access and that no other process changes",
+                    "use a folder that all workers can access and that no other process changes",
                 )
         finally:
             if own_pool is not None:
@@ -317,7 +317,7 @@ class Sweep:
         text = folder.read(PLAN)
         if text is None:
             if any(name.startswith("part-") for name in folder.names()):
-                raise InputError(f"{folder}: contains parts but no {PLAN}", "give another folder")
+                raise InputError(f"{folder} contains parts but no {PLAN}", "use a different folder")
             cancel = _lanemark.Cancel()
             cost = expected(
                 self.points,
@@ -330,9 +330,9 @@ class Sweep:
         plan = Plan.of(text, folder)
         if (plan.key, plan.points) != (self.key, self.points):
             raise InputError(
-                f"{folder}: contains points of another sweep: the system, workload, library, seed, settings, axes or "
+                f"{folder} contains points of another sweep: the system, workload, library, seed, settings, axes or "
                 "version differ",
-                "give another folder",
+                "use a different folder",
             )
         return plan
 
@@ -415,12 +415,12 @@ def _on_executor(executor: Executor, work: Work) -> None:
 
 
 class SweepResult(Tabular):
-    """The result of a sweep: a folder of parts, read as one table with a row for each point.
+    """The result of a sweep: a folder of parts, read as one table with one row per point.
 
     The columns are ``point``, ``key``, ``system``, ``test``, the axes, ``iops``, ``bytes_per_second``, latencies in us,
     ``busiest``, ``utilisation``, the figures of reads (``read_iops``, …) and of writes (``write_iops``, …),
     ``write_amplification`` and ``error``, the reason why a point lacks figures. An axis of quantities is a column of
-    numbers whose name ends in the unit, ``block_bytes``, ``think_us``.
+    numbers whose name ends in the unit, such as ``block_bytes`` or ``think_us``.
     """
 
     def __init__(self, place: PartFolder, plan: Plan, sweep: Sweep | None = None) -> None:
@@ -438,7 +438,7 @@ class SweepResult(Tabular):
         folder = PartFolder(place)
         text = folder.read(PLAN)
         if text is None:
-            raise InputError(f"{folder}: contains no {PLAN}", "give a folder that Sweep.run wrote")
+            raise InputError(f"{folder} does not contain a {PLAN}", "use a folder that Sweep.run wrote")
         return cls(folder, Plan.of(text, folder))
 
     @property
@@ -479,7 +479,7 @@ class SweepResult(Tabular):
         """Check that the parts contain each point of the sweep exactly once, with the point's key.
 
         Raises:
-            RunError: If a point is missing, duplicated or of another sweep, or if a part cannot be read.
+            RunError: If a point is missing, is duplicated or belongs to another sweep, or if a part cannot be read.
         """
         try:
             columns = self.dataset().to_table(columns=["point", "key"]).to_pydict()
@@ -498,7 +498,7 @@ class SweepResult(Tabular):
                 raise RunError(f"{self.place}: point {wrong[0]} has the key of another sweep")
 
     def chart(self, axis: str, figure: str = "iops", by: str | None = None) -> Any:
-        """Return an Altair chart of a figure over an axis, with a line for each value of the axis ``by``.
+        """Return an Altair chart of a figure over an axis, with one line per value of the axis ``by``.
 
         Raises:
             MissingPackageError: If altair is not installed.
@@ -565,7 +565,7 @@ class SweepFile(Tabular):
 
 
 def load(path: str | os.PathLike[str]) -> SweepFile:
-    """Read a sweep's CSV file, or a part of one.
+    """Read a sweep's CSV file, or a part of such a file.
 
     Raises:
         InputError: If the file is not a sweep's CSV file.
@@ -574,7 +574,7 @@ def load(path: str | os.PathLike[str]) -> SweepFile:
 
 
 def merge(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> SweepFile:
-    """Merge the CSV parts that ``lanemark sweep --points`` wrote, as ``lanemark sweep --merge`` does.
+    """Merge the CSV parts that ``lanemark sweep --points`` wrote, like ``lanemark sweep --merge``.
 
     Raises:
         InputError: If a part belongs to another sweep, or if a point is missing or duplicated.

@@ -37,7 +37,7 @@ def lanemark(*arguments: str, folder: Path | None = None, code: int = 0) -> subp
         text=True,
         timeout=120,
         check=False,
-        # Without COLUMNS, the output has the default width.
+        # Without COLUMNS, the output has its default width.
         env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
     )
     assert process.returncode == code, f"{arguments}: {process.returncode}\n{process.stderr}"
@@ -48,7 +48,7 @@ def lanemark(*arguments: str, folder: Path | None = None, code: int = 0) -> subp
 def _in_the_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Start each test in the source tree, so that the package and the command use the tree's library.
 
-    Results without a path are saved in a temporary folder and not among the user's own results.
+    Results without a path are saved in a temporary folder instead of the user's results folder.
     """
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("LANEMARK_RESULTS", str(tmp_path / "results"))

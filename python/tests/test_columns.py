@@ -30,7 +30,7 @@ def test_reads_and_writes_have_separate_columns(mixed: lanemark.Result) -> None:
         assert row["iops"] == pytest.approx(row["read_iops"] + row["write_iops"], rel=1e-6)
         both = row["read_bytes_per_second"] + row["write_bytes_per_second"]
         assert row["bytes_per_second"] == pytest.approx(both, rel=1e-6)
-        # The mean of both directions together is the mean of neither direction.
+        # The mean over both directions is not the mean of either direction.
         mean, share = row["latency_mean_us"], row["read_iops"] / row["iops"]
         assert share == pytest.approx(0.7, abs=0.03)
         apart = share * row["read_latency_mean_us"] + (1 - share) * row["write_latency_mean_us"]

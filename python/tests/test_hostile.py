@@ -17,7 +17,7 @@ import lanemark
 from lanemark.search import Prices
 from lanemark.sweep import Space, Sweep, SweepResult
 
-#: The errors that invalid arguments may raise: our own, and Python's for values of a wrong type or out of its bounds.
+#: The errors that invalid arguments may raise: the package's own, and Python's for wrong types and values out of range.
 REFUSED = (lanemark.LanemarkError, TypeError, ValueError, OverflowError)
 
 NUMBERS = st.one_of(
@@ -106,7 +106,7 @@ KEYS = st.sampled_from(
         "nothing",
     ]
 )
-#: Bounds that keep the accepted workloads short and small.
+#: Limits that keep the accepted workloads short and small.
 SMALL = {"queue_depth": st.integers(-5, 300), "threads": st.integers(-5, 40)}
 
 

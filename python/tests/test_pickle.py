@@ -1,4 +1,4 @@
-"""Pickled and copied objects equal their originals, in another process and another working directory too."""
+"""Pickled and copied objects equal their originals, even in a different process and working directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command, a Rust program and the package give the same results to the last digit."""
+"""The command, a Rust program and the package produce the same results to the last digit."""
 
 from __future__ import annotations
 

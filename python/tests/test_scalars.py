@@ -1,4 +1,4 @@
-"""Numbers of numpy and pandas are accepted wherever Python numbers are, and give the same results."""
+"""NumPy and pandas numbers are accepted wherever Python numbers are, and produce the same results."""
 
 from __future__ import annotations
 

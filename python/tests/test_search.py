@@ -113,10 +113,11 @@ def test_invalid_prices_are_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_the_value_that_determines_a_latency_has_most_of_its_variance() -> None:
-    # A single read never waits. Its latency is a sum of values, and each index is the value's share of the variance.
+    # A read at queue depth 1 never waits. Its latency is a sum of values, and each index is the value's share of the
+    # variance.
     space = {"drive.flash.read": Range(40, 80, "us"), "drive.flash.command_time": Range(0.1, 10.1, "us")}
     indices = sensitivity(SYSTEM, TEST, space, figure="latency_mean_us", draws=64, duration="1 ms")
-    # Uniform draws over ranges of 40 us and 10 us have variances in the ratio 16 to 1.
+    # Uniform draws from ranges of 40 us and 10 us have variances in the ratio 16 to 1.
     assert indices.first["drive.flash.read"] == pytest.approx(16 / 17, abs=0.08)
     assert indices.total["drive.flash.command_time"] == pytest.approx(1 / 17, abs=0.05)
     assert indices.simulations == 64 * 4

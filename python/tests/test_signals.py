@@ -48,7 +48,7 @@ def test_ctrl_c_stops_a_call_at_once(call: Callable[[lanemark.Result], object]) 
             pytest.fail("the call ended before the signal")
     finally:
         timer.cancel()
-    # Usually a few milliseconds. The limit allows for a loaded machine.
+    # The call usually takes a few milliseconds. The limit allows for a loaded machine.
     assert time.monotonic() - sent[0] < 0.5
 
 
@@ -56,7 +56,7 @@ def test_further_runs_are_stopped_too() -> None:
     calls: list[tuple[int, int]] = []
 
     def stop(ended: int, total: int) -> None:
-        # The test itself has finished, and its further runs are in progress.
+        # The test itself has finished, and its additional runs are in progress.
         if total > 1 and ended:
             calls.append((ended, total))
             raise KeyboardInterrupt

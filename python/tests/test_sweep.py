@@ -101,10 +101,10 @@ def test_another_sweep_is_refused(whole: SweepResult, tmp_path: Path) -> None:
     longer = Sweep(Space(SYSTEM, TEST, AXES, duration="3 ms"))
     with pytest.raises(InputError, match="contains points of another sweep"):
         longer.run(whole.place)
-    with pytest.raises(RunError, match="than the process that started the sweep"):
+    with pytest.raises(RunError, match="the process that started the sweep"):
         run_chunk(SPACE, longer.key, 0, 0, str(tmp_path), "part")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match=r"contains no plan\.json"):
+    with pytest.raises(InputError, match=r"does not contain a plan\.json"):
         SweepResult.open(tmp_path)
 
 
@@ -138,12 +138,12 @@ def test_an_invalid_plan_is_refused(text: str, tmp_path: Path) -> None:
 def test_a_plan_that_is_not_a_regular_file_or_too_long_is_refused(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     os.mkfifo(plan)
-    with pytest.raises(InputError, match=r"plan\.json: is not a regular file"):
+    with pytest.raises(InputError, match=r"plan\.json is not a regular file"):
         SweepResult.open(tmp_path)
     plan.unlink()
     with plan.open("wb") as file:
         file.truncate(1 << 30)
-    with pytest.raises(InputError, match=r"plan\.json: is longer than 64 MiB"):
+    with pytest.raises(InputError, match=r"plan\.json is longer than 64 MiB"):
         SweepResult.open(tmp_path)
 
 

@@ -1,13 +1,13 @@
-//! Compares `lanemark bench` with fio at equal settings, to check whether both measure the same drive.
+//! Compares `lanemark bench` with fio at equal settings, to check whether both programs measure the same drive.
 //!
-//! There are three targets: a file, a loop device over memory with direct I/O, and a file in memory (tmpfs). The latter
+//! There are three targets: a file, a loop device over memory with direct I/O, and a file in memory (tmpfs). The last
 //! two need root and are otherwise skipped. Each round runs fio, then Lanemark, then fio again, so that the drift of a
-//! noisy machine affects both programs. The spread of fio's own runs is the yardstick. Settings: io_uring, direct I/O,
-//! registered buffers and files, the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` sets the number of rounds,
-//! and `LANEMARK_AGREEMENT_FOLDER` the folder of the file.
+//! noisy machine affects both programs. The spread of fio's own runs is the yardstick. The settings are io_uring,
+//! direct I/O, registered buffers and files, and the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` sets the
+//! number of rounds, and `LANEMARK_AGREEMENT_FOLDER` the folder of the file.
 //!
-//! As part of the tests (without `--bench`) one short round runs if fio is installed, so that this code is exercised.
-//! Without fio it reports that it was skipped; in CI this is a failure.
+//! As part of the tests (without `--bench`), one short round runs if fio is installed, so that this code is exercised.
+//! Without fio, the benchmark reports that it was skipped; in CI this is a failure.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::fill_random;
 use serde_json::Value;
 
-/// A test of CrystalDiskMark 8 as both programs receive it.
+/// A test of CrystalDiskMark 8, as both programs receive it.
 struct Case {
     slug: &'static str,
     fio: [&'static str; 3],
@@ -62,8 +62,8 @@ struct Plan {
     huge_pages: bool,
 }
 
-/// Huge pages for fio's buffers, held until this is dropped. Lanemark requests them itself for buffers of 2 MiB or
-/// more. On a virtual disk, huge pages can determine the speed of large reads.
+/// Huge pages for fio's buffers, reserved until this value is dropped. Lanemark itself requests huge pages for buffers
+/// of 2 MiB or more. On a virtual disk, huge pages can determine the speed of large reads.
 struct HugePages {
     before: String,
 }
@@ -71,7 +71,7 @@ struct HugePages {
 const HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
 
 impl HugePages {
-    /// Reserves some huge pages if the user has the permission.
+    /// Reserves some huge pages if the user has permission.
     fn reserve() -> Option<Self> {
         let before = std::fs::read_to_string(HUGE_PAGES).ok()?;
         let enough = before.trim().parse::<u32>().ok()?.max(16);
@@ -88,7 +88,7 @@ impl Drop for HugePages {
 }
 
 impl Case {
-    /// Whether the buffers of all requests together fill a huge page.
+    /// Returns whether the buffers of all requests together fill a huge page.
     fn large_buffers(&self) -> bool {
         self.slug.starts_with("seq1m-q8")
     }
@@ -117,7 +117,7 @@ fn main() {
     for kind in [Kind::File, Kind::LoopDevice, Kind::FileInMemory] {
         let holder = if kind == Kind::File { Some(folder.as_path()) } else { memory.folder() };
         let Some(holder) = holder else {
-            println!("skipped: this user may not mount a tmpfs");
+            println!("skipped: this user cannot mount a tmpfs");
             continue;
         };
         let file = holder.join("agreement.dat");
@@ -165,7 +165,7 @@ fn main() {
     println!("\n{within} of {all} medians of throughput lie within the range of fio's own runs");
 }
 
-/// A file system in memory, unmounted when dropped.
+/// A file system in memory, which is unmounted when this value is dropped.
 struct Memory(Option<tempfile::TempDir>);
 
 impl Memory {
@@ -199,7 +199,7 @@ fn tool(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|done| done.status.success())
 }
 
-/// A loop device with direct I/O over a file.
+/// Attaches a loop device with direct I/O to a file.
 fn attach(medium: &Path) -> PathBuf {
     let made = Command::new("losetup")
         .args(["-f", "--show", "--direct-io=on"])
@@ -210,7 +210,7 @@ fn attach(medium: &Path) -> PathBuf {
     PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim())
 }
 
-/// Writes the file that both programs measure; it is our own, so Lanemark may overwrite it.
+/// Writes the file that both programs measure. The benchmark creates it, so Lanemark may overwrite it.
 fn make_file(plan: &Plan) {
     let size: Bytes = plan.size.parse().expect("a size");
     let mut block = vec![0; 1 << 20];

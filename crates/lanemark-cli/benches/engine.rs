@@ -1,23 +1,23 @@
-//! The cost of a request in the measuring program: processor time compared with fio's, and start-up time.
+//! The cost of a request in the measuring program: its processor time compared with fio, and its start-up time.
 //!
 //! The target is a loop device with direct I/O over a file in memory (tmpfs), so that nearly all of the time is spent
 //! in the program itself and in its path through the kernel. The cost is marginal: the difference in processor time
-//! between a long and a short run, divided by the difference in requests. Start-up is therefore not included. The
-//! programs take turns. The minimum of each is printed next to the median, because other programs on a shared machine
+//! between a long and a short run, divided by the difference in requests. Therefore it does not include start-up. The
+//! programs alternate. The minimum of each is printed next to the median, because other programs on a shared machine
 //! only add time. Their load varies over seconds, so the ratios compare runs of the same round.
 //!
-//! fio runs with its fastest settings: registered buffers and file, batches in both directions, and full statistics, as
-//! Lanemark records them. fio's own raw loop, `t/io_uring`, records no latencies. `LANEMARK_RAW_IO_URING` may contain
-//! its path. `LANEMARK_ENGINE_ROUNDS` sets the number of rounds.
+//! fio runs with its fastest settings: registered buffers and file, batches in both directions, and full statistics,
+//! which Lanemark also records. fio's own raw loop, `t/io_uring`, does not record latencies. `LANEMARK_RAW_IO_URING`
+//! may contain its path. `LANEMARK_ENGINE_ROUNDS` sets the number of rounds.
 //!
-//! As part of the tests (without `--bench`) one tiny round runs, so that this code is exercised. Mounting and loop
-//! devices need root; without it the target is a file.
+//! As part of the tests (without `--bench`), one tiny round runs, so that this code is exercised. Mounting and loop
+//! devices need root; without root the target is a file.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// A case: the request size, the number outstanding, and the number of requests in the short run.
+/// A case: the request size, the number of outstanding requests, and the number of requests in the short run.
 struct Case {
     name: &'static str,
     kibi: u64,
@@ -57,7 +57,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// A loop device over a file in memory, or a plain file if the user is not permitted to create one.
+/// A loop device over a file in memory, or a plain file if the user is not permitted to create a loop device.
 struct Medium {
     folder: tempfile::TempDir,
     mounted: bool,
@@ -111,15 +111,14 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// The work of a program: processor seconds of its threads and of the kernel on its behalf, and the bytes read.
+/// The work of a program: the processor seconds of its threads and of the kernel on its behalf, and the bytes read.
 #[derive(Clone, Copy)]
 struct Done {
     seconds: f64,
     bytes: f64,
 }
 
-/// Runs a program to its end. `requested_bytes` is the number of bytes if the medium is a file, which does not have a
-/// byte counter.
+/// Runs a program to its end. `requested_bytes` is used if the medium is a file, which does not have a byte counter.
 fn done(command: &mut Command, medium: &Path, requested_bytes: u64) -> Done {
     let (bytes, seconds) = (bytes_of(medium), of_children());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
@@ -130,7 +129,7 @@ fn done(command: &mut Command, medium: &Path, requested_bytes: u64) -> Done {
     Done { seconds, bytes: counted as f64 }
 }
 
-/// Processor seconds of all children that have ended (getrusage(2)).
+/// Returns the processor seconds of all children that have ended (getrusage(2)).
 fn of_children() -> f64 {
     // SAFETY: zero is a valid value of every field, and the call writes only to the given structure.
     let usage = unsafe {
@@ -142,8 +141,8 @@ fn of_children() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Returns the total bytes read from a block device. The number of requests is not a suitable measure, because the
-/// kernel splits large requests by their pages.
+/// Returns the total number of bytes read from a block device. The number of requests is not a suitable measure,
+/// because the kernel splits large requests at page boundaries.
 fn bytes_of(medium: &Path) -> Option<u64> {
     let name = medium.strip_prefix("/dev").ok()?;
     let counters = std::fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).ok()?;
@@ -218,7 +217,7 @@ fn ratio(ours: &[f64], others: &[f64]) -> String {
     ratios.get(ratios.len() / 2).map_or("–".to_owned(), |middle| format!("{middle:.2}"))
 }
 
-/// The minimum and the median of some costs, in µs.
+/// Formats the minimum and the median of some costs, in µs.
 fn least_and_median(mut costs: Vec<f64>) -> String {
     costs.sort_by(f64::total_cmp);
     match costs.len() {
@@ -239,7 +238,7 @@ fn main() {
     println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
     match &medium.node {
         Some(node) => println!("{}, direct I/O over tmpfs", node.display()),
-        None => println!("a file: this user may not make loop devices"),
+        None => println!("a file: this user cannot create loop devices"),
     }
     println!(
         "us of processor time a request, minimum / median of {rounds}; ratios of one round, their median"
@@ -284,7 +283,7 @@ fn main() {
     start_up(&medium.path(), folder.path(), if full { 21 } else { 1 });
 }
 
-/// Measures the duration of a run with one request. The null engine is used, so the duration is start-up time only.
+/// Measures the duration of a run with one request. It uses the null engine, so the duration is only start-up time.
 fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     let case = Case { name: "", kibi: 4, queue_depth: 128, requests: 1, target: "" };
     let mut times: Vec<f64> = (0..rounds)
@@ -297,7 +296,7 @@ fn start_up(medium: &Path, folder: &Path, rounds: usize) {
         .collect();
     times.sort_by(f64::total_cmp);
     println!(
-        "one request from start to the saved result: {:.1} ms at the median, {:.1} at least",
+        "one request from start to the saved result: {:.1} ms at the median, {:.1} ms at the minimum",
         times[times.len() / 2],
         times[0]
     );

@@ -1,9 +1,9 @@
-//! Processor time of whole commands, next to the goals at which an answer feels immediate.
+//! Processor time of whole commands, compared with the goals at which an answer feels immediate.
 //!
 //! Each command runs as a child process, and the kernel reports its processor time and its peak memory (wait4(2)). The
-//! table shows the median of the runs with their minimum and maximum. `LANEMARK_GOALS_ROUNDS` sets the number of runs.
+//! table shows the median of the runs, with their minimum and maximum. `LANEMARK_GOALS_ROUNDS` sets the number of runs.
 //!
-//! As part of the tests (without `--bench`) only the first command runs, once, so that this code is exercised.
+//! As part of the tests (without `--bench`), only the first command runs, once, so that this code is exercised.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 const DRIVE: &str = "samsung-980-pro-1tb@workstation-x570:m2";
 
-/// A command, with the goal for its processor seconds.
+/// A command, and the goal for its processor seconds.
 struct Goal {
     command: String,
     seconds: f64,
@@ -47,7 +47,7 @@ fn goals() -> Vec<Goal> {
     ]
 }
 
-/// The resources that one run of a command took.
+/// The resources that one run of a command used.
 struct Taken {
     seconds: f64,
     mebibytes: f64,
@@ -78,7 +78,7 @@ fn measure(goal: &Goal, folder: &Path) -> Taken {
     let printed = std::fs::read_to_string(&errors).expect("text");
     assert!(status.success(), "{}: {printed}", goal.command);
     assert!(output.metadata().expect("a file").len() > 0, "{} prints its answer", goal.command);
-    // A second sweep into the same file would continue the first one instead of running again.
+    // A second sweep into the same file would continue the first sweep instead of running again.
     std::fs::remove_file(folder.join("sweep.csv")).ok();
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     Taken {

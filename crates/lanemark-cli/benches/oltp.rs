@@ -1,15 +1,15 @@
 //! Transactions on PostgreSQL: the cost of loading, of a transaction and of a thousand users, compared with
 //! PostgreSQL's own COPY and with go-tpc.
 //!
-//! All programs use one dedicated server in /tmp, over its socket, which flushes its log at each commit. The programs
-//! take turns, and ratios compare runs of the same round, because the load of other programs on a shared machine varies
-//! over seconds.
+//! All programs use one dedicated server in /tmp, through its socket. The server flushes its log at each commit. The
+//! programs alternate, and ratios compare runs of the same round, because the load of other programs on a shared
+//! machine varies over seconds.
 //!
-//! - *Loading*: the rows of `lanemark oltp load`, compared with the same rows loaded from files by psql's
-//!   `\copy … (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All use the same number of connections and
-//!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
-//!   printed for the rows only and for the whole process.
-//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. This time is the
+//! - *Loading*: the rows of `lanemark oltp load`, compared with the same rows loaded from files by psql's `\copy …
+//!   (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All three use the same number of connections and
+//!   one transaction per part of the data, then create the same keys and indexes and run ANALYZE. The rates are printed
+//!   for the rows only and for the whole process.
+//! - *A transaction*: the marginal processor time of the driver, from `getrusage` for its process. This is the
 //!   difference between a long run and a short run, divided by the difference in transactions, so it excludes start-up.
 //!   The loops are closed, with the same number of users and warehouses, prepared statements and no think times.
 //!   `LANEMARK_GO_TPC` contains go-tpc's path.
@@ -37,9 +37,9 @@ struct Extent {
     /// Scale of the loaded data.
     scale: Scale,
     users: u32,
-    /// Seconds of a short run and a long one.
+    /// Seconds of a short run, and seconds of a long run.
     seconds: (u64, u64),
-    /// Users for whom memory is measured.
+    /// Number of users for which memory is measured.
     crowd: u32,
 }
 
@@ -54,7 +54,7 @@ struct Bench {
     extent: Extent,
 }
 
-/// The cost of a program: processor seconds, its largest resident memory in MB, and its output.
+/// The cost of a program: its processor seconds, its maximum resident memory in MB, and its output.
 struct Taken {
     seconds: f64,
     megabytes: f64,
@@ -96,7 +96,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// Formats the median of some figures with their minimum and maximum.
+/// Formats the median of some figures, with their minimum and maximum.
 fn median_and_range(figures: &[f64], digits: usize) -> String {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -149,13 +149,13 @@ impl Bench {
         self.folder.path().join("rows").join(format!("{part}.{}", table.name()))
     }
 
-    /// The parts of the data and their tables, in the order in which Lanemark loads them.
+    /// Returns the parts of the data and their tables, in the order in which Lanemark loads them.
     fn parts(&self) -> impl Iterator<Item = (i64, &'static [Table])> + use<> {
         let tables = |part| if part == 0 { &Table::ALL[..1] } else { &Table::ALL[1..] };
         (0..=self.extent.scale.warehouses).map(move |part| (part, tables(part)))
     }
 
-    /// Writes the loaded data to files, one for each table of a part, and returns their total size.
+    /// Writes the loaded data to files, one per table of each part, and returns their total size.
     fn dump(&self) -> u64 {
         let rows = self.folder.path().join("rows");
         std::fs::create_dir_all(&rows).expect("a folder");
@@ -184,8 +184,8 @@ impl Bench {
         files.iter().map(|file| file.metadata().expect("a file").len()).sum()
     }
 
-    /// Copies the same rows into empty tables. Returns the seconds until all rows were loaded, and with keys and
-    /// indexes.
+    /// Copies the same rows into empty tables. Returns the seconds until all rows were loaded, and the seconds until
+    /// keys and indexes also existed.
     fn copy(&self, jobs: usize, server_reads: bool) -> (f64, f64) {
         let mut sql = String::from("DROP SCHEMA IF EXISTS copied CASCADE; CREATE SCHEMA copied;");
         for table in Table::ALL {
@@ -279,7 +279,7 @@ impl Bench {
         }
     }
 
-    /// Runs Lanemark, and returns its resources and the number of completed transactions.
+    /// Runs Lanemark, and returns the resources used and the number of completed transactions.
     fn run(&self, more: &[&str], users: u32, seconds: u64) -> (Taken, f64) {
         let result = self.folder.path().join("result.json");
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -382,7 +382,7 @@ impl Bench {
         println!("\n{users} users on {} warehouses of 1/100:", scale.warehouses);
         self.load(scale, 2);
         let (taken, count) = self.run(&[], users, self.extent.seconds.1);
-        println!("  {:.0} MB at most (target 200), {count:.0} transactions", taken.megabytes);
+        println!("  {:.0} MB maximum (target 200), {count:.0} transactions", taken.megabytes);
     }
 }
 
@@ -402,7 +402,7 @@ fn main() {
         }
         false => Extent { rounds: 1, scale: scale(1, 100), users: 2, seconds: (1, 2), crowd: 10 },
     };
-    // A socket's path is short, and the server may run as another account.
+    // A socket's path must be short, and the server may run under a different account.
     let folder = tempfile::tempdir_in("/tmp").expect("a temporary folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("ours");
     let options = ServerOptions {

@@ -1,17 +1,18 @@
-//! `lanemark serve` compared with `nbdkit memory`, and its delivered latency compared with the modelled one.
+//! `lanemark serve` compared with `nbdkit memory`, and its delivered latency compared with the modelled latency.
 //!
-//! Without latency, each server has the same gibibyte in memory and serves the same client, fio's nbd engine. The
-//! servers take turns, so that the drift of a noisy machine affects both. The benchmark prints the median of the rounds
+//! Without latency, each server keeps the same gibibyte in memory and serves the same client, fio's nbd engine. The
+//! servers alternate, so that the drift of a noisy machine affects both. The benchmark prints the median of the rounds
 //! and the median of the ratios within a round. The benchmark runs twice: with processors that may become idle and, if
-//! this user may change that, with processors that may not. fio's io_uring engine reads the mounted file, bypassing the
-//! page cache. Its peer is the export of a null device by `qemu-storage-daemon`, if that program is installed.
+//! this user can change that, with processors that may not. fio's io_uring engine reads the mounted file, bypassing the
+//! page cache. For comparison, it also reads the export of a null device by `qemu-storage-daemon`, if that program is
+//! installed.
 //!
 //! With a model, each queue depth has a separate server, which receives up to 20,000 reads a second. The benchmark
-//! prints the modelled and the delivered latency of the server's result, and fio's latency, which includes the client's
-//! own time. The benchmark also serves systems that are ten times as slow, and compares fio's rates on them with
-//! `lanemark sim`. Finally, it measures an idle server.
+//! prints the modelled and the delivered latency from the server's result, and fio's latency, which includes the
+//! client's own time. The benchmark also serves systems that are ten times as slow, and compares fio's rates on them
+//! with `lanemark sim`. Finally, it measures an idle server.
 //!
-//! As part of the tests (without `--bench`) each part runs once, briefly, if fio and nbdkit are installed.
+//! As part of the tests (without `--bench`), each part runs once, briefly, if fio and nbdkit are installed.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -27,7 +28,7 @@ const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 /// The maximum number of requests a second that a modelled server receives.
 const RATE: u32 = 20_000;
 
-/// The load of a client: name, fio's direction, block and depth.
+/// The load of a client: its name, and fio's direction, block size and depth.
 const CASES: [(&str, &str, &str, u32); 5] = [
     ("4 KiB read, depth 1", "randread", "4k", 1),
     ("4 KiB read, depth 32", "randread", "4k", 32),
@@ -36,7 +37,7 @@ const CASES: [(&str, &str, &str, u32); 5] = [
     ("1 MiB write, depth 1", "write", "1m", 1),
 ];
 
-/// A server that is ended when this is dropped.
+/// A server that is stopped when this value is dropped.
 struct Server(Child);
 
 impl Server {
@@ -205,7 +206,7 @@ fn delivered(depths: &[u32], runtime: &str) {
     }
 }
 
-/// Systems of document 002 and of the README whose served rates are compared with the simulator's.
+/// Systems from document 002 and from the README whose served rates are compared with the simulator's rates.
 const PATHS: [&str; 2] = [SYSTEM, "crucial-c300-256gb@intel-x58:sata"];
 /// Tests of CrystalDiskMark 8 by name, with the corresponding fio options.
 const TESTS: [(&str, &str, &str, u32); 6] = [
@@ -216,6 +217,7 @@ const TESTS: [(&str, &str, &str, u32); 6] = [
     ("RND4K Q1T1 read", "randread", "4k", 1),
     ("RND4K Q1T1 write", "randwrite", "4k", 1),
 ];
+/// Time scale of the systems whose rates are compared with the simulator's rates.
 const SLOWER: f64 = 10.0;
 
 /// Compares fio's rates on served systems with `lanemark sim`, in the time of the model.

@@ -137,7 +137,7 @@ pub(crate) enum Command {
     /// Load, run, check and compare a TPC-C-derived workload on a real database
     #[cfg(feature = "oltp")]
     Oltp(OltpArgs),
-    /// List the drives, platforms, hosts and workloads of the library, or show one
+    /// List the drives, platforms, hosts and workloads of the library, or show one entry
     Library(LibraryListArgs),
     /// List the built-in studies, results, traces and job files, or copy them to a folder
     Samples(SamplesArgs),
@@ -259,7 +259,7 @@ pub(crate) struct ReplayArgs {
     /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) speed: Option<Speed>,
-    /// Submit the next request when one completes, regardless of the recorded times
+    /// Submit the next request when a request completes, regardless of the recorded times
     #[arg(long, conflicts_with = "speed")]
     pub(crate) as_fast_as_possible: bool,
     /// Number of outstanding requests with --as-fast-as-possible

@@ -53,7 +53,7 @@ pub(crate) fn tell_notes(opened: &OpenedWorkload) {
     names.sort_unstable();
     names.dedup();
     if !names.is_empty() {
-        tell!("note: these options have no effect here: {}", names.join(", "));
+        tell!("note: these options are not used here: {}", names.join(", "));
     }
 }
 

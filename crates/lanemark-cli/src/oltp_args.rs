@@ -54,7 +54,7 @@ pub(crate) struct OltpWorkloadArgs {
 const DATABASE: &str = match cfg!(feature = "full") {
     true => {
         "sqlite:FILE; postgres://USER@HOST:PORT/NAME, which uses only the schema lanemark_oltp; or \
-         mysql://USER@HOST:PORT/NAME for MariaDB or MySQL, where the database NAME is created"
+         mysql://USER@HOST:PORT/NAME for MariaDB or MySQL; the command creates the database NAME"
     }
     false => {
         "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, which uses only the schema \
@@ -214,7 +214,7 @@ pub(crate) struct OltpCompareArgs {
 #[cfg(feature = "serve")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The time scale slows the drives, so that this machine's processors can represent those of the study. The
+The time scale slows the drives, so that this machine's processors can represent the study's. The
 command removes everything that it starts, attaches or mounts, regardless of how it ends. Only this
 command sees its mounts. It requires PostgreSQL 16 or later, or --download.")]
 pub(crate) struct OltpLiveArgs {
@@ -247,7 +247,8 @@ pub(crate) struct OltpLiveArgs {
     #[arg(long, value_name = "DIVISOR")]
     #[arg(value_parser = clap::value_parser!(i64).range(1..=100))]
     pub(crate) scale: Option<i64>,
-    /// Number of servers as fast as the first system's; the second system's saving is calculated for this number
+    /// Number of servers as fast as the server of the first system; the second system's saving is calculated for this
+    /// number
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,

@@ -110,7 +110,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     }
     if args.time_scale.is_none() && parts.published(&simulated).is_none() {
         let why = "the study lacks the published transactions and processor use that determine the time scale";
-        return Err(Failure::input(why).hint("give --time-scale"));
+        return Err(Failure::input(why).hint("use --time-scale"));
     }
     stop::patient(END);
     let folder = folder(args.folder.as_deref())?;

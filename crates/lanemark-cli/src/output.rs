@@ -58,7 +58,7 @@ fn cleaned(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Returns the length of a colour change, `ESC [ 1 m`, at the start of `text`, or 0 if there is none.
+/// Returns the length of a colour change, `ESC [ 1 m`, at the start of `text`, or 0 for any other text.
 fn colour(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
     match rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';') {

@@ -205,8 +205,8 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(fleet.plan()?))
 }
 
-/// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute, or its requests a
-/// second if it has no transactions.
+/// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute or, without
+/// transactions, its requests a second.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()

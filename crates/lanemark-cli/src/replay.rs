@@ -213,7 +213,7 @@ fn way_out(fault: &RequestFault) -> &'static str {
 /// Returns the failure of a trace without a matching request. `others` and `actions` are the devices and events of the
 /// trace.
 pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) -> Failure {
-    let failure = Failure::input(format!("{trace}: contains no request to replay"));
+    let failure = Failure::input(format!("{trace} contains no request to replay"));
     match (others, actions) {
         ([], []) => failure,
         ([], [.., (last, _)]) => {

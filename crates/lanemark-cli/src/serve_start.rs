@@ -50,7 +50,7 @@ pub(crate) fn note_short_stroke(system: &System, size: u64) {
     }
 }
 
-/// Tests this machine, prints a note that compares its speed with the drive's, and returns the time of a request
+/// Tests this machine, prints a note that compares its speed with the drive's speed, and returns the time of a request
 /// outside the server. If the self-test fails, a note reports the failure, and the verdict omits that time.
 pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<OutsideTime> {
     if args.no_self_test || args.no_latency {

@@ -157,7 +157,7 @@ impl SweepOutputs {
         Ok(Self { csv, is_kept: true, parquet, page, target: args.target, json: args.json })
     }
 
-    /// Writes the Parquet file of points, if one is requested. The `kinds` of the axes are those of the whole sweep.
+    /// Writes the Parquet file of points, if one is requested. The `kinds` of the axes depend on the whole sweep.
     fn write_parquet(
         &self,
         sweep: &SweepResult,

@@ -1,5 +1,5 @@
 //! The answer comes first: the first line of every command states a figure and names its subject. Each task of the book
-//! that needs no hardware takes one or two commands.
+//! that does not need hardware takes one or two commands.
 
 use std::fs;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn tasks() -> Vec<Task> {
     all
 }
 
-/// Returns the digits in a line, except the digits in names.
+/// Returns whether a line contains a figure; digits in names do not count.
 fn has_figure(line: &str, parties: &[&str], unit: &str) -> bool {
     let rest = parties.iter().fold(line.to_owned(), |rest, party| rest.replace(party, ""));
     rest.contains(unit) && rest.contains(|letter: char| letter.is_ascii_digit())

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lanemark_testbed::documents::{self, EmptyFolder, QuotedCommand, commands};
 
-/// Pages that show commands of a cluster, a table of commands without arguments, and the tour, which `tests/readme.rs`
-/// runs.
+/// Pages with commands for a cluster, a page with a table of commands without arguments, and the tour, which
+/// `tests/readme.rs` runs.
 const RUN_ELSEWHERE: [&str; 3] = ["python.md", "sweeps.md", "tour.md"];
 /// Commands that need a client, a browser, a custom kernel, or root and a network. `tests/serve`, `tests/exact`,
 /// `tests/ui_study.rs` and `tests/oltp_live.rs` run them.
@@ -23,7 +23,7 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// All pages of the book, by their path below docs/.
+/// Returns all pages of the book, by their paths below docs/.
 fn pages() -> BTreeSet<String> {
     let docs = project().join("docs");
     let mut found = BTreeSet::new();
@@ -46,20 +46,20 @@ fn text(page: &str) -> String {
     fs::read_to_string(project().join("docs").join(page)).unwrap()
 }
 
-/// The text of a page without its code blocks and the code in its lines.
+/// Returns the text of a page without its code blocks and code spans.
 fn prose(text: &str) -> String {
     let blocks = text.split("```").step_by(2).collect::<String>();
     blocks.split('`').step_by(2).collect()
 }
 
-/// The targets of the links and pictures of a page.
+/// Returns the targets of the links and pictures on a page.
 fn links(text: &str) -> Vec<String> {
     let prose = prose(text);
     let ends = prose.split("](").skip(1);
     ends.filter_map(|rest| rest.split_once(')').map(|(link, _)| link.to_owned())).collect()
 }
 
-/// The anchors of a page, as mdBook derives them from its headings.
+/// Returns the anchors of a page, derived from its headings as in mdBook.
 fn anchors(text: &str) -> BTreeSet<String> {
     let outside: String = text.split("```").step_by(2).collect();
     let headings = outside.lines().filter(|line| line.starts_with('#'));
@@ -121,7 +121,7 @@ fn commands_of(page: &str) -> Vec<QuotedCommand> {
     commands(&text(page)).into_iter().filter(|command| !is_elsewhere(command)).collect()
 }
 
-/// Runs the commands of a page in an empty folder in order, and returns the differences.
+/// Runs the commands of a page in an empty folder, in order, and returns the differences.
 fn run(page: &str) -> (usize, Vec<String>) {
     let commands = commands_of(page);
     let folder = EmptyFolder::new(env!("CARGO_BIN_EXE_lanemark"), env!("CARGO_TARGET_TMPDIR"));

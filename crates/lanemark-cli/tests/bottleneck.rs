@@ -1,5 +1,5 @@
-//! `--bottleneck` on the command line: off by default, the same gains in every run, shown in every view. Saved results
-//! keep the identities of their hops.
+//! Tests of `--bottleneck` on the command line: off by default, the same gains in every run, shown in every view. Saved
+//! results contain the identities of their hops.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use lanemark_schema::result::{HopId, RunResult, SystemChange};
 use serde_json::Value;
 
-/// Returns a saved simulation with its bottleneck.
+/// A saved simulation with its bottleneck.
 const SAVED: &str = include_str!("saved/simulated.json");
 
 fn project() -> PathBuf {
@@ -45,7 +45,7 @@ fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
         "SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%; twice the queue depth +0%";
     assert!(unwrapped.contains(sentence), "{output}");
     assert!(std::fs::read_to_string(page).unwrap().contains("What would help"));
-    // The saved bottleneck equals a later computation, on any number of cores.
+    // The saved bottleneck equals the result of a later computation on any number of cores.
     let gains = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tests"].clone();
     let saved = std::fs::read_to_string(out).unwrap();
     let again = lanemark(&[&run as &[&str], &["--bottleneck", "--json"]].concat());

@@ -1,4 +1,4 @@
-//! The commands from a user's view: exit codes, output on stdout and stderr, and created files.
+//! The commands as a user sees them: exit codes, output on stdout and stderr, and the files that they create.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn succeeds(arguments: &[&str]) -> String {
     stdout(&output).to_owned()
 }
 
-/// Runs a command and returns stderr, which must end with a hint and contain no data.
+/// Runs a command and returns stderr, which must end with a hint. Stdout must be empty.
 #[track_caller]
 fn fails(arguments: &[&str], code: i32) -> String {
     let output = lanemark(arguments);
@@ -57,7 +57,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     stderr(&output).to_owned()
 }
 
-/// Returns the JSON without the times and command of its provenance.
+/// Returns the JSON without the times and the command in its provenance.
 fn without_times(text: &str) -> Value {
     let mut value: Value = serde_json::from_str(text).unwrap();
     strip(&mut value);
@@ -163,7 +163,7 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
         let statistic = |test: &Value, key: &str| {
             test["throughput_bytes_per_second"][key].as_f64().unwrap_or(0.0)
         };
-        // Each mean is over five repeats, so the difference of the two means varies as the repeats do.
+        // Each mean is over five repeats, so the difference of the two means varies like the repeats.
         let spread = 3.0 * (statistic(one, "deviation") + statistic(two, "deviation"));
         let apart = (statistic(one, "value") - statistic(two, "value")).abs();
         assert!(apart <= spread + 1.0, "{}: {apart} B/s apart", one["test"]["name"]);
@@ -220,7 +220,7 @@ fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
     let m2 = "samsung-950-pro-512gb@workstation-z170:m2";
     let uplink = ["--set=platform.link.dmi.pcie.generation=1"];
     assert_eq!(busiest(m2, &uplink), "DMI 3.0");
-    // Four drives are downstream of an uplink that two of them could fill.
+    // Two of the four drives could already fill the uplink that all of them share.
     let four = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow =
         ["--set=platform.link.dmi.pcie.generation=2", "--set=platform.link.dmi.pcie.lanes=2"];
@@ -310,11 +310,11 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let message = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
     assert!(message.contains("--overwrite"), "{message}");
     fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
-    // Neither a result nor a page overwrites it.
+    // Neither a result nor a page overwrites this file.
     let json = folder.path().join("thesis.json");
     fs::write(&json, "{}").unwrap();
     fails(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()], 3);
-    // The file is not overwritten even if it mentions Lanemark.
+    // The file is not overwritten, even though it mentions Lanemark.
     let notes = folder.path().join("notes.html");
     fs::write(&notes, "<!DOCTYPE html>my notes on Lanemark").unwrap();
     let result = folder.path().join("run.json");
@@ -398,7 +398,7 @@ fn the_built_in_library_needs_no_files() {
     assert!(folder.path().join("results").is_dir());
 }
 
-/// A drive like the 1 TB drive at a thousandth of its size, with more spare flash and without TurboWrite.
+/// Arguments for a drive like the 1 TB drive at a thousandth of its size, with more spare flash and without TurboWrite.
 const SMALL: [&str; 10] = [
     "--set",
     "drive.pseudo_slc.capacity=0B",
@@ -411,6 +411,7 @@ const SMALL: [&str; 10] = [
     "--set",
     "drive.flash.pages_per_block=64",
 ];
+/// The system that `SMALL` changes.
 const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
 /// The day of `make endurance` on a thousandth of the drive, in 90 seconds of simulated time.
@@ -472,7 +473,7 @@ fn rounds_go_on_until_they_are_steady() {
     let message = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
     assert!(message.contains("--steady: test `4K random write`: round = 0"), "{message}");
     fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
-    // The error names the wrong option and no other.
+    // The error names only the wrong option.
     let message = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
     assert!(message.contains("--duration: test") && !message.contains("--size"), "{message}");
     let notes = path("notes.csv");

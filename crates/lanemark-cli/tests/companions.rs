@@ -1,8 +1,8 @@
-//! Every file that a command creates, under a name that the user did not give, next to a file that the user named.
-//! Another program's file of that name stays unchanged, and a link of that name is not followed.
+//! Tests every file that a command creates next to a file that the user named, under a name that the user did not
+//! choose. Another program's file with that name stays unchanged, and a link with that name is not followed.
 //!
-//! `COMPANIONS` lists them. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would create
-//! such a file in an untested way.
+//! `COMPANIONS` lists these files. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would
+//! create such a file in an untested way.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const THEIRS: &str = "an unrelated letter, not a file of this program";
 
-/// A companion file: its name, and the command that makes it.
+/// A companion file: its name, and the command that creates it.
 struct Companion {
     name: &'static str,
     words: &'static [&'static str],
-    /// Whether the command continues with a different file name.
+    /// Whether the command succeeds with a different file name.
     goes_on: bool,
 }
 
@@ -104,7 +104,7 @@ fn run(folder: &Path, words: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// A folder in which every command of the list succeeds.
+/// Creates a folder in which every command of the list succeeds.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("image"), vec![3; 9_000]).unwrap();
@@ -148,7 +148,7 @@ fn files_of_others_stay_and_no_link_is_followed() {
     }
 }
 
-/// Without foreign files each command of the list succeeds, so a refusal above is caused by the file.
+/// Without foreign files, each command of the list succeeds. Therefore the refusals above are caused by the files.
 #[test]
 fn each_command_does_its_work_where_nothing_is() {
     let folder = folder();

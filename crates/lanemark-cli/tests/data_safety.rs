@@ -1,4 +1,4 @@
-//! The locations of results and input: data is not lost, commands do not block, and foreign data is not trusted.
+//! The locations of results and input: data is not lost, commands do not block, and untrusted data does no harm.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const TEST: &str = "crystaldiskmark-5:4k-read";
 
-/// A folder on the disk of the checkout, in which commands run.
+/// A folder on the checkout's disk, in which commands run.
 struct WorkFolder(TempDir);
 
 impl WorkFolder {
@@ -36,7 +36,7 @@ impl WorkFolder {
         command
     }
 
-    /// Runs a command, which must end with this exit code within a few seconds, and returns both outputs.
+    /// Runs a command, which must end with this exit code within a few seconds, and returns stdout and stderr.
     #[track_caller]
     fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
         let began = Instant::now();
@@ -64,7 +64,7 @@ impl WorkFolder {
         names
     }
 
-    /// A saved result of one test.
+    /// Returns the saved result of one test.
     fn result(&self) -> Value {
         self.ends(&["sim", NVME, TEST, "--out", "result.json"], 0);
         serde_json::from_str(&fs::read_to_string(self.path("result.json")).unwrap()).unwrap()
@@ -187,7 +187,7 @@ fn files_are_written_whoever_reads_the_messages() {
             let files = ["--out", "r.json", "--html", "p.html", "--series", "s.csv"];
             let mut run = folder.command(&["sim", NVME, TEST, "--interval", "10ms"]);
             let status = run.args(files).stdout(end(stdout)).stderr(end(stderr)).status().unwrap();
-            // A reader that closes the pipe has read enough, but data that a disk does not accept is lost.
+            // A reader that closes the pipe has read enough, but data that a disk does not accept would be lost.
             let wanted = if stdout == "full" { 1 } else { 0 };
             assert_eq!(status.code(), Some(wanted), "{number} {stdout} {stderr}");
             assert_eq!(folder.names("."), ["p.html", "r.json", "s.csv"], "{stdout} {stderr}");
@@ -369,7 +369,7 @@ fn results_that_cannot_be_are_damaged() {
 fn written_results_can_be_read() {
     let folder = WorkFolder::new();
     let page = ["--html", "p.html"];
-    // Few requests in a very long time.
+    // The test submits few requests in a very long time.
     let text = "[workload]\nname = \"slow\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"slow\"\n\
         block = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\nqueue_depth = 1\n\
         threads = 1\nthink = \"10 h\"\nvolume = \"16 KiB\"\nduration = \"LONG\"\n";
@@ -379,7 +379,7 @@ fn written_results_can_be_read() {
             folder.command(&["sim", NVME, "slow.toml", "--out", "slow.json"]).output().unwrap();
         let message = String::from_utf8_lossy(&run.stderr).into_owned();
         assert!(!message.contains("panicked"), "{long}: {message}");
-        // The result is either refused or readable.
+        // The command either rejects the result or writes a readable file.
         match run.status.code() {
             Some(0) => drop(folder.ends(&[&["report", "slow.json"][..], &page].concat(), 0)),
             code => assert!(matches!(code, Some(1 | 2)), "{long}: {code:?} {message}"),

@@ -78,7 +78,8 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(result["tests"][0]["interval"].is_null());
 }
 
-/// The largest drives have 16 TiB of flash, and the smallest a few dies. The files of both can be simulated.
+/// The largest drives have 16 TiB of flash, and the smallest drives have a few dies. The files of both can be
+/// simulated.
 #[test]
 fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +147,7 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     let made = lanemark(folder.path(), &BOX);
     assert!(!made.status.success());
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    // An existing drive file, which the user may have changed, is not overwritten either.
+    // An existing drive file that the user may have changed is not overwritten either.
     fs::remove_file(&path).unwrap();
     assert!(lanemark(folder.path(), &BOX).status.success());
     let written = fs::read_to_string(&path).unwrap();
@@ -169,7 +170,7 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
 }
 
-/// A rating for data that compresses is reached with such data, and other data is stored at the rate of the dies.
+/// A rating for compressible data is reached with such data; other data is stored at the rate of the dies.
 #[test]
 fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
     let folder = tempfile::tempdir().unwrap();
@@ -211,7 +212,7 @@ fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
     assert!((random / 220.0 - 1.0).abs() < 0.05, "{random}");
 }
 
-/// Ratings with a prior are not required: a connector and a capacity are sufficient.
+/// Ratings for which there is a prior are not required: a connector and a capacity are sufficient.
 #[test]
 fn a_box_without_ratings_is_a_usual_drive_of_its_connector() {
     let folder = tempfile::tempdir().unwrap();

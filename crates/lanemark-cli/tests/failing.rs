@@ -1,5 +1,5 @@
 //! `lanemark bench` on a device that fails: the saved result, the messages and the exit code. The device is a loop
-//! device whose file was truncated after its setup, which needs root.
+//! device whose file was truncated after the device was set up, which needs root.
 
 use std::fs;
 use std::path::Path;

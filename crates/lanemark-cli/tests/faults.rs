@@ -1,5 +1,5 @@
-//! `--fault` from a user's view: each kind with its count and its recovery, identical bytes for a seed, and all errors
-//! in one message.
+//! `--fault` as a user sees it: each kind of fault with its count and its recovery, identical bytes for a seed, and all
+//! errors in one message.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -29,7 +29,7 @@ fn sample(workload: &str, fault: &str) -> Sample {
 const READS: &str = "quick:rnd4k-q32t1-read";
 const WRITES: &str = "quick:rnd4k-q32t1-write";
 
-/// Returns the requests of a sample that failed by `kind`.
+/// Returns the number of requests in a sample that failed with `kind`.
 fn of(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter().filter(|count| count.kind == kind);
     counts.map(|count| count.requests).sum()
@@ -64,7 +64,7 @@ fn sample_with_protected_buffer() -> Sample {
 
 #[test]
 fn unreadable_ranges_fail_their_reads_alone_and_each_takes_the_drives_recovery() {
-    // Half of the span of 1 GiB.
+    // The range is half of the 1 GiB span.
     let half = sample(READS, "media-error range=0B..512MiB recovery=1ms");
     let (failed, good) = (half.errors.total() as f64, half.operations() as f64);
     assert!((failed / (failed + good) - 0.5).abs() < 0.02, "{failed} of {good}");

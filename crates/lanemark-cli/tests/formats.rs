@@ -1,4 +1,4 @@
-//! The files of other programs on the command line: their workloads are run, and results are printed in their formats.
+//! Files of other programs on the command line: Lanemark runs their workloads, and prints results in their formats.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-/// A sweep over depths, as short as a simulation can be.
+/// A sweep over queue depths, as short as a simulation can be.
 const SWEEP: &str = "\
 [global]
 ioengine=io_uring
@@ -59,7 +59,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     err
 }
 
-/// A folder with the sweep as a job file, and the folder of its results.
+/// Creates a folder with the sweep as a job file, and the folder for its results.
 fn sweep() -> (TempDir, String, String) {
     let folder = folder();
     let job = folder.path().join("sweep.fio");
@@ -81,7 +81,7 @@ fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
         jobs.iter().map(|job| job["job options"]["iodepth"].as_str().unwrap()).collect();
     assert_eq!(depths, ["1", "4", "16", "32"]);
     assert!(jobs.iter().all(|job| job["read"]["total_ios"].as_u64().unwrap() >= 2000), "{out}");
-    assert!(err.contains("note: these options have no effect here: gtod_reduce"), "{err}");
+    assert!(err.contains("note: these options are not used here: gtod_reduce"), "{err}");
     assert!(!Path::new(&target).exists());
 }
 
@@ -113,7 +113,7 @@ fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     assert!(["q1", "q4", "q16", "q32"].iter().all(|test| table.contains(test)), "{table}");
     let (compared, _) = succeeds(&["compare", &saved, &again]);
     assert!(compared.contains("q32"), "{compared}");
-    // A different target gives a different result.
+    // A different target produces a different result.
     let text = fs::read_to_string(folder.path().join("grid/q1.json")).unwrap();
     let far = text.replace("\"name\" : \"q1\"", "\"name\" : \"q1\", \"filename\" : \"/dev/sdz\"");
     assert_ne!(far, text);
@@ -186,7 +186,7 @@ fn fio_plot() -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// fio-plot reads a folder of files, one for each depth, and draws them.
+/// fio-plot reads a folder of files, one per depth, and draws them.
 #[test]
 fn fio_plot_draws_exported_results() {
     let Some(program) = fio_plot() else {
@@ -257,7 +257,7 @@ fn assumed(saved: &Value) -> &Value {
     warnings.iter().find(|warning| warning["kind"] == "cache-not-modelled").unwrap()
 }
 
-/// The disk check from etcd's documentation: requests of partial sectors, each followed by a flush.
+/// The disk check from etcd's documentation: requests for partial sectors, each followed by a flush.
 #[test]
 fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let folder = folder();

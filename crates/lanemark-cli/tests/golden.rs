@@ -1,7 +1,7 @@
 //! Every figure of every study, to the digit: a mean error can stay the same while two of its figures change in
 //! opposite directions.
 //!
-//! `studies/golden/STUDY.csv` has a row for each published figure, and rows for the throughput and the mean latency of
+//! `studies/golden/STUDY.csv` has one row per published figure, and rows for the throughput and the mean latency of
 //! every other cell of the study, with six significant digits. After an intended change of the model,
 //! `LANEMARK_GOLDEN=write` rewrites the files, and CHANGELOG states which figures changed.
 

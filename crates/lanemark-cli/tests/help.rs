@@ -1,4 +1,4 @@
-//! The command line as shown: help, completions, manual pages, and the installed files of `make install`.
+//! The command line as users see it: help, completions, manual pages, and the files that `make install` installs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -31,7 +31,7 @@ fn commands(help: &str) -> Vec<String> {
     names.filter(|name| name != "help").collect()
 }
 
-/// Returns the words of all commands, each with its help.
+/// Collects the words of all commands, each with its help.
 fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     arguments.push("--help");

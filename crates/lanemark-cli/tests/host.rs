@@ -40,7 +40,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     );
     let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
     assert!(file.contains("range = ["), "{file}");
-    // A second measurement replaces the file of the first.
+    // A second measurement replaces the file of the first measurement.
     let again = lanemark(here, &["host", "measure", "--duration", "1s", "--out", "h.toml"]);
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     let rate = |host: &str| {
@@ -53,7 +53,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
         assert!(result.to_string().contains("host"), "{result}");
         result["tests"][0].clone()
     };
-    // A slower library host gives other figures than a faster one.
+    // A slow library host and a fast library host produce different figures.
     assert_ne!(rate("single-board"), rate("linux-block"));
     assert!(!rate("./h.toml").is_null());
 }

@@ -1,5 +1,5 @@
-//! Figures of other programs and assumed values in the command's output: every view shows the percentiles that were
-//! printed, a dash for each of the others, and an assumed bottleneck before everything else.
+//! Figures from other programs and assumed values in the command's output: every view shows the percentiles that the
+//! program printed, a dash for each other percentile, and an assumed bottleneck before everything else.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -26,7 +26,7 @@ fn printed(arguments: &[&str], folder: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// fio's output of 87 mixed requests, for which the rank of each percentile must be rounded up.
+/// Returns fio's output for 87 mixed requests, for which the rank of each percentile must be rounded up.
 fn fio(percentiles: &Value) -> String {
     let side = |count: u64, factor: f64| {
         let mut latency =
@@ -126,13 +126,13 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     let lead = words(&text.lines().skip(4).take(3).collect::<Vec<_>>().join(" "));
     assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
     assert!(lead.contains("platform.cpu.request_submit = 2 us, 1.43 us to 2.8 us"), "{text}");
-    // A value from the user is not assumed.
+    // A value that the user supplies is not assumed.
     let mut given = sim.to_vec();
     given.extend(["--set", "platform.cpu.request_submit=2us"]);
     assert!(!words(&printed(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
 }
 
-/// Samples of other programs' results, with the first test of each.
+/// Samples of other programs' results, each with its first test.
 const FOREIGN: [(&str, &str); 6] = [
     ("crystaldiskmark-3.txt", "Seq read"),
     ("crystaldiskmark-8.txt", "SEQ1M Q8T1 read"),
@@ -166,7 +166,7 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
     let answer = printed(&whatif, folder.path());
     assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
-    // A figure that the text does not state is refused by its name.
+    // A request for a figure that the text does not state is rejected, and the error names the figure.
     let terse = foreign("fio-terse-3.txt");
     let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());
     let message = String::from_utf8(refused.stderr).unwrap();
@@ -224,7 +224,7 @@ fn a_command_line_of_fio_is_a_workload() {
     let result: Value = serde_json::from_str(&printed(&words, folder.path())).unwrap();
     let test = &result["tests"][0]["test"];
     assert_eq!((&test["name"], &test["queue_depth"]), (&json!("a b"), &json!(32)));
-    // The same text in quotes, as the workload of a command.
+    // The same command line is used in quotes, as the workload of a command.
     let line = "fio --name='a b' --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
     let quoted = ["sim", system, line, "--no-save", "--no-interval", "--json"];
     let again: Value = serde_json::from_str(&printed(&quoted, folder.path())).unwrap();

@@ -1,4 +1,4 @@
-//! `lanemark inspect` from a user's view, on a small tree and on this machine.
+//! `lanemark inspect` as a user sees it, on a small tree and on this machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const DRIVE: &str = "devices/pci0000:00/0000:00:06.0/0000:01:00.0/nvme/nvme0/nvme0n1";
 
-/// A laptop with one NVMe drive that trained down.
+/// Creates the tree of a laptop with one NVMe drive that trained down.
 fn laptop() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let file = |path: &str, content: &str| {
@@ -183,7 +183,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
         "{message}"
     );
     assert!(message.contains("hint: use the whole output of `sudo lspci -vvv`"), "{message}");
-    // The other commands that read a named file.
+    // Other commands that read a named file also recognise the text.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "- is not a Lanemark result"),
         (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),
@@ -221,7 +221,7 @@ fn this_machine_is_shown_where_it_has_block_devices() {
     }
 }
 
-/// A capture of 60,000 small files, which takes some time to unpack: a tar file in the ustar format (POSIX).
+/// Writes a capture of 60,000 small files, which takes some time to unpack, as a tar file in the ustar format (POSIX).
 fn long_capture(path: &Path) {
     let mut tar = Vec::new();
     for number in 0..60_000 {

@@ -1,4 +1,4 @@
-//! `lanemark report --interactive`: charts in a browser, with pointing and zooming, and libraries that are refused.
+//! `lanemark report --interactive`: charts in a browser, with pointing and zooming, and libraries that are rejected.
 //!
 //! The browser test needs Chromium and the library that `make charts` builds. If one of them is missing, the test is
 //! skipped, or fails in CI.
@@ -18,12 +18,13 @@ use std::time::Duration;
 use browser::Browser;
 use serde_json::json;
 
-/// Tests that differ in queue depth, and others that differ in the length of their requests.
+/// Tests that differ only in queue depth, and tests that differ only in request length.
 const WORKLOAD: &str = "[workload]\nname = \"Families\"\nrepeats = 2\naverage = \"mean\"\n\n\
     [defaults]\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 GiB\"\n\
     duration = \"20 ms\"\n";
-/// The labels of the first chart's axes.
+/// A JavaScript expression for the labels of the first chart's axes.
 const LABELS: &str = "[...document.querySelector('.live').querySelectorAll('.role-axis-label text')].map((one) => one.textContent).sort().join()";
+/// A JavaScript expression for the tip.
 const TIP: &str = "document.getElementById('lanemark-tip')";
 
 fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
@@ -32,7 +33,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The chart library, if it is built.
+/// Returns the chart library, if it is built.
 fn library() -> Option<PathBuf> {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/charts.js");
     if !library.exists() {
@@ -42,7 +43,7 @@ fn library() -> Option<PathBuf> {
     Some(library.canonicalize().unwrap())
 }
 
-/// Writes the interactive page of `results` in `folder`, and returns its address.
+/// Writes the interactive page of `results` to `folder`, and returns its address.
 fn page(folder: &Path, results: &[&str], library: &Path) -> String {
     let library = library.to_str().unwrap();
     let arguments = [&["report"], results, &["--html", "page.html", "--interactive", library]];
@@ -51,7 +52,7 @@ fn page(folder: &Path, results: &[&str], library: &Path) -> String {
     format!("file://{}", folder.join("page.html").display())
 }
 
-/// Presses keys in order, and returns the tip's text after each key, and whether the tip is hidden.
+/// Presses keys in order. Returns the tip's text after each key, and whether the tip is hidden.
 fn pressed(browser: &mut Browser, keys: &[&str]) -> Vec<serde_json::Value> {
     let press = |key: &&str| {
         for kind in ["rawKeyDown", "keyUp"] {
@@ -62,7 +63,7 @@ fn pressed(browser: &mut Browser, keys: &[&str]) -> Vec<serde_json::Value> {
     keys.iter().map(press).collect()
 }
 
-/// A folder with a result, `run.json`.
+/// Creates a folder with a result, `run.json`.
 fn result() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut text = WORKLOAD.to_owned();
@@ -98,7 +99,7 @@ fn pointing_shows_values_and_the_wheel_zooms() {
     browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
     let counted = "[document.querySelectorAll('.live').length, window.lanemarkCharts.length]";
     let counts = browser.value(counted);
-    // Two families, latency over load, and two charts and a series for each test.
+    // The page has two families, latency over load, and two charts and a series for each test.
     assert_eq!(counts, json!([3 + 8 * 3, 3 + 8 * 3]), "charts found, and charts there");
     assert_eq!(browser.value("document.querySelectorAll('.live:not([aria-label])').length"), 0);
 
@@ -116,7 +117,7 @@ fn pointing_shows_values_and_the_wheel_zooms() {
     assert!(text.contains("sata\n") && text.contains("MB/s"), "{text}");
 
     let whole = browser.value(LABELS);
-    // The wheel scrolls the page until the chart has the focus.
+    // The wheel scrolls the page unless the chart has the focus.
     let wheel =
         |down: i32| json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down});
     browser.ask("Input.dispatchMouseEvent", wheel(60));
@@ -155,7 +156,7 @@ fn pointing_shows_values_and_the_wheel_zooms() {
         assert_eq!(axe::violations(&mut browser, &axe), Vec::<String>::new());
     }
 
-    // The page's policy forbids other scripts, code made from text, and requests.
+    // The page's policy forbids other scripts, code that is generated from text, and requests.
     let before = browser.events.len();
     browser.wait("new Promise((done) => fetch('https://example.org/').then(() => done(false), () => done(true)))");
     let ran = "(() => { const one = document.createElement('script'); one.textContent = 'window.other = 1'; document.body.append(one); return window.other === undefined; })()";
@@ -211,7 +212,7 @@ fn bars_show_values_and_a_print_has_all_pictures() {
     assert!(all[1][1].as_str().unwrap().starts_with(second), "{all:?}");
     assert!(all[0] == all[2] && all[0] != all[1] && all[3][0] == json!(true), "{all:?}");
 
-    // On paper, each chart is a light picture, whether the chart was drawn or not, and no picture is truncated or
+    // In print, each chart is a light picture, whether or not the chart was drawn, and no picture is truncated or
     // taller than a page.
     let charts = browser.value("document.querySelectorAll('.live').length").as_u64().unwrap();
     let drawn = "document.querySelectorAll('.live[data-drawn]').length";

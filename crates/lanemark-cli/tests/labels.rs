@@ -19,12 +19,12 @@ fn lanemark(folder: &Path, columns: usize, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the names of the rows of the first table: the text before the first number, over all lines of a row.
+/// Returns the names of the rows in the first table: the text before the first number, over all lines of a row.
 fn labels(table: &str) -> Vec<String> {
     let lines = table.lines().skip_while(|line| !line.starts_with('─')).skip(1);
     let mut labels: Vec<String> = Vec::new();
     for line in lines.take_while(|line| !line.is_empty() && !line.starts_with("no room")) {
-        // Two spaces separate columns, and no name contains two.
+        // Two spaces separate columns, and names do not contain two spaces.
         match line.split_once("  ") {
             Some((label, _)) => labels.push(label.to_owned()),
             None => {
@@ -59,7 +59,7 @@ fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
     let mut checked = 0;
     for name in library.names(LibraryKind::Workload) {
         let tests = workload::open(&library, &name).unwrap().tests;
-        // The figures of one run under the names of the workload's tests, wide and narrow.
+        // The figures of one run are used under the names of the workload's tests, in wide and in narrow tables.
         let mut run = one.clone();
         let figures = one["tests"].as_array().unwrap();
         let rows = tests.iter().zip(figures.iter().cycle()).map(|(test, figures)| {

@@ -1,4 +1,4 @@
-//! `lanemark library` and `lanemark path` from a user's view: the names they accept, and the data of a name.
+//! `lanemark library` and `lanemark path` as a user sees them: the names that they accept, and the data that they show.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -125,7 +125,7 @@ fn a_platform_alone_has_a_path_too() {
     );
 }
 
-/// Four drives of 550 MB/s behind one lane of PCIe 2.0 share its throughput, and the command reports the loss.
+/// Four 550 MB/s drives downstream of one PCIe 2.0 lane share its throughput, and the command reports the loss.
 #[test]
 fn drives_behind_one_uplink_show_their_loss_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
@@ -141,7 +141,7 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
         (loss["share"].as_f64().unwrap(), loss["bytes_per_second"].as_f64().unwrap());
     let now = found["simulated"].as_f64().unwrap();
     assert!((1.0 - now / with - share).abs() < 1e-6 && (0.4..0.8).contains(&share), "{share}");
-    // Without the loss, the reported throughput equals the throughput of the links of four drives.
+    // Without the loss, the reported throughput equals the total throughput of the four drives' links.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
     let alone = printed(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
     assert!(!alone.contains("drives share"), "{alone}");

@@ -1,4 +1,4 @@
-//! `lanemark oltp` from a user's view, on SQLite with little data.
+//! `lanemark oltp` as a user sees it, on SQLite with little data.
 #![cfg(feature = "oltp")]
 
 use std::path::Path;
@@ -75,7 +75,7 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
     let same = stdout(&lanemark(here, &["compare", "a.json", "a.json", "--nodes", "40"]));
     assert!(same.contains("no difference shown"), "{same}");
     assert!(same.contains("The runs do not differ in tpm") && same.lines().all(fits), "{same}");
-    // A run with three times the throughput, on otherwise idle processors.
+    // Saves a run with three times the throughput, on otherwise idle processors.
     for (file, tpm) in [("calm.json", 1e5), ("thrice.json", 3e5)] {
         let run = saved(here, "a.json", |sample| {
             sample["transactions"]["per_minute"] = tpm.into();
@@ -163,8 +163,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     stdout(&lanemark(here, &LOAD));
     let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3"];
     stdout(&lanemark(here, &[&["run", "--users", "2", "--out", "a.json"], &times[..]].concat()));
-    // The requests at the device depend on the machine; the transaction itself has two reads and three writes of a
-    // page.
+    // The number of requests to the device depends on the machine; the transaction itself reads two pages and writes
+    // three.
     let mut run: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(here.join("a.json")).unwrap()).unwrap();
     for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
@@ -210,8 +210,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let (code, text) = failure(&real);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("lanemark oltp run"), "{text}");
-    // The sessions' waits for data and log are not part of the time elsewhere, although the device was fast: a throttle
-    // delayed the requests.
+    // The sessions' waits for data and log are not counted as time elsewhere, even though the device was fast: a
+    // throttle delayed the requests.
     let elsewhere = |run: &serde_json::Value| {
         std::fs::write(here.join("a.json"), run.to_string()).unwrap();
         let text = stdout(&lanemark(here, &["workload", "a.json"]));
@@ -233,8 +233,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert!(line.contains("as sessions reported them"), "{line}");
     assert!((before - after - 0.2 * cycle).abs() < 1.0 || after == 0.0, "{before} {after} {cycle}");
     assert!(after < before, "{before} {after}");
-    // Lock waits are proportional to the duration of transactions: the number of sessions that waited for a lock, for
-    // each session that was working or waiting for the drive.
+    // Lock waits are proportional to the duration of transactions. The factor is the number of sessions that waited for
+    // a lock, divided by the number of sessions that were working or waiting for the drive.
     for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
         sample["transactions"]["waits"]["samples"]["lock"] = 40.into();
     }
@@ -258,7 +258,7 @@ fn command(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lanemark")).current_dir(folder).args(args).output().unwrap()
 }
 
-/// A run on SQLite, a saved run on PostgreSQL, and the simulation of the latter.
+/// Tests a run on SQLite, a saved run on PostgreSQL, and the simulation of the latter.
 #[test]
 fn runs_on_databases_are_results_as_all_others_are() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! `lanemark oltp live`, short: both systems of the study, and cleanup regardless of how the command ends. Skipped,
-//! with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
+//! `lanemark oltp live` in its short form: both systems of the study, and cleanup regardless of how the command ends.
+//! The tests are skipped, with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
 #![cfg(all(feature = "oltp", feature = "serve"))]
 
 use std::fs;
@@ -25,7 +25,7 @@ fn stderr(output: &Output) -> String {
     both.concat()
 }
 
-/// A folder that the server's account may enter, and the folder of PostgreSQL's programs in it.
+/// Returns a folder that the server's account can access, and the folder of PostgreSQL's programs in it.
 fn place() -> Option<(tempfile::TempDir, PathBuf)> {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         skipped("a disk, which only root can have");
@@ -49,7 +49,7 @@ fn place() -> Option<(tempfile::TempDir, PathBuf)> {
     }
 }
 
-/// Processes whose command line names the folder, with their folders in `/proc`.
+/// Returns the processes whose command lines name the folder, with their folders in `/proc`.
 fn processes(folder: &Path) -> Vec<(PathBuf, String)> {
     let name = folder.to_str().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
@@ -116,7 +116,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let rate = run["tests"][0]["samples"][0]["transactions"]["per_minute"].as_f64().unwrap();
     let measured: f64 = rows[1][5].parse().unwrap();
     assert!((measured / (rate * scale) - 1.0).abs() < 1e-6, "{measured} {rate} {scale}");
-    // The table marks the runs as valid if the runs do.
+    // The table marks the runs as valid if the saved runs are valid.
     let is_late = run["warnings"].to_string().contains("not-delivered");
     assert_eq!(rows[1][9] == "false", is_late, "{table}");
     assert_eq!(messages.contains("INVALID"), table.contains(",false"), "{messages}");
@@ -141,7 +141,7 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
             [STUDY, "--short", "--folder", within, "--out", "out", "--download", "--cache", cache];
         let mut command = command(folder.path(), &args);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Waits until its PostgreSQL server has started.
+        // The test waits until the PostgreSQL server has started.
         let begun = Instant::now();
         while !processes(&work).iter().any(|(_, line)| line.contains("postgres")) {
             assert!(
@@ -165,7 +165,7 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
             assert!(begun.elapsed() < Duration::from_secs(60), "{}: {line}", own.display());
             std::thread::sleep(Duration::from_millis(50));
         }
-        // After a kill another process removes the folder.
+        // After a kill, another process removes the folder.
         let begun = Instant::now();
         while fs::read_dir(&work).unwrap().count() > 0 {
             assert!(code.is_none() && begun.elapsed() < Duration::from_secs(60), "{signal}");

@@ -1,9 +1,10 @@
-//! `lanemark oltp workload` on a device that a control group throttles: a run at one rate predicts the throughput at
-//! another rate.
+//! `lanemark oltp workload` on a device that a control group throttles: a run at one rate predicts the transaction rate
+//! under a different throttle.
 //!
 //! A throttle delays requests before they reach the block device, whose own times stay short. Only the sampled waits of
-//! the sessions show the throttle. Without it, the device's speed would depend on its other users, so that no bound
-//! could be tested. Skipped, with a message, if loop devices, control groups or PostgreSQL's programs are missing.
+//! the sessions reveal the throttle. Without a throttle, the device's speed would depend on its other users, so that no
+//! bound could be tested. The test is skipped, with a message, if loop devices, control groups or PostgreSQL's programs
+//! are missing.
 #![cfg(feature = "oltp")]
 
 use std::path::{Path, PathBuf};
@@ -13,15 +14,16 @@ use lanemark_oltp::download;
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_testbed::{Group, LoopDevice, Mounted};
 
-/// Number of users, more than enough to keep the slow and the fast device busy.
+/// Number of users, which is more than enough to keep both the slow and the fast device busy.
 const USERS: &str = "8";
-/// Reads a second that the throttle permits.
+/// Reads a second that the slower throttle permits.
 const SLOW: u64 = 1000;
+/// Reads a second that the faster throttle permits.
 const FAST: u64 = 3500;
-/// Maximum deviation of a predicted rate of transactions from the measured rate.
+/// Maximum deviation of a predicted transaction rate from the measured rate.
 const MOST_APART: f64 = 0.15;
 
-/// A folder, and the server with its database in it.
+/// A folder, and the server whose database is in it.
 struct Bench {
     folder: tempfile::TempDir,
     database: String,
@@ -62,8 +64,8 @@ impl Bench {
         }
     }
 
-    /// Predicts the transactions a minute of the workload of `run` on a drive that accepts `reads_a_second` and
-    /// completes each request in the time of the run's device below the throttle.
+    /// Predicts the transactions a minute for the workload of `run`, on a drive that accepts `reads_a_second` and
+    /// completes each request in the time of the run's device without the throttle.
     fn predicted(&self, run: &Measured, reads_a_second: u64) -> f64 {
         let workload = format!("{}.toml", run.file);
         self.lanemark(&["oltp", "workload", &run.file, "--out", &workload]);
@@ -85,7 +87,7 @@ impl Bench {
     }
 }
 
-/// Folder of programs that bypass the page cache. With the cache, the throttle would see few reads.
+/// Returns a folder of programs that bypass the page cache. With the page cache, the throttle would see few reads.
 fn programs(cache: &Path) -> Option<PathBuf> {
     let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
     download::programs(cache, &registry, &|_| ())
@@ -110,12 +112,12 @@ fn a_run_on_a_throttled_device_predicts_another_rate() {
     let Some(device) = LoopDevice::sparse(2 << 30) else { return };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let Some(programs) = programs(&mounted.path().join("cache")) else { return };
-    // The control group is set before the server starts and is inherited by it. Loading needs no limit.
+    // The control group is set before the server starts, and the server inherits it. Loading does not need a limit.
     let Some(group) = Group::reads_a_second(device.node(), 1_000_000) else { return };
     let server = server(&mounted.path().join("server"), programs);
     let bench = Bench { folder: tempfile::tempdir().unwrap(), database: server.name("lanemark") };
     bench.oltp(&["load", "--warehouses", "4", "--scale", "8"]);
-    // The buffer fills.
+    // This run fills the buffer.
     bench.run("warm.json", "0 s", "3 s");
     let measured = [SLOW, FAST].map(|rate| {
         group.set_reads_a_second(device.node(), rate);

@@ -1,4 +1,4 @@
-//! `lanemark plot`: self-contained drawings of results, and refusals that change no file.
+//! `lanemark plot`: self-contained drawings of results, and refusals that do not change files.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// A folder with a result of six queue depths, `depths.json`.
+/// Creates a folder with a result for six queue depths, `depths.json`.
 fn results() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let tests: String = [1, 2, 4, 8, 16, 32]
@@ -77,7 +77,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
     let dark = lanemark(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]);
     assert!(dark.status.success(), "{}", stderr(&dark));
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
-    // A panel is selected by its title, and a drawing of the same name is overwritten.
+    // A panel is selected by its title, and an existing drawing with the same name is overwritten.
     let one =
         ["plot", "depths.json", "--chart", "budget", "--panel", "qd16", "--out", "budget.svg"];
     assert!(lanemark(folder.path(), &one).status.success());

@@ -1,8 +1,9 @@
-//! Every reader of foreign files gets valid files, and thousands of inputs made from them by random changes.
+//! Every reader of foreign files receives valid files, and thousands of inputs that are randomly changed copies of
+//! them.
 //!
-//! `fuzz/` has the readers and their promises. Here the changes are blind and their seed is constant, so a failure
-//! repeats; `make fuzz` searches with libFuzzer. `LANEMARK_FUZZ_SEEDS` names a folder to which the valid files are
-//! written for it.
+//! `fuzz/` contains the readers and their promises. Here the changes are blind and their seed is constant, so a failure
+//! can be reproduced; `make fuzz` searches with libFuzzer. `LANEMARK_FUZZ_SEEDS` names a folder to which the valid
+//! files are written for the fuzzer.
 
 #[path = "../../../fuzz/src/lib.rs"]
 #[allow(unreachable_pub, reason = "the programs of `fuzz/` use it as a crate")]
@@ -18,9 +19,11 @@ use std::time::{Duration, Instant};
 use fuzz::{TARGETS, Target, root, run};
 use lanemark_schema::rng::{Rng, StreamKey};
 
-/// The changed inputs of a target, and of one whose reader takes milliseconds.
+/// Number of changed inputs for each target.
 const INPUTS: u64 = 4_000;
+/// Number of changed inputs for a target whose reader takes milliseconds.
 const INPUTS_OF_SLOW: u64 = 300;
+/// The targets whose readers take milliseconds.
 const SLOW: [&str; 6] = ["capture", "drive", "fio_job", "foreign", "priors", "result"];
 /// Inputs are cut to this length, because a change in the middle of a long file is rarely reached.
 const LENGTH_MAX: usize = 64 << 10;
@@ -62,7 +65,7 @@ fn seeds(target: &Target) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Changes `input` in one place. `other` is another valid input of the same target.
+/// Changes `input` at one position. `other` is another valid input of the same target.
 fn change(input: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
     let length = input.len() as u64;
     let at = rng.below(length + 1) as usize;
@@ -94,7 +97,7 @@ fn change(input: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
             }
         }
         _ => {
-            // A digit remains a digit, so that a number is only wrong, and its file can be read.
+            // A digit is replaced by a digit, so that only a number is wrong and its file can still be read.
             let digits: Vec<usize> =
                 (0..input.len()).filter(|at| input[*at].is_ascii_digit()).collect();
             if !digits.is_empty() {

@@ -1,4 +1,4 @@
-//! `lanemark replay` from a user's view: its output, its saved results, its refusals and its termination.
+//! `lanemark replay` as a user sees it: its output, its saved results, its refusals and its termination.
 
 use std::fmt::Write;
 use std::fs;
@@ -63,7 +63,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     message
 }
 
-/// A trace of random reads and some writes, 20 µs apart.
+/// Writes a trace of random reads and some writes, 20 µs apart.
 fn trace(folder: &TempDir, requests: u64) -> String {
     let path = folder.path().join("made.csv");
     let mut text = "time_us,operation,offset,length\n".to_owned();
@@ -91,7 +91,7 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     let replay = saved["tests"][0]["samples"][0]["replay"].clone();
     assert_eq!((&replay["requests"], &replay["speed"]), (&5_000.into(), &1.0.into()));
     assert_eq!(saved["provenance"]["inputs"][&trace].as_str().unwrap().len(), 64);
-    // The views of saved results accept it.
+    // The views of saved results accept the result.
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
     let page = folder.path().join("page.html");
     let status = report.args(["report", out, "--html", page.to_str().unwrap()]).output().unwrap();
@@ -164,7 +164,7 @@ fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
             .spawn()
             .unwrap();
         let text = fs::read(sample("mqsim.trace")).unwrap();
-        // A command that refuses the pipe does not read it.
+        // A command that rejects the pipe does not read it.
         let _ = child.stdin.take().unwrap().write_all(&text);
         child.wait_with_output().unwrap()
     };
@@ -293,7 +293,7 @@ fn ctrl_c_saves_the_results_so_far() {
             }
         }
     });
-    // This is more data than the pipe and its reader can hold, so requests are being replayed.
+    // This is more data than the pipe and its reader can hold, so the replay is in progress.
     for _ in 0..40 {
         taken.recv_timeout(Duration::from_secs(60)).unwrap();
     }
@@ -307,7 +307,7 @@ fn ctrl_c_saves_the_results_so_far() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
 }
 
-/// 400 requests of 4 KiB, one every millisecond: three reads, then a write, and so on, over 8 MiB.
+/// Writes a trace of 400 requests of 4 KiB, one per millisecond: three reads, then a write, and so on, over 8 MiB.
 fn steady_trace(folder: &Path) -> PathBuf {
     let lines: String = (0..400u64)
         .map(|index| {

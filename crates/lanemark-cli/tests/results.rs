@@ -1,4 +1,4 @@
-//! Saved runs: kept, listed, compared and exported.
+//! Saved runs: stored, listed, compared and exported.
 
 use std::fs;
 use std::path::Path;
@@ -99,7 +99,8 @@ fn columns_are_exported_and_a_parquet_file_is_no_text() {
     let parquet = ["export", "one.json", "--output-format", "parquet"];
     assert!(refused(folder.path(), &parquet, 2).contains("can't be printed"));
     let error = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
-    // A build with the feature writes the file. Other builds report how to obtain such a build, and write no file.
+    // A build with the feature writes the file. Other builds report how to obtain such a build, and do not write a
+    // file.
     let there = folder.path().join("one.parquet").exists();
     assert_eq!(there, cfg!(feature = "full"));
     assert_eq!(error.status.success(), there);

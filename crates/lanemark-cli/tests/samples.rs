@@ -47,7 +47,7 @@ fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
     let inputs = built_in["provenance"]["inputs"].as_object().unwrap();
     assert!(inputs.contains_key("studies/hard-disk.toml"), "{inputs:?}");
     assert_eq!(names(folder.path()), [""; 0]);
-    // The copy is the same study, and a changed copy is a different one.
+    // The copy is the same study, and a changed copy is a different study.
     printed(folder.path(), &["samples", "copy", "hard-disk"]);
     let copy = folder.path().join("hard-disk.toml");
     let text = fs::read_to_string(&copy).unwrap();
@@ -143,7 +143,7 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     symlink(folder.path().join("elsewhere"), &file).unwrap();
     refused(folder.path(), &copy, 3);
     assert_eq!(names(folder.path()), ["here"]);
-    // A folder name that is a file, and a folder that accepts no files.
+    // The cases are a folder name that is a file, and a folder that is not writable.
     fs::write(folder.path().join("file"), "").unwrap();
     refused(folder.path(), &["samples", "copy", "msr.csv", "file"], 1);
     refused(folder.path(), &["samples", "copy", "msr.csv", "/proc/self"], 1);

@@ -1,5 +1,5 @@
-//! The destination of results without `--out`: the folder that the environment variables name, never the current
-//! folder. A failure to save never loses the figures.
+//! The location of results without `--out`: the folder that the environment variables name, never the current folder. A
+//! failure to save never loses the figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl User {
         command.stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Runs a command that must succeed, and returns both outputs.
+    /// Runs a command that must succeed, and returns stdout and stderr.
     #[track_caller]
     fn ends(&self, arguments: &[&str]) -> (String, String) {
         let Output { status, stdout, stderr } = self.lanemark(arguments);
@@ -58,7 +58,7 @@ fn names(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The commands that save a result without `--out`, in short forms.
+/// Returns the commands that save a result without `--out`, in short forms.
 fn commands() -> Vec<Vec<&'static str>> {
     let sim = [&["sim", NVME, TEST, "--no-interval"][..], &SHORT].concat();
     let bench = [&["bench", "disk.dat", "--workload", TEST, "--size", "1MiB"][..], &SHORT].concat();
@@ -74,7 +74,7 @@ fn commands() -> Vec<Vec<&'static str>> {
     ]
 }
 
-/// Copies the commands' input files into the current folder, and returns the names there.
+/// Copies the commands' input files into the current folder, and returns the names of the files there.
 fn prepare(user: &User) -> Vec<String> {
     user.ends(&["samples", "copy", "columns.csv"]);
     user.ends(&["samples", "copy", "fio-3.33-plus.json"]);
@@ -127,7 +127,7 @@ fn variables_name_the_folder() {
 
 #[test]
 fn a_folder_that_cannot_be_written_never_costs_the_figures() {
-    // A file cannot contain a folder, and the kernel refuses new files in /proc, also for root.
+    // A file cannot contain a folder, and the kernel does not permit new files in /proc, even for root.
     let file = tempfile::NamedTempFile::new().unwrap();
     for folder in [file.path().join("results"), PathBuf::from("/proc/self/results")] {
         let user = User::with("LANEMARK_RESULTS", &folder);
@@ -146,7 +146,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let requested = folder.join("one.json").display().to_string();
         let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        // The only output of a part of a sweep is its file.
+        // The file of a part of a sweep is the part's only output.
         let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1,2"];
         let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
@@ -155,7 +155,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
     assert!(message.contains("no result matches"), "{message}");
 }
 
-/// A folder of a few kilobytes, which the first results fill.
+/// The test uses a folder of a few kilobytes, which the first results fill.
 #[test]
 fn a_full_folder_never_costs_the_figures() {
     let Some(small) = Mounted::with(&["-t", "tmpfs", "-o", "size=64k", "lanemark"]) else { return };
@@ -189,7 +189,7 @@ fn a_bare_name_is_found_in_the_folder_of_results() {
         user.ends(&["whatif", name, "--port", "pcie-slot", "--no-interval"]);
         user.ends(&["export", name, "--output-format", "csv"]);
     }
-    // The current folder is searched first, and a path is taken literally.
+    // The current folder is searched first, and a path with a folder is used as it is.
     fs::write(user.current.path().join("one.json"), "{}").unwrap();
     let output = user.lanemark(&["compare", "one.json", "here.json"]);
     assert!(text(&output.stderr).contains("one.json is not a Lanemark result"));

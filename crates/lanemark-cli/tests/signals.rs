@@ -1,4 +1,4 @@
-//! A signal ends any command within a second, with its partial result, and the exit code identifies the signal.
+//! A signal ends any command within a second and delivers its partial result; the exit code identifies the signal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-/// A second, plus the time that a busy machine may need to schedule a process.
+/// One second, plus the time that a busy machine may need to schedule a process.
 const SOON: Duration = Duration::from_millis(2500);
 
 fn folder() -> TempDir {
@@ -36,14 +36,14 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Sends a signal; the command must end soon. The caller's bound permits another attempt on a busy machine.
+/// Sends a signal, after which the command must end soon. The caller's limit permits another attempt on a busy machine.
 #[track_caller]
 fn ends(child: Child, signal: &str, code: i32) -> Output {
     let id = child.id().to_string();
     Command::new("kill").args([signal, &id]).status().unwrap();
     let began = Instant::now();
     let (over, is_over) = std::sync::mpsc::channel::<()>();
-    // A command that does not end is killed, so that the test fails and does not hang.
+    // A command that does not end is killed, so that the test fails instead of hanging.
     let guard = std::thread::spawn(move || {
         if is_over.recv_timeout(SOON * 8).is_err() {
             let _ = Command::new("kill").args(["-KILL", &id]).status();
@@ -69,7 +69,7 @@ fn each_signal_has_its_exit_code_and_leaves_nothing_of_a_measurement() {
         wait_for("target", || folder.path().join("target.dat").exists());
         std::thread::sleep(Duration::from_millis(500));
         ends(child, signal, code);
-        // The counts of the first test up to the signal.
+        // The result contains the counts of the first test up to the signal.
         let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
         let result: Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["complete"], false);
@@ -96,7 +96,7 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
     assert!(result["warnings"].to_string().contains("interrupted"), "{}", result["warnings"]);
     assert!(folder.path().join("p.html").exists());
     assert_eq!(names(folder.path()).len(), 3, "{:?}", names(folder.path()));
-    // During the first test there is no result yet, and no file is written.
+    // During the first test there is no result yet, so no file is written.
     let long = ["sim", NVME, "two.toml:long", "--out", "new/r.json"];
     let child = start(folder.path(), &long);
     wait_for("folder", || folder.path().join("new").exists());
@@ -209,7 +209,7 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     let arguments = ["bench", "disk", "--size", "4MiB", "--duration", "600s", "--out", "results"];
     let mut child = start(folder.path(), &arguments);
     wait_for("target", || !names(&folder.path().join("disk")).is_empty());
-    // A running command has left no file yet.
+    // A running command has not left a file yet.
     let short = ["bench", "disk", "--size", "1MiB", "--duration", "10ms", "--repeats", "1"];
     let output = start(folder.path(), &short).wait_with_output().unwrap();
     assert!(!String::from_utf8_lossy(&output.stderr).contains("was left"));
@@ -238,7 +238,7 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     );
 }
 
-/// The warden of a run removes the folder of a killed run, and nothing else, regardless of the request.
+/// The warden of a run removes the folder of a killed run and nothing else, regardless of its arguments.
 #[test]
 fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
     for (name, heard, is_removed) in [
@@ -252,7 +252,7 @@ fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
         let within = folder.path().join(name);
         fs::create_dir_all(within.join("deep")).unwrap();
         fs::write(within.join("deep/file"), "data").unwrap();
-        // A folder with other files, and a process group that cannot exist.
+        // The cases are a folder with other files, and a process group that cannot exist.
         fs::write(folder.path().join("other"), "data").unwrap();
         std::os::unix::fs::symlink(folder.path(), within.join("link")).unwrap();
         fs::write(within.join("group"), "0").unwrap();

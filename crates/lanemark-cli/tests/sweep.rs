@@ -1,4 +1,4 @@
-//! Sweeps from a user's view: executed and skipped points, kills at any moment, and refusals.
+//! Sweeps as a user sees them: executed and skipped points, kills at any moment, and refusals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn rows(file: &Path) -> Vec<csv::StringRecord> {
     csv::Reader::from_path(file).unwrap().records().map(Result::unwrap).collect()
 }
 
-/// A hundred and twenty points of a few milliseconds each.
+/// Arguments for 120 points that take a few milliseconds each.
 const MANY: [&str; 6] =
     ["--duration", "20ms", "--axis", "queue_depth=1..60", "--axis", "drive.flash.read=40us,80us"];
 
@@ -80,13 +80,13 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
     succeeds(&killed, &MANY);
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
     assert_eq!(rows(&killed).len(), 120);
-    // A complete sweep runs no point and changes no file.
+    // A complete sweep runs no points and changes no files.
     let again = sweep(&killed, &MANY).output().unwrap();
     assert!(stderr(&again).contains("already contains 120 of 120 points"), "{}", stderr(&again));
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
 
-/// The companion of a sweep file, which identifies the file's creator.
+/// Returns the companion of a sweep file, which identifies the file's creator.
 fn provenance(file: &Path) -> PathBuf {
     PathBuf::from(format!("{}.provenance.json", file.display()))
 }
@@ -109,7 +109,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     let (_, drive) = inputs.iter().find(|(file, _)| file.contains("samsung-950-pro")).unwrap();
     assert_eq!(drive.as_str().unwrap().len(), 64, "{origin}");
     assert_eq!((&origin["started_at"], &origin["finished_at"]), (&"".into(), &"".into()));
-    // A torn sweep that continues with a different number of threads has the same bytes in both files.
+    // A torn sweep that is continued with a different number of threads has the same bytes in both files.
     fs::write(&out, &rows[..rows.len() - 9]).unwrap();
     succeeds(&out, &[&axis[..], &["--jobs", "1"]].concat());
     assert_eq!((fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap()), (rows, made));
@@ -301,7 +301,7 @@ fn a_sweep_can_be_a_file() {
     succeeds(&typed, &[axes, set].concat());
     let one_csv = folder.path().join("one.csv");
     assert_eq!(fs::read(one_csv).unwrap(), fs::read(typed).unwrap());
-    // Errors state their line.
+    // Errors state their line numbers.
     fs::write(&file, text.replace("threads", "thread")).unwrap();
     let error = stderr(&run("two.csv", &file));
     assert!(

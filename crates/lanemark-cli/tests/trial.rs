@@ -1,5 +1,5 @@
-//! `lanemark trial` as a program: runs and times a user's command on served systems, with power cuts, with and without
-//! root.
+//! `lanemark trial` as a program: it runs and times a user's command on served systems, with power cuts, with and
+//! without root.
 #![cfg(feature = "serve")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use lanemark_testbed::{MountFolder, Running, skipped, tool_or_skip};
 const DISK: &str = "seagate-barracuda-1tb@workstation-z170:sata";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const NVME: &str = "samsung-980-pro-1tb@workstation-x570:m2";
-/// Loop devices and processors are shared, so one trial runs at a time.
+/// A lock that lets only one trial run at a time, because trials share loop devices and processors.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn is_root() -> bool {
@@ -39,14 +39,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the remaining files in the folder for temporary files.
+/// Returns the files that remain in the folder for temporary files.
 fn left(folder: &MountFolder) -> Vec<String> {
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("lanemark-trial-")).collect()
 }
 
-/// Returns whether the machine answered too late for a comparison.
+/// Returns whether the machine fell behind the model, so that the systems cannot be compared.
 fn is_unranked(text: &str) -> bool {
     text.starts_with("The systems cannot be ranked") || text.contains(" is not known: this machine")
 }
@@ -85,7 +85,7 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
     let (printed, errors) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{printed}{errors}");
     let first = printed.lines().next().unwrap();
-    // On a busy machine the answers can be late; the systems are then not ranked.
+    // On a busy machine, the answers can be late; in that case the systems are not ranked.
     if !is_unranked(&printed) {
         assert!(first.starts_with(&format!("{NVME} finishes ")), "{printed}");
         let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
@@ -109,7 +109,7 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
     }
 }
 
-/// Programs that people run on drives, each with a command for an empty folder.
+/// Typical programs, each with a command for an empty folder.
 const PROGRAMS: [(&str, &str); 4] = [
     (
         "sqlite3",
@@ -154,7 +154,7 @@ fn the_usual_programs_run_on_a_served_drive() {
     }
 }
 
-/// Acknowledged lines, which the command printed after `fsync`, must be in the file after a cut.
+/// Each line that the command printed after `fsync` is acknowledged and must be in the file after a cut.
 const CHECK: &str = "n=$(wc -l <$LANEMARK_OUTPUT); m=$(wc -l <log 2>/dev/null || echo 0); \
     echo $n printed, $m stored; test $m -ge $n";
 
@@ -202,9 +202,9 @@ fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive
     assert!(left(&folder).is_empty());
 }
 
-/// The programs that start another one as a user without privileges, as root of that user's namespace, and as root of a
-/// namespace of this user. Only root becomes another user.
+/// A program that starts another program as a user without privileges, which only root can do.
 const AS_ANOTHER_USER: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+/// A program that starts another program as root of a new user namespace.
 const IN_A_NAMESPACE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
 
 /// Returns the methods by which a trial can be started without privileges, each with its name. A method needs an empty
@@ -240,7 +240,7 @@ fn folder_for(way: &[&str]) -> MountFolder {
     folder
 }
 
-/// Returns the command that runs a trial with the programs of `method` in front.
+/// Returns the command that runs a trial through the programs of `method`.
 fn in_front(method: &[&str], inner: &Command, folder: &Path) -> Command {
     let before = method.iter().map(std::ffi::OsStr::new);
     let mut all = before.chain([inner.get_program()]).chain(inner.get_args());
@@ -277,14 +277,14 @@ fn saved(folder: &MountFolder, systems: &[&str]) -> Vec<RunResult> {
     results
 }
 
-/// Runs the trial, and writes the mounts of its namespace to a file afterwards.
+/// A shell command that runs the trial, and then writes the mounts of its namespace to a file.
 const THEN_MOUNTS: &str = "\"$@\"; code=$?; cat /proc/self/mounts >mounts; exit $code";
 
 #[test]
 fn a_trial_needs_no_privileges() {
     for (name, method) in unprivileged() {
         let folder = folder_for(&method);
-        // fuse2fs ignores an fsync of a file that is open for reading only, such as by sync(1).
+        // fuse2fs ignores an fsync of a file that is open only for reading, as in sync(1).
         let script = "for i in $(seq 8); do echo $i | dd of=log oflag=append conv=notrunc,fsync || exit 1; done";
         let systems = [DISK, SATA];
         let options =
@@ -300,7 +300,7 @@ fn a_trial_needs_no_privileges() {
         let results = saved(&folder, &systems);
         assert_eq!(results.len(), systems.len(), "{name}");
         let samples: Vec<_> = results.iter().map(|result| &result.tests[0].samples[0]).collect();
-        // The sentence ranks the systems, unless a system was served too late.
+        // The sentence ranks the systems, unless this machine fell behind the model of one of them.
         let is_in_time = samples.iter().all(|sample| sample.is_served_in_time());
         let (sentence, table) = printed.split_once("\n\n").unwrap();
         let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -343,7 +343,7 @@ fn folders_and_images_are_the_contents_of_every_turn() {
     let contents = folder.path().join("contents");
     fs::create_dir(&contents).unwrap();
     fs::write(contents.join("file"), "as it was").unwrap();
-    // Each turn finds the file as it was, and changes it.
+    // Each turn finds the file in its original state, and changes it.
     let script = "test \"$(cat file)\" = 'as it was' && echo changed >file && sync";
     let words = [
         SATA,
@@ -404,7 +404,7 @@ fn daemons_end_with_the_turn_that_started_them() {
         return skipped("a disk, which only root can have");
     }
     let folder = MountFolder::new();
-    // Each turn finds no daemon of an earlier turn, which would have a file with its number.
+    // No turn finds a daemon of an earlier turn, whose file would contain its number.
     let pids = folder.path().join("daemons");
     let daemon = format!("setsid sh -c 'echo $$ >>{}; sleep 1000; true'", pids.display());
     let script = format!(
@@ -415,7 +415,7 @@ fn daemons_end_with_the_turn_that_started_them() {
     let words = [SATA, "--size", "64MiB", "--turns", "2", "--time-scale", "1"];
     let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    // An uncounted turn, and two turns.
+    // There is one uncounted turn and two counted turns.
     assert_eq!(fs::read_to_string(&pids).unwrap().lines().count(), 3);
     assert_eq!(processes_in(folder.path()), Vec::<String>::new());
     assert!(left(&folder).is_empty());
@@ -454,13 +454,13 @@ fn an_interrupted_trial_leaves_nothing_mounted() {
     unprivileged().iter().for_each(|(name, method)| interrupted(name, method));
 }
 
-/// Interrupts a trial that `method` starts, and kills another one.
+/// Interrupts a trial that `method` starts, and kills a second trial.
 fn interrupted(name: &str, method: &[&str]) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for signal in ["-INT", "-KILL"] {
         let folder = folder_for(method);
         let mark = folder.path().join("started");
-        // A daemon has the folder on its command line.
+        // A daemon's command line contains the folder.
         let daemon = format!("setsid sh -c 'touch {}; sleep 1000; true'", mark.display());
         let script = format!("{daemon} & sleep 1000");
         let words = [SATA, "--size", "64MiB", "--", "sh", "-c", &script];

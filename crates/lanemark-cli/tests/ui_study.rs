@@ -1,5 +1,5 @@
-//! A page of the laboratory that is saved as a study: `lanemark study` runs the file, and `inspect` reads the file next
-//! to it.
+//! A page of the laboratory that is saved as a study: `lanemark study` runs the file, together with the file that
+//! `inspect` writes next to it.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -46,7 +46,7 @@ fn a_page_that_is_saved_is_run_by_study() {
     for (index, one) in systems.iter().enumerate() {
         let result = &outcome["systems"][index]["run"]["tests"][0];
         assert_eq!(result["test"]["name"], Value::from(test.name.as_str()));
-        // The same test in the laboratory, which the page also uses.
+        // The laboratory runs the same test, as it does for a page.
         let own = one.assemble(&library).unwrap().system;
         let mut workload =
             lanemark_study::workload::open(&library, "quick:rnd4k-q1t1-read").unwrap();
@@ -56,7 +56,7 @@ fn a_page_that_is_saved_is_run_by_study() {
         let ratio = result["iops"]["value"].as_f64().unwrap() / run.tests[0].iops.value;
         assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", one.system);
     }
-    // The outcome is shown on a page again, with a column for each system.
+    // The outcome can be shown on a page again, with one column per system.
     let file = result_file::read(output.stdout).unwrap();
     let file = serde_json::to_value(file).unwrap();
     let labels: Vec<&str> = file["tests"]

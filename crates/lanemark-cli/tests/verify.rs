@@ -1,4 +1,4 @@
-//! Verified writes and checks from a user's view: exit codes, kills at any moment, and manual damage.
+//! Verified writes and checks as a user sees them: exit codes, kills at any moment, and deliberate damage.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -40,7 +40,7 @@ read        = "100%"
 queue_depth = 1
 "#;
 
-/// A folder with a workload, on the disk of the checkout, where direct I/O works.
+/// A folder with a workload, on the checkout's disk, where direct I/O works.
 struct WorkFolder(TempDir);
 
 impl WorkFolder {
@@ -61,7 +61,7 @@ impl WorkFolder {
         command
     }
 
-    /// Runs a command, which must end with this exit code, and returns both outputs.
+    /// Runs a command, which must end with this exit code, and returns stdout and stderr.
     #[track_caller]
     fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
         let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
@@ -140,7 +140,7 @@ fn nothing_of_anybody_is_written_over() {
     // The data of the first run is overwritten, and the first journal does not match the second run's units.
     let verified = folder.check(&[], 1);
     let foreign = kinds(&verified).iter().filter(|kind| **kind == "foreign").count();
-    // All units except those that the second run trimmed.
+    // The damage covers all units except for those that the second run trimmed.
     assert!(
         foreign > 300 && verified["units"]["wrong"].as_u64().unwrap() > 900,
         "{foreign} foreign"
@@ -158,12 +158,12 @@ fn wrong_input_is_distinguished_from_damage() {
     let reads = ["write", "new", "--workload", "w.toml:read", "--journal", "new-journal"];
     folder.ends(&reads, 2);
     assert!(!folder.path("new").exists() && !folder.path("new-journal").exists());
-    // The requests of a database depend on the drive, so they are not written.
+    // `verify write` rejects a database workload, because its requests depend on the drive.
     let users = ["write", "new", "--workload", "oltp-hammerdb-1000", "--journal", "new-journal"];
     let (_, refused) = folder.ends(&users, 2);
     assert!(refused.contains("consists of a database's transactions"), "{refused}");
     assert!(!folder.path("new").exists() && !folder.path("new-journal").exists());
-    // No data is judged by a damaged journal.
+    // Data is not judged with a damaged journal.
     let journal = File::options().write(true).open(folder.path("journal")).unwrap();
     journal.write_all_at(b"damage", 4800).unwrap();
     let (_, refused) = folder.ends(&["check", "target", "--journal", "journal"], 2);
@@ -206,7 +206,7 @@ fn bytes_changed_by_hand_are_found_where_they_are() {
         let arguments = [&[&of, "conv=notrunc", "status=none"], extra].concat();
         assert!(Command::new("dd").args(arguments).status().unwrap().success());
     };
-    // The damage is one byte, a unit at a wrong offset, and zeros that were not trimmed.
+    // The damage consists of one changed byte, a unit at a wrong offset, and zeros that were not trimmed.
     let file = File::options().read(true).write(true).open(&target).unwrap();
     let mut unit = vec![0; 4096];
     let written: Vec<u64> = (0..1024)
@@ -257,7 +257,7 @@ fn a_target_that_went_back_in_time_is_found_out() {
     folder.check(&["--after", "power-cut"], 1);
 }
 
-/// A run that has begun to write.
+/// Starts a run, and returns after it has begun to write.
 fn spawn(folder: &WorkFolder, extra: &[&str]) -> Child {
     let arguments = [&WRITE[..], extra].concat();
     let mut command = folder.command(&arguments);
@@ -316,7 +316,7 @@ impl LoopDevice {
         let node = String::from_utf8(made.stdout).unwrap().trim().to_owned();
         if node.is_empty() {
             let why = String::from_utf8_lossy(&made.stderr).into_owned();
-            lanemark_testbed::skipped(&format!("this user may not make loop devices: {why}"));
+            lanemark_testbed::skipped(&format!("this user cannot create loop devices: {why}"));
             return None;
         }
         Some(Self { node })

@@ -1,4 +1,4 @@
-//! `lanemark whatif` and `lanemark plan` from a user's view.
+//! `lanemark whatif` and `lanemark plan` as a user sees them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -104,12 +104,12 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     let interval =
         |result: &Value, end: &str| result["tests"][0]["interval"][end].as_f64().unwrap();
     let known = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
-    // The low end comes from the range; without the fit it comes from the model's usual error.
+    // The lower bound comes from the fit's range; without the fit, it comes from the model's usual error.
     let (low, before) = (interval(&result, "low_ratio"), interval(&known, "low_ratio"));
     assert!((0.55..0.72).contains(&low), "{low}");
     assert!(before > 0.8, "{before}");
     assert_eq!(result["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
-    // A fit of a value that the drive does not have is not a fit of this drive.
+    // A fit with a value that the drive lacks cannot be a fit of this drive.
     let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
     std::fs::write(&path, other).unwrap();
     let mut words = vec!["whatif", SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"];
@@ -140,7 +140,7 @@ fn an_answer_in_words_names_the_change_the_gain_the_loss_and_the_cause() {
     let number = |value: &Value| value.as_f64().unwrap();
     let (share, with) = (number(&loss["share"]), number(&loss["bytes_per_second"]));
     assert!((1.0 - number(&other["bytes_per_second"]) / with - share).abs() < 1e-6, "{share}");
-    // Three links of SATA carry 1700 MB/s, and one lane of PCIe 3.0 carries 827 MB/s.
+    // Three SATA links carry 1700 MB/s, and one PCIe 3.0 lane carries 827 MB/s.
     assert!((0.50..0.53).contains(&share), "{share}");
     let lost = format!(
         "You lose {:.0}% to DMI 3.0, which 3 drives share: with that link 16 times as fast",
@@ -224,7 +224,7 @@ fn a_plan_refuses_impossible_inputs() {
     }
 }
 
-/// Power depends on the elapsed time, so only equal work in equal time is compared.
+/// Energy depends on the elapsed time, so only equal work in equal time is compared.
 #[test]
 fn a_battery_is_not_planned_by_results_of_different_work() {
     let folder = tempfile::tempdir().unwrap();
@@ -271,7 +271,7 @@ fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    // Single reads do not use the write buffer.
+    // Reads at queue depth 1 do not use the write buffer.
     let same = text_of(&["--queue-depth", "1"]);
     let answer = same.split("\n\n").next().unwrap().replace('\n', " ");
     let nothing = "nothing changes; no test gains or loses as much as 0.5%.";

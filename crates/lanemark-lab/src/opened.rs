@@ -24,7 +24,7 @@ pub struct OpenedWorkload {
     pub workload: Workload,
     /// The engine settings of a job file.
     pub settings: Option<FioSettings>,
-    /// Notes on settings of another program's file that are only approximated, or that have no effect.
+    /// Notes on settings of another program's file that are only approximated, or that are not used.
     pub notes: Vec<Note>,
     /// The file and its hash, if it is not a file of the library.
     pub input: Option<(String, String)>,

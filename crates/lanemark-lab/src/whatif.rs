@@ -43,8 +43,8 @@ pub struct WhatIfJob<'j> {
     pub other: WhatIfSide,
     /// Both systems with their uncertain values; `None` computes no intervals.
     pub subjects: Option<[DrawnSystem<'j>; 2]>,
-    /// A measured result of the current system, and the name of its file. Its tests are simulated in shortened form if
-    /// this does not change the figures.
+    /// A measured result of the current system, and the name of its file. The tests of the result are simulated in
+    /// shortened form if this does not change the figures.
     pub measured: Option<(&'j str, &'j RunResult)>,
     /// The differences of the alternative system, as text for display.
     pub changed: Vec<String>,

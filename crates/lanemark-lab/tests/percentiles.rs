@@ -15,6 +15,7 @@ const CERTAIN: [&str; 5] = [
     "platform.nvme.driver_time=2.8 us",
     "platform.nvme.memory_read=500 ns",
 ];
+/// The parameter of the tail.
 const TAIL: &str = "drive.cloud.read_tail";
 
 /// Returns the interval of a test of `rate` requests a second, with these settings and ranges.

@@ -1,4 +1,5 @@
-//! Queries other than simulations: a real drive's speed and path, a model of the drive, and the effect of another path.
+//! Queries other than simulations: a real drive's speed and path, a model of the drive, and the effect of a different
+//! path.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -66,7 +67,7 @@ pub(crate) fn inspect(
     Answer::of_inspection(&inspection?)
 }
 
-/// The options of a what-if, by the parameter names of the package's function.
+/// The options of a what-if, with the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct WhatIfOptions {
@@ -85,7 +86,7 @@ pub(crate) struct WhatIfOptions {
     seed: u64,
 }
 
-/// Compares the same work on the current system and on the changed one.
+/// Compares the same work on the current system and on the changed system.
 #[pyfunction]
 #[pyo3(signature = (source, options, library, threads, on_progress=None))]
 pub(crate) fn what_if(
@@ -100,7 +101,7 @@ pub(crate) fn what_if(
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let opened_library = library.get().own();
     if let Some(depth) = options.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
-        return Err(input(format!("queue_depth = {depth}: is not {QUEUE_DEPTH}")).into());
+        return Err(input(format!("queue_depth = {depth}: expected {QUEUE_DEPTH}")).into());
     }
     let scale = WorkloadScale {
         size: quantity("size", options.size.as_deref())?,
@@ -148,7 +149,7 @@ impl Fit {
         fit_table(&self.0.drive, &STYLE)
     }
 
-    /// Returns the text of a library file of this drive, under the name `name`.
+    /// Returns the text of a library file for this drive, with the display name `name`.
     fn file(&self, name: &str) -> Result<String, Failure> {
         Ok(self.0.file(name)?)
     }
@@ -196,7 +197,7 @@ pub(crate) fn fit(
     Ok(Fit(fitted.map_err(Failure::from)?))
 }
 
-/// The settings of a measurement, by the parameter names of the package's function.
+/// The settings of a measurement, with the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Measure {

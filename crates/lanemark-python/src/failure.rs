@@ -1,4 +1,5 @@
-//! Errors as exceptions: the classes of `lanemark.errors`, by who can correct the error, with the command's message.
+//! Errors as exceptions: each error becomes one of the classes in `lanemark.errors`, depending on who can correct it,
+//! with the command's message.
 
 use lanemark_lab::{ErrorCause, LabError};
 use lanemark_sim::SimError;
@@ -38,7 +39,7 @@ pub(crate) fn input(message: impl Into<String>) -> Failure {
     LabError::input(message).into()
 }
 
-/// Returns the error for a request or test that the simulator refused.
+/// Returns the error for a request or test that the simulator rejected.
 pub(crate) fn refused(error: SimError) -> Failure {
     input(error.to_string())
 }

@@ -10,8 +10,8 @@
 //! | `watch` | work that runs without the interpreter's lock and that a signal ends |
 //! | `failure` | errors as exceptions, with the command's message |
 //!
-//! The module computes nothing itself. The package's Python part (`python/lanemark`) contains the names, types and
-//! docstrings that users see; it is built on this module, whose interface is not stable.
+//! The module does not compute anything itself. The names, types and docstrings that users see are in the package's
+//! Python code (`python/lanemark`). That code is built on this module, whose interface is not stable.
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
 #![expect(clippy::too_many_arguments, reason = "the package's own functions name and explain them")]

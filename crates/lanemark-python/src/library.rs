@@ -21,7 +21,7 @@ const KINDS: [(&str, LibraryKind); 4] = [
 pub(crate) struct Library(Mutex<lanemark_study::Library>);
 
 impl Library {
-    /// Returns a copy that keeps a separate record of the files that were requested from it.
+    /// Returns a copy that keeps a separate record of the files that it reads.
     pub(crate) fn own(&self) -> lanemark_study::Library {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

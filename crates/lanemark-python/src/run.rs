@@ -1,4 +1,4 @@
-//! Runs: simulated here, or read from a file.
+//! Runs, either simulated here or read from a file.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -18,14 +18,14 @@ use crate::table::Table;
 use crate::watch::{Progress, SignalWatch, watched};
 use crate::workload::Workload;
 
-/// The style of all text: the command's style without a terminal.
+/// The style of all text, which is the command's style without a terminal.
 pub(crate) const STYLE: Style = Style { width: 100, colour: false };
 
 /// A run.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Run(pub(crate) RunResult);
 
-/// Returns the provenance of a run that the call `command` begins now.
+/// Returns the provenance of a run that the call `command` starts now.
 pub(crate) fn provenance(command: Vec<String>, seed: u64) -> Provenance {
     static MACHINE: OnceLock<Machine> = OnceLock::new();
     let started_at = results::now();
@@ -46,7 +46,7 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<Pool, Failure> {
     let Some(threads) = threads else { return Ok(Pool::default()) };
     let known = std::num::NonZeroUsize::new(threads).filter(|threads| threads.get() <= 1024);
     let known = known
-        .ok_or_else(|| input(format!("threads = {threads}: is not a number from 1 to 1024")))?;
+        .ok_or_else(|| input(format!("threads = {threads}: expected a number from 1 to 1024")))?;
     Ok(Pool::new(known))
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failur
     Ok(serde_json::to_string(value).map_err(failed)?)
 }
 
-/// The parts of a run in addition to its figures.
+/// The parts of a run that are computed in addition to its figures.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct RunParts {
@@ -156,8 +156,7 @@ impl Run {
         html(None, &[&self.0])
     }
 
-    /// Returns the run as a text table. If requested, the table is followed by the details of its tests or by their
-    /// limits.
+    /// Returns the run as a text table. If requested, the details of its tests or their limits follow the table.
     fn text(&self, detail: bool) -> String {
         let mut text = run_table(&self.0, &STYLE);
         if detail {
@@ -171,7 +170,7 @@ impl Run {
         text
     }
 
-    /// Saves the run as the command does, to the given file or to a new file in the given folder, and returns its path.
+    /// Saves the run like the command, to the given file or to a new file in the given folder, and returns its path.
     fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
         py.detach(|| {
             let what = format!("run-{}", self.0.workload.id);

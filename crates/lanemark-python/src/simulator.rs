@@ -1,4 +1,4 @@
-//! The simulator's open interface: submit a request at a simulated time, advance to the next completion.
+//! The simulator's open interface: submit a request at a simulated time, and advance to the next completion.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +35,7 @@ const NAMES: [&str; HOPS] = [
     "buffer",
     "power",
 ];
+/// The operations, by their names in Python.
 const OPERATIONS: [(&str, Operation); 4] = [
     ("read", Operation::Read),
     ("write", Operation::Write),
@@ -42,7 +43,7 @@ const OPERATIONS: [(&str, Operation); 4] = [
     ("trim", Operation::Trim),
 ];
 
-/// A running system, boxed because Python objects have a smaller alignment than the system's parts.
+/// A running system. It is boxed because Python objects have a smaller alignment than the system's parts.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Simulator(Mutex<Box<RunningSystem>>);
 
@@ -55,11 +56,11 @@ struct RunningSystem {
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Completion(lanemark_sim::Completion);
 
-/// Returns an instant that is given as text or in picoseconds; `None` if neither is given.
+/// Returns an instant, given as text or in picoseconds; `None` if neither is given.
 fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Instant>, Failure> {
     let at = match (text, ps) {
         (Some(_), Some(_)) => {
-            return Err(input(format!("{name} and {name}_ps: give only one of them")));
+            return Err(input(format!("{name} and {name}_ps: use only one of them")));
         }
         (Some(_), None) => quantity::<Duration>(name, text)?.map(|time| time.picoseconds()),
         (None, ps) => ps,
@@ -67,16 +68,16 @@ fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Ins
     let end = Instant::END.since(Instant::ZERO);
     match at.map(Instant::from_picoseconds) {
         Some(at) if at > Instant::END => {
-            Err(input(format!("{name}: is after the end of simulated time, {end}")))
+            Err(input(format!("{name} is after the end of simulated time, {end}")))
         }
         at => Ok(at),
     }
 }
 
-/// Returns a size that is given as text or in bytes; zero if neither is given.
+/// Returns a size, given as text or in bytes; zero if neither is given.
 fn size(name: &str, text: Option<&str>, bytes: Option<u64>) -> Result<Bytes, Failure> {
     match (text, bytes) {
-        (Some(_), Some(_)) => Err(input(format!("{name} and {name}_bytes: give only one of them"))),
+        (Some(_), Some(_)) => Err(input(format!("{name} and {name}_bytes: use only one of them"))),
         (Some(_), None) => Ok(quantity(name, text)?.unwrap_or_default()),
         (None, bytes) => Ok(Bytes(bytes.unwrap_or_default())),
     }
@@ -98,13 +99,13 @@ impl Simulator {
         compressibility: f64,
     ) -> Result<Self, Failure> {
         let ratio = Ratio::new(compressibility).ok_or_else(|| {
-            input(format!("compressibility = {compressibility}: is not a share from 0 to 1"))
+            input(format!("compressibility = {compressibility}: expected a share from 0 to 1"))
         })?;
         let capacity = system.system.capacity();
         let written = quantity::<Bytes>("written", written)?.unwrap_or(capacity);
         if written > capacity {
             return Err(input(format!(
-                "written = {written}: is more than the capacity of {capacity}"
+                "written = {written}: more than the capacity of {capacity}"
             )));
         }
         let content = PriorContent { compressibility: ratio, ..PriorContent::from(written) };
@@ -158,7 +159,7 @@ impl Simulator {
         if !whole || length > bound {
             return Err(input(format!(
                 "a request at {offset} of {length}: offset and length must be multiples of {SECTOR}, and the length \
-                 at most {}; a flush has neither",
+                 up to {}; a flush has neither",
                 BLOCK.max
             )));
         }

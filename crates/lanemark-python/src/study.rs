@@ -1,4 +1,4 @@
-//! Studies: systems, tests and the published figures with which the simulation is compared.
+//! Studies: systems, tests, and the published figures that are compared with the simulation.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     }
 }
 
-/// Returns the folder of results for which no path is given.
+/// Returns the folder of results, used if no path is given.
 #[pyfunction]
 pub(crate) fn results_folder() -> Result<PathBuf, Failure> {
     Ok(default_folder::of_results()?)
@@ -58,7 +58,7 @@ impl Study {
         self.study.id()
     }
 
-    /// The name of each system with the names of its tests.
+    /// The name of each system, and the names of its tests.
     fn systems(&self) -> Vec<(String, Vec<String>)> {
         let systems = self.study.systems().map(|(name, _, workload)| {
             let tests = workload.tests.iter().map(|test| test.name.clone());
@@ -134,10 +134,10 @@ impl StudyRun {
         study_table(&self.0, None, true, &STYLE)
     }
 
-    /// Saves the outcome as the command does, and returns its path.
+    /// Saves the outcome like the command, and returns its path.
     fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
         if self.0.systems.is_empty() {
-            return Err(input("no test had ended; nothing is saved"));
+            return Err(input("no test was complete; nothing is saved"));
         }
         py.detach(|| {
             let what = format!("study-{}", self.0.id);

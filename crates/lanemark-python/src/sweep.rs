@@ -1,4 +1,4 @@
-//! Sweeps: chunks of points for callers that distribute them, and the files of whole sweeps.
+//! Sweeps: chunks of points for callers that distribute them, and the files of complete sweeps.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(crate) struct Sweep {
     kinds: Vec<AxisKind>,
 }
 
-/// A workload by its name, or a workload that was already read.
+/// A workload name, or a workload that was already read.
 #[derive(FromPyObject)]
 enum WorkloadArgument<'py> {
     Named(String),
@@ -40,7 +40,7 @@ type SweepFileParts = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
 
 #[pymethods]
 impl Sweep {
-    /// Creates the sweep of a workload by its name, with changes, or of a workload that was already read.
+    /// Creates the sweep of a named workload, with changes, or of a workload that was already read.
     #[new]
     fn new(
         py: Python<'_>,
@@ -60,7 +60,7 @@ impl Sweep {
             duration: quantity("duration", scale.1.as_deref())?,
             repeats: Some(scale.2.unwrap_or(1)),
         };
-        // The library records the requested files, which determine the sweep's hash.
+        // The library records the files that it reads, which determine the sweep's hash.
         let (named, workload) = match workload {
             WorkloadArgument::Named(name) => {
                 let mut opened = opened::open(&opened_library, &name, size)?;
@@ -104,7 +104,7 @@ impl Sweep {
         self.sweep.points()
     }
 
-    /// The hash of the common parts of all points.
+    /// The hash of the parts that all points share.
     #[getter]
     fn key(&self) -> &str {
         self.sweep.inputs()
@@ -129,7 +129,7 @@ impl Sweep {
         self.values(point).map(|_| self.sweep.key(point))
     }
 
-    /// Runs the points from the first to the last in the calling thread; returns None if the run is cancelled.
+    /// Runs the points from the first to the last in the calling thread; returns `None` if the run is cancelled.
     fn run(
         &self,
         py: Python<'_>,
@@ -146,7 +146,7 @@ impl Sweep {
     }
 }
 
-/// Reads the file of a whole or partial sweep: its points, and their presentation as text and as a page.
+/// Reads the file of a complete or partial sweep. Returns its points, also as text and as a page.
 #[pyfunction]
 pub(crate) fn load_sweep(
     py: Python<'_>,
@@ -159,7 +159,7 @@ pub(crate) fn load_sweep(
     })
 }
 
-/// Merges parts of a sweep that are CSV files, and returns their points, with the points as text and as a page.
+/// Merges the parts of a sweep, which are CSV files. Returns their points, also as text and as a page.
 #[pyfunction]
 pub(crate) fn merge(
     py: Python<'_>,

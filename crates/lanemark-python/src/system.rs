@@ -11,14 +11,14 @@ use crate::failure::{Failure, input};
 use crate::library::Library;
 use crate::workload::Workload;
 
-/// A system, with the inputs from which it was made.
+/// A system, and the inputs from which it was assembled.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct System {
     pub(crate) name: String,
     pub(crate) settings: Vec<(Calibration, Location)>,
     pub(crate) library: Py<Library>,
     pub(crate) system: lanemark_study::System,
-    /// Library files from which the system was made, with their hashes.
+    /// Library files from which the system was assembled, with their hashes.
     pub(crate) inputs: std::collections::BTreeMap<String, String>,
 }
 
@@ -51,7 +51,7 @@ impl System {
         self.system.capacity().get()
     }
 
-    /// The hops as text and as a drawing, for the only test of `workload` or for small random reads.
+    /// The hops as text and as a drawing, for the only test of `workload`, or for small random reads.
     #[pyo3(signature = (workload=None))]
     fn path(&self, workload: Option<&Workload>) -> Result<(String, String), Failure> {
         let usual = Test::random_read("4 KiB").duration("1 s").build();

@@ -1,5 +1,5 @@
-//! Columns as an Arrow stream, through the PyCapsule interface: polars, pyarrow, pandas and DuckDB read it without a
-//! copy.
+//! Columns as an Arrow stream, through the PyCapsule interface: polars, pyarrow, pandas and DuckDB can read the stream
+//! without copying it.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// The columns as plain lists, each with its name and kind. [`Table::of_parts`] makes the same table from them.
+    /// The columns as plain lists, each with its name and kind. [`Table::of_parts`] creates the same table from them.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<ColumnParts<'py>>> {
         let schema = self.0.schema();
         let columns = schema.fields().iter().zip(self.0.columns());
@@ -107,7 +107,7 @@ impl Table {
         self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The stream; the consumer converts it to a requested schema itself.
+    /// The stream; if the consumer requests a schema, it must convert the stream itself.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -1,9 +1,9 @@
-//! Work without the interpreter's lock; Ctrl-C ends it immediately.
+//! Work without the interpreter's lock, which Ctrl-C ends immediately.
 //!
 //! Python handles signals only in its main thread, and only between its own instructions. A run reports its progress to
-//! its calling thread ten times a second, and that thread checks for signals then. Other work reports less often and
-//! runs in a separate thread, while the calling thread checks. In both cases the calling thread passes progress on, and
-//! cancels the work if a signal handler or the progress callback raises an exception.
+//! the calling thread ten times a second, and that thread then checks for signals. Other work reports less often; it
+//! runs in a separate thread while the calling thread checks for signals. In both cases the calling thread forwards
+//! progress, and cancels the work if a signal handler or the progress callback raises an exception.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use lanemark_lab::Event;
 use pyo3::prelude::*;
 
-/// Interval at which the thread checks for signals.
+/// Interval between two checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A cancellation signal that other threads can hold.
@@ -37,7 +37,7 @@ impl Cancel {
     }
 }
 
-/// The number of finished pieces of the work, and the total.
+/// The number of finished pieces of work, and the total number of pieces.
 #[derive(Default)]
 pub(crate) struct Progress {
     ended: AtomicUsize,
@@ -45,7 +45,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Creates a progress record with this number of pieces.
+    /// Creates a progress record for this number of pieces.
     pub(crate) fn of(total: usize) -> Self {
         Self { ended: AtomicUsize::new(0), total: AtomicUsize::new(total) }
     }
@@ -74,7 +74,7 @@ impl Progress {
     }
 }
 
-/// Checks for signals and reports progress at intervals, for work that calls it from the calling thread.
+/// Checks for signals and reports progress at intervals; used by work that runs on the calling thread.
 pub(crate) struct SignalWatch<'l> {
     cancel: &'l lanemark_lab::Cancel,
     progress: &'l Progress,
@@ -85,7 +85,7 @@ pub(crate) struct SignalWatch<'l> {
 }
 
 impl<'l> SignalWatch<'l> {
-    /// Creates a check with `cancel` and `progress`.
+    /// Creates a check that uses `cancel` and `progress`.
     pub(crate) fn new(
         cancel: &'l lanemark_lab::Cancel,
         progress: &'l Progress,
@@ -116,8 +116,8 @@ impl<'l> SignalWatch<'l> {
         }
     }
 
-    /// Returns the outcome of the finished work, or the exception that was raised during it, after a last progress
-    /// report.
+    /// Returns the outcome of the finished work, or the exception that was raised during the work, after a final
+    /// progress report.
     pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
         let now = self.progress.counts();
         match (self.raised, self.on_progress.filter(|_| self.reported != Some(now))) {
@@ -128,8 +128,8 @@ impl<'l> SignalWatch<'l> {
     }
 }
 
-/// Runs `work`, which reports too rarely for signal checks, in a separate thread. An exception from a signal handler or
-/// from `on_progress` cancels the work through `cancel`, and is raised once the work has ended.
+/// Runs `work` in a separate thread, because it reports too rarely for signal checks. An exception from a signal
+/// handler or from `on_progress` cancels the work through `cancel`, and is raised after the work has ended.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     cancel: &lanemark_lab::Cancel,

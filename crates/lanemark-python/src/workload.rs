@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::failure::{Failure, input};
 use crate::library::Library;
 
-/// A workload, with the inputs from which it was read.
+/// A workload, and the inputs from which it was read.
 #[pyclass(frozen, skip_from_py_object, module = "lanemark._lanemark")]
 #[derive(Clone)]
 pub(crate) struct Workload {
@@ -19,7 +19,7 @@ pub(crate) struct Workload {
     pub(crate) opened: Option<Arc<opened::OpenedWorkload>>,
 }
 
-/// Reads a quantity from the argument `name`.
+/// Parses a quantity from the argument `name`.
 pub(crate) fn quantity<T>(name: &str, text: Option<&str>) -> Result<Option<T>, Failure>
 where
     T: std::str::FromStr<Err = lanemark_schema::units::QuantityError>,
@@ -31,7 +31,7 @@ where
 
 #[pymethods]
 impl Workload {
-    /// Opens a workload by its name or file. A job file may need the size of its target.
+    /// Opens a workload by name or file. A job file may need the size of its target.
     #[staticmethod]
     #[pyo3(signature = (name, library, target_size=None))]
     fn open(name: &str, library: &Library, target_size: Option<&str>) -> Result<Self, Failure> {
@@ -44,14 +44,14 @@ impl Workload {
         Ok(Self { workload, inputs, opened: Some(Arc::new(opened)) })
     }
 
-    /// Reads the text of a workload's file.
+    /// Parses the text of a workload file.
     #[staticmethod]
     fn parse(id: &str, text: &str) -> Result<Self, Failure> {
         let workload = lanemark_study::workload::parse(id, text)?;
         Ok(Self { workload, inputs: Default::default(), opened: None })
     }
 
-    /// Returns the name of the only test in the text of a workload, or `test` if the text has an error.
+    /// Returns the name of the only test in a workload's text, or `test` if the text contains an error.
     #[staticmethod]
     fn description(text: &str) -> String {
         let parsed = lanemark_study::workload::parse("workload", text).ok();
@@ -99,9 +99,10 @@ impl Workload {
         fault: Vec<String>,
     ) -> Result<Self, Failure> {
         if let Some(repeats) = repeats.filter(|repeats| !(1..=1000).contains(repeats)) {
-            return Err(
-                LabError::input(format!("repeats = {repeats}: is not from 1 to 1000")).into()
-            );
+            return Err(LabError::input(format!(
+                "repeats = {repeats}: expected a number from 1 to 1000"
+            ))
+            .into());
         }
         let scale = WorkloadScale {
             size: quantity("size", size)?,

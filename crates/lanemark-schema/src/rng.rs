@@ -95,7 +95,7 @@ impl Rng {
 /// Ranks 1 to `count` with probability proportional to `rank^-theta`.
 ///
 /// The method is rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-/// discrete distributions", ACM TOMACS 6(3), 1996). It takes constant time and memory for any count.
+/// discrete distributions", ACM TOMACS 6(3), 1996). The method takes constant time and memory for any count.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     count: f64,

@@ -1,4 +1,4 @@
-//! Figures that follow from the counts of a sample: energy, devices, processors, writes to flash, transactions.
+//! Figures that are computed from the counts of a sample: energy, devices, processors, writes to flash, transactions.
 
 use lanemark_schema::result::{
     DeviceRates, DeviceUse, DirectionResult, DriveUse, EnergyUse, Evidence, KindUse,
@@ -36,7 +36,7 @@ fn energy(watts: f64, hours: Option<f64>) -> Option<EnergyUse> {
     })
 }
 
-/// Two seconds with 500 reads of 1000 KiB and 250 writes, at 4 W.
+/// Returns a two-second sample with 500 reads of 1000 KiB and 250 writes, at 4 W.
 fn sample() -> Sample {
     Sample {
         elapsed: ms(2_000),
@@ -51,7 +51,7 @@ fn sample() -> Sample {
 #[test]
 fn energy_of_data_and_of_requests_follows_from_power_and_rate() {
     let own = sample();
-    // 768 MB in two seconds.
+    // The sample transfers 768 MB in two seconds.
     near(own.joules_per_gigabyte(), 4.0 / 0.384);
     near(own.iops_per_watt(), 375.0 / 4.0);
     let idle = Sample { reads: None, writes: None, ..sample() };
@@ -123,7 +123,7 @@ fn the_requests_of_a_database_are_those_of_its_device() {
     for operation in [Operation::Flush, Operation::Trim] {
         assert_eq!(own.mean_latency_ns(operation), None);
     }
-    // 1.6 s of requests in 3.2 s of transactions.
+    // The device takes 1.6 s for requests in 3.2 s of transactions.
     near(database.device_share(), 0.5);
     let simulated = Sample {
         reads: direction(100, 4, 8),
@@ -210,7 +210,7 @@ fn processors_have_their_time_by_user_and_a_bound_for_disturbances() {
     assert_eq!(ProcessorUse { kernel: None, ..own }.others(), Some(2.5));
     assert_eq!(ProcessorUse { own: Some(9.0), ..own }.others(), Some(0.0));
     assert_eq!(ProcessorUse { own: None, ..own }.others(), None);
-    // A twentieth of all cores, and at least a quarter of a core.
+    // The threshold is a twentieth of all cores, but a quarter of a core or more.
     for (cores, bound) in [(1, 0.25), (5, 0.25), (6, 0.3), (64, 3.2)] {
         near(Some(ProcessorUse { cores, ..own }.others_matter_from()), bound);
     }
@@ -250,7 +250,7 @@ fn writes_of_a_drive_add_up_figure_by_figure() {
     assert_eq!(own.flash_written(), Bytes(1_500));
     near(own.write_amplification(), 1.5);
     assert_eq!(DriveUse::default().write_amplification(), None);
-    // A buffer with less data than before did not fill.
+    // A buffer that holds less data than before was not filled.
     assert_eq!(own.since(&early), writes([900, 270, 135, 36, 9, 4, 0, 40]));
     let mut sum = own;
     sum.add(&early);

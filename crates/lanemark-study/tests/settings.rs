@@ -62,7 +62,10 @@ fn every_time_of_a_system_has_an_upper_bound() {
     for parameter in steps.into_iter().chain(waits) {
         for value in ["18446744073709551615 ps", "5124 h", "1000.001 h"] {
             let seen = setting_says(system, parameter, value);
-            assert!(seen.contains("too large for time: the maximum is 1000 h"), "{parameter}: {seen}");
+            assert!(
+                seen.contains("too large for time: the maximum is 1000 h"),
+                "{parameter}: {seen}"
+            );
         }
         let is_step = steps.contains(&parameter);
         let seen = setting_says(system, parameter, "60.001 s");

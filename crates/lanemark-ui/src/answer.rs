@@ -1,23 +1,23 @@
-//! The answer of a page in a sentence: which system is faster, by how much, and at which hops the other systems lose
-//! the difference.
+//! The answer of a page as a sentence: which system is faster, by how much, and at which hops the other systems are
+//! slower.
 //!
-//! All systems keep the same number of requests outstanding. Their rates therefore differ by the mean times of their
-//! requests (Little's law). The hop at which a request of the slower system spends the most additional time causes the
-//! difference. A hop that is busy nearly all the time is named without this comparison.
+//! All systems keep the same number of requests outstanding. Therefore their rates differ only by the mean times of
+//! their requests (Little's law). The cause of a difference is the hop at which a request of the slower system spends
+//! the most additional time. If a hop is busy nearly all the time, it is named without this comparison.
 
 use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{Figures, HopFigures};
 
-/// Ratio of two rates below which they are the same.
+/// Ratio of two rates below which the rates are considered equal.
 const SAME: f64 = 1.01;
-/// Utilisation at or above which a hop is a limit.
+/// Utilisation from which a hop is a limit.
 const BUSY: f64 = 0.9;
 /// Maximum length of a name.
 const NAME_MAX: usize = 200;
 
-/// A request for the sentence: the systems of a page with their figures.
+/// A request for the sentence: the systems of a page, with their figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
@@ -61,7 +61,7 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
     Some(Answer { sentence, caution: caution(&systems) })
 }
 
-/// The rate by which systems are compared: requests a second for random offsets, otherwise data.
+/// Returns the rate by which systems are compared: requests a second for random offsets, otherwise bytes a second.
 fn rate(figures: &Figures) -> f64 {
     if figures.is_random { figures.iops } else { figures.megabytes_per_second }
 }
@@ -78,7 +78,7 @@ fn alone(name: &str, figures: &Figures) -> String {
         }
         None => match longest(figures) {
             Some(hop) => format!(
-                "no part is busy all the time, and {} of a request’s {} pass at {}",
+                "no part is busy all the time, and {} of a request’s {} is spent at {}",
                 percent(time(hop) / figures.latency_mean_us),
                 latency(figures.latency_mean_us),
                 hop.name
@@ -95,8 +95,8 @@ fn alone(name: &str, figures: &Figures) -> String {
     format!("{name} delivers {}: {limit}.{}", throughput_text(figures), rest.unwrap_or_default())
 }
 
-/// Returns the rate that the slowest part of the drive carries, and the delivered share of it, if a part outside of the
-/// drive is the limit.
+/// Returns the rate that the slowest part of the drive could carry, and the share of it that is delivered, if the limit
+/// is outside the drive.
 fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
     let hop = busy(figures).filter(|hop| !hop.is_of_drive)?;
     let of_drive =
@@ -138,7 +138,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
     let is = if equal.is_empty() { "is" } else { "are" };
     let lead = match slower {
         [(other, slow)] => format!(
-            "{leaders} {is} {} {other}: {} against {}.",
+            "{leaders} {is} {} {other}: {} versus {}.",
             faster(ratio(slow)),
             throughput_text(figures),
             throughput_text(slow)
@@ -156,7 +156,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         .iter()
         .filter_map(|(other, slow)| {
             let hop = lost(slow, figures)?;
-            Some(format!("{other} loses the difference at {}", place(hop, slow)))
+            Some(format!("the difference is lost in {other} at {}", place(hop, slow)))
         })
         .collect();
     match losses.is_empty() {
@@ -165,7 +165,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
     }
 }
 
-/// Returns the hop at which the slower system loses the most time.
+/// Returns the hop at which the slower system spends the most additional time.
 fn lost<'f>(slow: &'f Figures, fast: &Figures) -> Option<&'f HopFigures> {
     let of = |hop: &HopFigures| fast.hops.iter().find(|other| other.id == hop.id).map_or(0.0, time);
     busy(slow).or_else(|| {
@@ -184,7 +184,7 @@ fn place(hop: &HopFigures, figures: &Figures) -> String {
     }
 }
 
-/// Returns the name of a hop, which states that its speed is assumed if it is.
+/// Returns the name of a hop, with a note if its speed is assumed.
 fn called(hop: &HopFigures, figures: &Figures) -> String {
     let is_assumed =
         figures.limit.as_ref().is_some_and(|limit| limit.is_assumed && limit.id == hop.id);
@@ -223,7 +223,7 @@ fn caution(systems: &[(String, &Figures)]) -> Option<String> {
             );
         }
     }
-    // Systems with the same assumed value share a sentence.
+    // Systems with the same assumed value share one sentence.
     let mut assumed: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, figures) in systems {
         let limit = figures.limit.as_ref().filter(|limit| limit.is_assumed);
@@ -252,7 +252,7 @@ fn faster(ratio: f64) -> String {
     }
 }
 
-/// Formats a ratio with two digits: `2`, `2.3`, `14`.
+/// Formats a ratio with two digits, such as `2`, `2.3` or `14`.
 fn times(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 9.95 => significant(ratio.round()).trim_end_matches(".0").to_owned(),

@@ -1,4 +1,4 @@
-//! A page's request as a shell command, which runs the same load on the same system.
+//! A page's request as a shell command that runs the same load on the same system.
 
 use lanemark_schema::workload::Test;
 
@@ -8,7 +8,7 @@ use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 /// The file to which the command writes the test.
 const FILE: &str = "lanemark-test.toml";
 
-/// Returns a workload file with the one test.
+/// Returns a workload file that contains the test.
 pub fn workload_file(request: &TestRequest, test: &Test) -> String {
     let pattern = match request.pattern {
         OffsetOrder::Sequential => "sequential",
@@ -41,8 +41,8 @@ pub fn shell_workload(system: &SystemRequest, workload: &str) -> String {
     format!("{before}lanemark sim {name} {}{}\n", quoted(workload), options(system))
 }
 
-/// Returns a system's name for a shell and, before it, the line that writes this machine to a file if the system uses
-/// it.
+/// Returns a system's name for a shell. If the system uses this machine, the first value is a line that writes this
+/// machine to a file.
 fn named(system: &SystemRequest) -> (String, String) {
     match machine::by_file(&system.system) {
         Some(name) => (

@@ -1,4 +1,5 @@
-//! Throughput and latency of a system over queue depth: the page's test at each power of two, one depth a step.
+//! Throughput and latency of a system as a function of queue depth. The page's test is simulated at each power of two,
+//! one depth per step.
 
 use std::time::Instant;
 
@@ -13,8 +14,8 @@ use crate::suite::settled;
 /// The queue depths of a curve.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// Maximum data of the outstanding requests of a point. With more data outstanding, a brief test counts too few
-/// completions.
+/// Maximum amount of data in the outstanding requests of a point. With more data outstanding, a brief test would count
+/// too few completions.
 const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 
 /// A curve in progress.
@@ -28,13 +29,13 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Creates the curve of `test` on a system, which `cancel` ends.
+    /// Creates the curve of `test` on a system; `cancel` ends it.
     pub fn new(assembled: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
         Self { assembled, test, cancel, began, next: 0 }
     }
 
-    /// Simulates the next depth. Depths whose requests or data exceed the bounds of a page end the curve. Returns
-    /// `None` if it was cancelled.
+    /// Simulates the next depth. A depth whose requests or data exceed the limits of a page ends the curve. Returns
+    /// `None` if the curve was cancelled.
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
@@ -52,7 +53,8 @@ impl Curve {
     }
 }
 
-/// Returns whether a curve has a point for a test: a page can simulate the test, and the test is the first or is brief.
+/// Returns whether a curve has a point for a test. This is the case if a page can simulate the test, and the test is
+/// the first one or is brief.
 fn is_drawn(test: &Test) -> bool {
     let data = test.population() as f64 * test.block_mean();
     is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)

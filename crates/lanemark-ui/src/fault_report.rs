@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 /// The outcome of a fault over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FaultReport {
-    /// The kind, settings and time of the fault: `Power cut (boot 10ms) at 20 ms`.
+    /// The kind, settings and time of the fault, such as `Power cut (boot 10ms) at 20 ms`.
     pub title: String,
-    /// Whether requests failed, also silently, data was lost or no later request succeeded.
+    /// Whether requests failed (including silently), data was lost, or no later request succeeded.
     pub is_severe: bool,
-    /// The outcome, a sentence each.
+    /// The outcome, as separate sentences.
     pub sentences: Vec<String>,
 }
 
-/// Returns the outcome of each fault of `faults`, in the order of time.
+/// Returns the outcome of each fault of `faults`, in order of time.
 pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
     let simulated = samples.iter().map(|sample| sample.elapsed).max().unwrap_or_default();
     let mut faults: Vec<&Fault> = faults.iter().collect();

@@ -1,4 +1,4 @@
-//! The figures of a test for a page: plain numbers with their units in their names.
+//! The figures of a test for a page, as plain numbers whose names contain their units.
 
 use lanemark_lab::LabError;
 use lanemark_report::{palette, path_sentence, phases_sentence};
@@ -13,17 +13,17 @@ use serde::{Deserialize, Serialize};
 use crate::fault_report::{FaultReport, reports};
 use crate::request::AssembledSystem;
 
-/// Utilisation at or above which a hop is the limit.
+/// Utilisation from which a hop is the limit.
 const BUSY: f64 = 0.9;
 
-/// The figures of one test, over all repeats that have ended.
+/// The figures of one test, over all completed repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// The test's name.
     pub test: String,
     /// Whether the offsets are random, so that rates are requests a second.
     pub is_random: bool,
-    /// Number of repeats in the figures; 0 for a first answer of few requests.
+    /// Number of repeats in the figures; 0 for a first answer from a few requests.
     pub repeats: usize,
     /// Number of counted requests, over all repeats.
     pub requests: u64,
@@ -33,13 +33,14 @@ pub struct Figures {
     pub megabytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Half the range of the repeats over their mean; of a test that converged, the half-width of its 95% interval.
+    /// Half the range of the repeats, divided by their mean; for a test that converged, half the width of its 95%
+    /// interval.
     pub spread: f64,
     /// Mean latency.
     pub latency_mean_us: f64,
     /// Percentiles for which there are enough requests, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
-    /// The 80% interval, when it is known.
+    /// The 80% interval, if it is already known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
     /// The hops in the order of the path.
@@ -49,7 +50,7 @@ pub struct Figures {
     /// The hop that is busy nearly all the time, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// Requests that failed.
+    /// Number of requests that failed.
     pub failed: u64,
     /// Outcome of each fault.
     pub faults: Vec<FaultReport>,
@@ -64,7 +65,7 @@ pub struct Limit {
     pub id: HopId,
     /// Whether its speed is an assumed value.
     pub is_assumed: bool,
-    /// The assumed value with its range.
+    /// The assumed value and its range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
@@ -78,7 +79,7 @@ pub struct HopFigures {
     pub name: String,
     /// The hop's formula.
     pub law: String,
-    /// The number of the hop's colour.
+    /// The number of the colour in which the hop is drawn.
     pub colour: usize,
     /// Whether the hop is a part of the drive.
     pub is_of_drive: bool,
@@ -87,7 +88,7 @@ pub struct HopFigures {
     /// The throughput of the hop if it were the only limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling_megabytes_per_second: Option<f64>,
-    /// Mean time that a request waits at the hop.
+    /// Mean time that a request waits for the hop.
     pub wait_us: f64,
     /// Mean service time of a request at the hop.
     pub service_us: f64,
@@ -120,7 +121,7 @@ fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
 }
 
 impl Figures {
-    /// Computes the figures of `samples`; `is_first` if they are a first answer.
+    /// Computes the figures of `samples`; `is_first` states whether they are a first answer.
     ///
     /// # Errors
     /// Returns an error if there is no sample.
@@ -315,7 +316,7 @@ mod tests {
         let figures = Figures::of(&asked, &test, &samples, false).unwrap();
         assert_eq!((figures.repeats, figures.requests, figures.failed), (2, 400, 0));
         assert!((figures.simulated_seconds - 0.02).abs() < 1e-12);
-        // 300 and 100 requests of 4 KiB in 10 ms.
+        // There are 300 and 100 requests of 4 KiB in 10 ms.
         assert!((figures.megabytes_per_second - 81.92).abs() < 1e-9);
         assert!((figures.iops - 20_000.0).abs() < 1e-6);
         assert!((figures.spread - 0.5).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! The search box of a page: systems that a text may mean.
+//! The search box of a page: finds the systems that a text may mean.
 
 use lanemark_lab::LabError;
 use lanemark_study::Library;
@@ -27,7 +27,7 @@ pub struct FindRequest {
 /// The systems that a text may mean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindResponse {
-    /// The systems, the most likely first.
+    /// The systems, most likely first.
     found: Vec<FoundSystemJson>,
     /// Advice if the text has unknown words, or names parts that do not fit together.
     advice: Option<String>,
@@ -37,13 +37,13 @@ pub struct FindResponse {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct FoundSystemJson {
     system: String,
-    /// The system's display name, `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
+    /// The system's display name, such as `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
     name: String,
-    /// The port's connector and the links between port and processor.
+    /// The port's connector, and the links between the port and the processor.
     about: String,
 }
 
-/// Returns whether a text names the running machine, which is read only then.
+/// Returns whether a text names the running machine, which is read only in that case.
 pub fn names_machine(text: &str) -> bool {
     let text: String = text.chars().take(1000).collect::<String>().to_lowercase();
     text.contains("this machine") || text.contains(machine::NAME)
@@ -90,7 +90,7 @@ fn advice(result: &SearchResult) -> Option<String> {
         ),
         (words, false) => Some(format!("Ignored: {}.", words.join(", "))),
         (words, true) => Some(format!(
-            "No drive or platform of the library is named {}. `lanemark library` lists all.",
+            "No drive or platform of the library is named {}. `lanemark library` lists all of them.",
             words.join(" ")
         )),
     }

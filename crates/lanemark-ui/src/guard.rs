@@ -1,9 +1,9 @@
 //! Access control: a request must carry the token, address this host, and come from the server's own page.
 //!
-//! Any program and any web page on the machine can reach a port of loopback. The token, 128 random bits from the
-//! operating system, keeps out other programs and users. The check of the host name keeps out pages whose own name
-//! resolves to this address (DNS rebinding). The check of the origin keeps out pages that send a request without
-//! reading its response. A process that may read the memory of the user's processes cannot be kept out.
+//! Any program and any web page on the machine can reach a loopback port. The token, 128 random bits from the operating
+//! system, excludes other programs and users. The check of the host name excludes pages whose own name resolves to this
+//! address (DNS rebinding). The check of the origin excludes pages that send a request without reading its response. A
+//! process that can read the memory of the user's processes cannot be excluded.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub struct Guard {
     port: u16,
 }
 
-/// The answer to a refused request.
+/// The answer to a rejected request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Status of the answer.
@@ -33,13 +33,13 @@ pub struct Refusal {
 
 const WRONG_HOST: Refusal = Refusal {
     status: StatusCode::FORBIDDEN,
-    text: "This server answers only requests to 127.0.0.1, localhost and [::1] with its port.",
+    text: "This server answers only requests to 127.0.0.1, localhost and [::1] on its port.",
 };
 const WRONG_ORIGIN: Refusal =
     Refusal { status: StatusCode::FORBIDDEN, text: "The request comes from another page." };
 const NO_TOKEN: Refusal = Refusal {
     status: StatusCode::FORBIDDEN,
-    text: "The token is missing or wrong. Open the address that `lanemark ui` has printed.",
+    text: "The token is missing or wrong. Open the address that `lanemark ui` printed.",
 };
 const NO_HOST: Refusal = Refusal {
     status: StatusCode::BAD_REQUEST,
@@ -47,10 +47,10 @@ const NO_HOST: Refusal = Refusal {
 };
 
 impl Guard {
-    /// Creates a guard of the server at `port`, with a new token.
+    /// Creates a guard for the server on `port`, with a new token.
     ///
     /// # Errors
-    /// Returns an error if the system provides no random bytes.
+    /// Returns an error if the system does not provide random bytes.
     pub fn new(port: u16) -> std::io::Result<Self> {
         let mut bytes = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -66,7 +66,7 @@ impl Guard {
         &self.token
     }
 
-    /// Returns the cookie with the token. Browsers keep cookies by host and not by port, so the cookie's name contains
+    /// Returns the cookie with the token. Browsers store cookies by host and not by port, so the cookie's name contains
     /// the port.
     pub fn cookie(&self) -> String {
         format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), self.token)
@@ -79,7 +79,7 @@ impl Guard {
     /// Checks a request. Returns whether its address contains the token, so that the answer sets the cookie.
     ///
     /// # Errors
-    /// Returns the answer to a refused request.
+    /// Returns the answer to a rejected request.
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<bool, Refusal> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(NO_HOST)?;
@@ -120,7 +120,7 @@ impl Guard {
         pairs.any(|token| self.is(token)) || header.is_some_and(|token| self.is(token))
     }
 
-    /// Compares in a time that does not depend on the position of the first difference.
+    /// Compares two texts in a time that does not depend on the position of the first difference.
     fn is(&self, text: &str) -> bool {
         let pairs = text.bytes().zip(self.token.bytes());
         text.len() == self.token.len()

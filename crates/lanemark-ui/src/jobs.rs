@@ -1,4 +1,4 @@
-//! The running simulations: how many run at a time, and which simulations have lost their last client.
+//! The running simulations: how many run at the same time, and which of them no longer have a client.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use lanemark_lab::Cancel;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The recipient of an answer: a page, by the name that it chose, and one of the systems on the page.
+/// The recipient of an answer: a page, identified by the name that it chose, and one of the systems on the page.
 pub type AnswerDestination = (String, u8);
 
 /// All jobs of a server.
@@ -21,18 +21,18 @@ pub struct Jobs {
     cancelled: AtomicU64,
 }
 
-/// Counts of jobs since the server started.
+/// Numbers of jobs since the server started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Jobs that have begun.
     pub begun: u64,
-    /// Jobs that have ended, including cancelled ones.
+    /// Jobs that have ended, including cancelled jobs.
     pub ended: u64,
     /// Jobs that were cancelled before their end.
     pub cancelled: u64,
 }
 
-/// A job, until it is dropped.
+/// A job, which lasts until it is dropped.
 #[derive(Debug)]
 pub struct Job {
     jobs: Arc<Jobs>,
@@ -43,7 +43,7 @@ pub struct Job {
 }
 
 impl Jobs {
-    /// Creates an empty list of jobs, with up to `threads` steps running at a time.
+    /// Creates an empty list of jobs; up to `threads` steps can run at the same time.
     pub fn new(threads: usize) -> Arc<Self> {
         Arc::new(Self {
             permits: Arc::new(Semaphore::new(threads)),
@@ -54,7 +54,7 @@ impl Jobs {
         })
     }
 
-    /// Begins a job, and cancels the previous job of the same asker.
+    /// Begins a job, and cancels the previous job for the same recipient.
     pub fn begin(self: &Arc<Self>, asker: AnswerDestination) -> Job {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let cancel = Cancel::default();
@@ -65,19 +65,19 @@ impl Jobs {
         Job { jobs: Arc::clone(self), asker, number, cancel, is_whole: false }
     }
 
-    /// Waits for the permit for a step. Waiting jobs are served in order, so that a first answer precedes the
-    /// refinement of another one.
+    /// Waits for permission to run a step. Waiting jobs are served in order, so a first answer precedes the refinement
+    /// of an earlier answer.
     pub async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// Takes the permits for which no other job waits.
+    /// Takes the remaining permits, if no other job waits for them.
     pub fn more_permits(&self) -> Vec<OwnedSemaphorePermit> {
         let take = || Arc::clone(&self.permits).try_acquire_owned().ok();
         std::iter::from_fn(take).collect()
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts up to now.
     pub fn counts(&self) -> Counts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts { begun: of(&self.begun), ended: of(&self.ended), cancelled: of(&self.cancelled) }
@@ -125,7 +125,7 @@ mod tests {
         assert!(old.cancel().is_cancelled() && !new.cancel().is_cancelled());
         drop(old);
         assert!(others.iter().all(|job| !job.cancel().is_cancelled()));
-        // The job that ended was not the newest one, whose entry remains.
+        // The job that ended was not the newest job, whose entry remains.
         let newer = jobs.begin(asker("a", 0));
         assert!(new.cancel().is_cancelled());
         newer.finish();

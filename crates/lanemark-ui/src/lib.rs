@@ -2,8 +2,8 @@
 //!
 //! | file | purpose |
 //! |---|---|
-//! | [`serve`] | listens on loopback, bounds connections and their headers |
-//! | [`guard`] | accepts requests with the token, from the own page |
+//! | [`serve`] | listens on loopback, limits connections and their headers |
+//! | [`guard`] | accepts requests with the token, from the server's own page |
 //! | [`visitor`] | permits few connections without the token, each for a short time |
 //! | [`routes`] | answers: the page, the library, systems, simulations |
 //! | [`machine`] | this machine as one of the platforms |
@@ -13,8 +13,8 @@
 //! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
 //! | [`simulation`], [`suite`], [`curve`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits for them |
 //!
-//! The server computes all values; the page draws them and keeps its state in its address. The server writes nothing to
-//! disk and accepts no file name from a page.
+//! The server computes all values; the page draws them and stores its state in its address. The server does not write
+//! to disk and does not accept file names from a page.
 
 pub mod answer;
 pub mod command;

@@ -1,4 +1,4 @@
-//! The library and a system's values as a page lists them.
+//! The library and the values of a system, as a page lists them.
 
 use lanemark_lab::LabError;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -14,11 +14,11 @@ use crate::{machine, suite};
 /// The library.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
-    /// Drives by their file names.
+    /// Drives, by the names of their files.
     pub drives: Vec<DriveListed>,
-    /// Platforms by their file names.
+    /// Platforms, by the names of their files.
     pub platforms: Vec<PlatformListed>,
-    /// The workloads that can run for a page.
+    /// The workloads that a page can run.
     pub workloads: Vec<WorkloadListed>,
     /// Files that could not be read, each with the reason.
     pub unread: Vec<String>,
@@ -59,7 +59,7 @@ pub struct MachineListed {
 pub struct PortListed {
     name: String,
     connector: String,
-    /// The links to the processor, nearest to the processor first.
+    /// The links to the processor, in order from the processor.
     behind: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub struct WorkloadListed {
 /// A value of a system.
 #[derive(Clone, Debug, Serialize)]
 pub struct ValueListed {
-    /// Path of the value, as `--set` takes it.
+    /// Path of the value, as used with `--set`.
     parameter: String,
     /// The value as written.
     text: String,
@@ -84,7 +84,7 @@ pub struct ValueListed {
     origin: &'static str,
     /// The source, the derivation or the reason.
     note: String,
-    /// Ends of the range that contains 80% of such values, each divided by the value.
+    /// Bounds of the range that contains 80% of values of this kind, each divided by the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[f64; 2]>,
     /// The possible values, if there are few.
@@ -92,7 +92,7 @@ pub struct ValueListed {
     choices: &'static [&'static str],
 }
 
-/// Reads the heads of all library files that a page can use.
+/// Reads the beginnings of all library files that a page can use.
 pub fn listing(library: &Library) -> Listing {
     let mut unread = Vec::new();
     let mut drives = Vec::new();
@@ -111,7 +111,7 @@ pub fn listing(library: &Library) -> Listing {
     }
     let mut workloads = Vec::new();
     for id in library.names(LibraryKind::Workload) {
-        // Workloads that are too long for a page run only on the command line.
+        // Workloads that are too long for a page can be run only on the command line.
         if let Ok(workload) = suite::open(library, &id) {
             let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
             workloads.push(WorkloadListed { id, name: workload.name, tests });
@@ -166,7 +166,7 @@ fn platform_listed(id: String, platform: Platform) -> PlatformListed {
     PlatformListed { id, ports: ports.collect(), name: platform.name }
 }
 
-/// Returns the values of a system that a page can set, each once.
+/// Returns the values of a system that a page can set, without repeats.
 pub fn values(system: &System) -> Vec<ValueListed> {
     let mut seen = std::collections::BTreeSet::new();
     let records = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
@@ -192,7 +192,7 @@ fn value_listed(system: &System, record: &Record) -> ValueListed {
     }
 }
 
-/// Returns the quantity of a text, by its unit.
+/// Returns the quantity of a text, determined from its unit.
 fn quantity(text: &str) -> &'static str {
     match text {
         _ if text.parse::<Duration>().is_ok() => "time",

@@ -1,4 +1,4 @@
-//! This machine as one of the platforms: read like `inspect --as-platform` when a page requests it.
+//! This machine as one of the platforms. It is read like `inspect --as-platform` when a page requests it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use lanemark_study::inspected::InspectedPlatform;
 use lanemark_study::system::SystemName;
 use tokio::sync::Semaphore;
 
-/// The name of this machine among the platforms.
+/// The name of this machine in the list of platforms.
 pub const NAME: &str = "this-machine";
 /// The display name.
 const LABEL: &str = "This machine";
 /// The name of the machine's file on a command line or in a study.
 pub const FILE: &str = "this-machine.toml";
-/// Time limit for reading the machine. A failing device can block a reader of its files.
+/// Time limit for reading the machine, because a failing device can block the reading of its files.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The machine to read.
 #[derive(Debug)]
 pub struct Machine {
     path: PathBuf,
-    /// Permits one reader at a time, so that a file that blocks forever holds only one thread.
+    /// Permits one reader at a time, so that a file that blocks forever occupies only one thread.
     reader: Arc<Semaphore>,
 }
 

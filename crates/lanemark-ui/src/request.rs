@@ -1,8 +1,8 @@
-//! Requests of a page, checked: a system of the library with changed values, and a test.
+//! Checked requests from a page: a system from the library with changed values, and a test.
 //!
-//! Every value is bounded, so that no request can exhaust the machine's memory or occupy the machine for more than a
-//! few seconds; the command line has wider bounds. A page can name only entries of the library: the server opens no
-//! path for a page.
+//! Every value is limited, so that a request cannot exhaust the machine's memory or occupy the machine for more than a
+//! few seconds; the command line has wider limits. A page can name only entries of the library: the server does not
+//! open paths for a page.
 
 use lanemark_lab::{LabError, assemble, setting};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -15,19 +15,20 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of drives in a system.
 const DRIVES_MAX: usize = 16;
-/// Maximum number of changed values, and of faults.
+/// Maximum number of changed values.
 const SETTINGS_MAX: usize = 64;
+/// Maximum number of faults.
 const FAULTS_MAX: usize = 8;
 /// Maximum length of any text.
 const TEXT_MAX: usize = 400;
 /// Maximum number of outstanding requests, over all threads.
 const OUTSTANDING_MAX: u64 = 4096;
-/// Maximum data of the outstanding requests. The simulator moves each request by pages and packets, so its time and
-/// memory until the first completion grow with this amount: 1 GiB takes a second and a few MB.
+/// Maximum amount of data in the outstanding requests. The simulator transfers each request in pages and packets, so
+/// its time and memory until the first completion grow with this amount: 1 GiB takes a second and a few MB.
 const IN_FLIGHT_MAX: Bytes = Bytes::mebi(1024);
-/// Maximum simulated time of a test that waits for its faults.
+/// Maximum simulated time of a test that is extended to include its faults.
 const FAULTS_END_MAX: Duration = Duration::from_seconds(10);
-/// Number of systems on a page.
+/// Maximum number of systems on a page.
 pub const SLOTS: u8 = 4;
 
 /// A system with changed values.
@@ -36,7 +37,7 @@ pub const SLOTS: u8 = 4;
 pub struct SystemRequest {
     /// The system, `drive@platform:port`.
     pub system: String,
-    /// Values that replace the library's.
+    /// Values that replace library values.
     #[serde(default)]
     pub set: Vec<(String, String)>,
     /// Faults, in the syntax of the command line.
@@ -44,21 +45,21 @@ pub struct SystemRequest {
     pub faults: Vec<String>,
 }
 
-/// A test, by the settings on a page.
+/// A test, with the settings of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestRequest {
-    /// The size of each request, `4 KiB`.
+    /// The size of each request, such as `4 KiB`.
     pub block: String,
     /// Order of the requests' offsets.
     pub pattern: OffsetOrder,
-    /// Share of requests that are reads, in percent.
+    /// Share of requests that are reads, in per cent.
     pub read_percent: f64,
-    /// Outstanding requests of each thread.
+    /// Number of outstanding requests per thread.
     pub queue_depth: u32,
     /// Number of threads.
     pub threads: u32,
-    /// Size of the used part of the target, `1 GiB`.
+    /// Size of the used part of the target, such as `1 GiB`.
     pub span: String,
 }
 
@@ -77,7 +78,7 @@ pub enum OffsetOrder {
 pub struct AssembledSystem {
     /// The system.
     pub system: System,
-    /// The system for the simulator, with its faults.
+    /// The system in the form that the simulator uses, with its faults.
     pub spec: CheckedSystem,
     /// Settings of the system, for code that assembles it again.
     pub settings: Vec<(lanemark_schema::result::Calibration, Location)>,
@@ -86,7 +87,7 @@ pub struct AssembledSystem {
 }
 
 impl AssembledSystem {
-    /// Returns the time of a test that contains the faults, doubled, up to a bound.
+    /// Returns twice the time until the last fault ends, up to a limit.
     pub fn faults_end(&self) -> Duration {
         let end = |fault: &Fault| {
             let length = fault.length.unwrap_or_default().picoseconds();
@@ -109,13 +110,14 @@ impl SystemRequest {
         let mut texts = texts.chain(&self.faults).chain([&self.system]);
         if too_many || texts.any(|text| text.len() > TEXT_MAX) {
             return Err(LabError::input(format!(
-                "a system has at most {SETTINGS_MAX} values set and {FAULTS_MAX} faults, of {TEXT_MAX} bytes each"
+                "a system may have up to {SETTINGS_MAX} changed values and {FAULTS_MAX} faults, of up to \
+                 {TEXT_MAX} bytes each"
             )));
         }
         let name = SystemName::parse(&self.system)?;
         if name.places().count() > DRIVES_MAX {
             return Err(LabError::input(format!(
-                "{}: has more than {DRIVES_MAX} drives",
+                "{} has more than {DRIVES_MAX} drives",
                 name.drive
             )));
         }
@@ -142,7 +144,7 @@ impl SystemRequest {
     }
 }
 
-/// Refuses a name that the library does not contain, before any file is opened by that name.
+/// Rejects a name that the library does not contain, before a file with that name is opened.
 fn check_name(library: &Library, kind: LibraryKind, name: &str) -> Result<(), LabError> {
     let names = library.names(kind);
     match names.iter().any(|known| known == name) {
@@ -160,7 +162,7 @@ fn check_name(library: &Library, kind: LibraryKind, name: &str) -> Result<(), La
     }
 }
 
-/// Returns whether a test finishes quickly, by its outstanding requests and their data.
+/// Returns whether a test finishes quickly, based on its outstanding requests and their data.
 pub fn is_quick(test: &Test) -> bool {
     let outstanding = test.population();
     let data = outstanding as f64 * test.block_mean();
@@ -202,7 +204,7 @@ impl TestRequest {
                 "queue_depth = {} with threads = {}: more than {OUTSTANDING_MAX} requests outstanding",
                 self.queue_depth, self.threads
             ))
-            .hint("`lanemark sim` takes more"));
+            .hint("`lanemark sim` accepts more"));
         }
         if !is_quick(&test) {
             return Err(LabError::input(format!(
@@ -216,7 +218,7 @@ impl TestRequest {
     }
 }
 
-/// Sets the end of a test, a number of requests or a time, and checks the test.
+/// Sets the end of a test, which is a number of requests or a time, and checks the test.
 ///
 /// # Errors
 /// Returns an error if the test is out of bounds with that end.
@@ -241,11 +243,11 @@ pub fn ending(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError> {
 /// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TestEnd {
-    /// After this number of requests.
+    /// The test ends after this number of requests.
     Requests(u64),
-    /// The test runs for this time, after a quarter of it that does not count.
+    /// The test runs for this time, after an uncounted quarter of it.
     Time(Duration),
-    /// After this time. All of it is counted.
+    /// The test ends after this time, and all of it is counted.
     Whole(Duration),
 }
 

@@ -1,6 +1,6 @@
-//! A result file that was dropped on a page: its tests with their figures, shown next to the systems.
+//! A result file that was dropped on a page: its tests and their figures, shown next to the systems.
 //!
-//! The file is read as the command reads it, checked and reported; the server does not keep it.
+//! The file is read, checked and reported like a file that the command reads; the server does not store it.
 
 use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, input, weight};
@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use crate::suite;
 
-/// Maximum size of a file in bytes. A run of eight tests has a few hundred kilobytes.
+/// Maximum size of a file in bytes. A run of eight tests takes a few hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
-/// Maximum number of tests of a file that are reported.
+/// Maximum number of tests in a file that are reported.
 const TESTS_MAX: usize = 256;
-/// Maximum number of histograms of a file on a page. Eight tests of five repeats that read and write have 80.
+/// Maximum number of histograms in a file on a page. Eight tests with five repeats that read and write have 80.
 const HISTOGRAMS_MAX: usize = 1024;
-/// The name of the file in errors, which a page replaces with the real name.
+/// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
 /// The tests of a file.
@@ -29,11 +29,11 @@ pub struct FileJson {
     title: String,
     /// The tests, grouped by system.
     tests: Vec<TestJson>,
-    /// Number of tests that are omitted because there are too many.
+    /// Number of tests that are omitted because the file has too many.
     left_out: usize,
 }
 
-/// One test with its figures.
+/// One test and its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestJson {
     /// The test's name.
@@ -46,11 +46,11 @@ pub struct TestJson {
     repeats: usize,
     /// Whether the offsets are random, so that rates are requests a second.
     is_random: bool,
-    /// The test, for a request that simulates it; `None` if the page cannot simulate it.
+    /// The test, for a request that simulates it; `None` if a page cannot simulate it.
     definition: Option<Test>,
-    /// The reason if the page cannot simulate the test.
+    /// The reason why a page cannot simulate the test, if it cannot.
     not_simulated: Option<String>,
-    /// Whether the run was cut short.
+    /// Whether the run was interrupted.
     is_cut_short: bool,
     /// Throughput in MB/s, 10^6 bytes a second.
     megabytes_per_second: Option<FigureJson>,
@@ -64,7 +64,7 @@ pub struct TestJson {
     latency_us: Vec<(f64, f64)>,
 }
 
-/// A figure with its interval.
+/// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FigureJson {
     /// The figure.
@@ -76,9 +76,9 @@ pub struct FigureJson {
 /// An interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IntervalJson {
-    /// Lower end.
+    /// Lower bound.
     low: f64,
-    /// Upper end.
+    /// Upper bound.
     high: f64,
     /// `80%` for a prediction, `95%` for repeats, `all` for the range of two repeats.
     of: &'static str,
@@ -90,8 +90,9 @@ pub struct IntervalJson {
 /// Returns an error if the bytes are not text, or not a result that this program can read.
 pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     let text = input::decoded(bytes).map_err(|message| {
-        LabError::input(format!("{NAME}: {message}"))
-            .hint("drop a result of Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer")
+        LabError::input(format!("{NAME}: {message}")).hint(
+            "drop a result from Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer",
+        )
     })?;
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
     let (title, runs) = match results::read_any(NAME, &text)? {
@@ -108,7 +109,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
         .take(TESTS_MAX)
         .collect();
     if tests.is_empty() {
-        return Err(LabError::input(format!("{NAME}: contains no test that ended")));
+        return Err(LabError::input(format!("{NAME} contains no completed test")));
     }
     Ok(FileJson { title, left_out: all - tests.len(), tests })
 }
@@ -134,7 +135,7 @@ fn test_rows<'r>(
     };
     let simulable = |test: &TestResult| match run.workload.runs_alone(&test.test) {
         true => suite::can_simulate(&test.test).map_err(|error| error.message),
-        false => Err("it ran alongside another test".to_owned()),
+        false => Err("it ran in parallel with another test".to_owned()),
     };
     run.tests.iter().flat_map(move |test| {
         let name = &test.test.name;
@@ -145,7 +146,7 @@ fn test_rows<'r>(
             Err(reason) => whole.not_simulated = Some(reason),
         }
         if !parts.is_empty() {
-            // The latencies of a test that reads and writes are in the rows of its directions.
+            // For a test that reads and writes, the rows of its two directions contain the latencies.
             (whole.latency_mean_us, whole.latency_us) = (None, Vec::new());
         }
         let parts = parts.iter().map(|(direction, part)| row(format!("{name}, {direction}"), part));
@@ -200,16 +201,16 @@ fn response(result: &TestResult) -> LatencyHistogram {
     all
 }
 
-/// The direction in which a prediction's interval applies to a figure.
+/// The way in which a prediction's interval applies to a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IntervalDirection {
-    /// Directly.
+    /// The interval applies directly.
     Rate,
-    /// Inversely: a faster system takes less time.
+    /// The interval applies inversely: a faster system takes less time.
     Time,
 }
 
-/// Converts a statistic to a unit, with the interval of the prediction or else of the repeats.
+/// Converts a statistic to a unit, with the interval of the prediction, or otherwise of the repeats.
 fn figure(
     result: &TestResult,
     statistic: &Statistic,
@@ -355,7 +356,7 @@ mod tests {
             (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),
             (deep.into_bytes(), "is no"),
             (within.into_bytes(), "is not valid JSON"),
-            (serde_json::to_vec(&empty).unwrap(), "no test that ended"),
+            (serde_json::to_vec(&empty).unwrap(), "no completed test"),
             (serde_json::to_vec(&newer).unwrap(), "schema version 999"),
             (serde_json::to_vec(&wrong).unwrap(), "damaged"),
         ];

@@ -36,9 +36,9 @@ use crate::{command, listing, result_file, saved, stream, suite};
 
 /// Maximum size of a request body in bytes.
 const BODY_MAX: usize = 64 << 10;
-/// Number of files that are read at a time; others wait.
+/// Number of files that are read at a time; other files wait.
 const FILES_AT_ONCE: usize = 1;
-/// Time limit for a complete request body.
+/// Time limit for receiving a complete request body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 /// Maximum length of the name that a page chooses.
 const PAGE_MAX: usize = 64;
@@ -56,7 +56,7 @@ pub struct Server {
     library: Mutex<Library>,
     machine: Machine,
     listing: OnceLock<Bytes>,
-    /// The names of the library, for search boxes; created by the first search.
+    /// The names in the library, for search boxes; the first search creates this index.
     index: Mutex<Option<Index>>,
 }
 
@@ -88,12 +88,12 @@ struct SimulateAll {
     /// A workload of the library.
     #[serde(default)]
     workload: Option<String>,
-    /// Tests of a result file, instead of a workload.
+    /// Tests from a result file, instead of a workload.
     #[serde(default)]
     tests: Vec<Test>,
 }
 
-/// A request for a page as a study file.
+/// A request to save a page as a study file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SaveStudy {
@@ -116,7 +116,7 @@ struct SystemJson {
     port: String,
     capacity: String,
     values: Vec<listing::ValueListed>,
-    /// Drawing of the platform with the path.
+    /// Drawing of the platform that includes the path.
     drawing: String,
     /// The shell command that runs the test.
     command: String,
@@ -129,7 +129,7 @@ struct ErrorJson<'e> {
     hint: Option<&'e str>,
 }
 
-/// An error with its status.
+/// An error and its status.
 #[derive(Debug)]
 struct Problem(StatusCode, LabError);
 
@@ -180,8 +180,8 @@ impl Server {
         self.with_index(|index| find::add_machine(index, file))
     }
 
-    /// Returns a copy of the library; each request has a separate copy, since the library records the files that were
-    /// read.
+    /// Returns a copy of the library. Each request has a separate copy, because a library records the files that it
+    /// reads.
     fn library(&self) -> Library {
         self.library.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -230,7 +230,7 @@ fn refuse(status: StatusCode, text: &'static str) -> Response {
         .into_response()
 }
 
-/// Accepts or refuses a request, and adds the security headers to every answer.
+/// Accepts or rejects a request, and adds the security headers to every answer.
 async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let checked = server.guard.check(request.method(), request.uri(), request.headers());
     let mut answer = match &checked {
@@ -264,14 +264,14 @@ fn wrong(status: StatusCode, text: &str) -> Problem {
     Problem(status, LabError::input(text))
 }
 
-/// Reads a request body: JSON, complete within its limits of time and length.
+/// Reads a request body as JSON, within its limits on time and length.
 async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
     let bytes = whole(headers, body, BODY_MAX).await?;
     serde_json::from_slice(&bytes)
         .map_err(|error| wrong(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
 }
 
-/// Reads a body with the JSON content type, complete within its time limit and `most` bytes.
+/// Reads a complete body with the JSON content type, within its time limit and up to `most` bytes.
 async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
@@ -308,7 +308,7 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
-/// Reads this machine again. From then on the machine is one of the platforms, `this-machine`.
+/// Reads this machine again. From then on, the machine is the platform `this-machine`.
 async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let (file, made) = server.machine.read().await?;
     let listed = listing::machine(&file, made.left_out)?;
@@ -319,7 +319,7 @@ async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem>
     Ok(json(&listed))
 }
 
-/// Reads a result file. The server does not keep it.
+/// Reads a result file. The server does not store it.
 async fn result(
     State(server): State<Arc<Server>>,
     headers: HeaderMap,
@@ -355,7 +355,7 @@ async fn study(
     Ok(json(&StudyJson { text: made.map_err(broke)?? }))
 }
 
-/// Answers a search box. The running machine is read if the text names it and it was not read before.
+/// Answers a search box. The running machine is read if the text names it, unless it was read before.
 async fn find_systems(
     State(server): State<Arc<Server>>,
     headers: HeaderMap,
@@ -439,7 +439,7 @@ fn asker(page: String, slot: u8) -> Result<(String, u8), Problem> {
         true => Ok((page, slot)),
         false => {
             let text = format!(
-                "`page` must have at most {PAGE_MAX} bytes, and `slot` must be below {SLOTS}"
+                "`page` must have up to {PAGE_MAX} bytes, and `slot` must be below {SLOTS}"
             );
             Err(Problem(StatusCode::BAD_REQUEST, LabError::input(text)))
         }

@@ -14,7 +14,7 @@ use crate::{command, machine};
 /// Returns the study of `systems` with one test.
 ///
 /// # Errors
-/// Returns an error if a system does not assemble.
+/// Returns an error if a system cannot be assembled.
 pub fn study(
     library: &Library,
     systems: &[SystemRequest],
@@ -28,7 +28,7 @@ pub fn study(
     };
     let names = systems.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
     let mut text = format!(
-        "# Systems and a test of `lanemark ui`. To run it: lanemark study FILE\n{}\n[study]\n\
+        "# Systems and a test from `lanemark ui`. To run it: lanemark study FILE\n{}\n[study]\n\
          title    = {}\nquestion = \"How do these systems compare under one load?\"\n\n",
         match names.iter().any(|(_, is_here)| *is_here) {
             true => format!(
@@ -56,7 +56,7 @@ fn write_system(
     let drive = catalogue::drive(library, &name.drive).map(|entry| entry.name);
     let drive = drive.unwrap_or_else(|_| name.drive.clone());
     let label = format!("{number}: {drive} at {}:{}", name.platform, name.port);
-    // The volume is part of the name before the drive, and all drives except the first are part of the port.
+    // The volume is part of the name before the drive, and all drives except for the first are part of the port.
     let whole = name.to_string();
     let (volume, rest) = match (name.volume, whole.split_once(':')) {
         (Some(_), Some((volume, rest))) => (Some(volume), rest),

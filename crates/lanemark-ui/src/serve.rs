@@ -1,4 +1,4 @@
-//! The server: it listens only on loopback, and bounds connections, headers and the time that they take.
+//! The server: it listens only on loopback, and limits connections, headers and the time that they take.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,15 +18,16 @@ use crate::machine::Machine;
 use crate::routes::{self, Server};
 use crate::visitor::{Visitor, Visitors};
 
-/// Maximum size and number of the headers of a request.
+/// Maximum total size of the headers of a request, in bytes.
 const HEAD_MAX: usize = 16 << 10;
+/// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 64;
-/// Time limit for a request's head.
+/// Time limit for receiving a request's headers.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Interval at which the server checks for cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The laboratory in a browser, listening and not yet serving.
+/// The laboratory in a browser, which is listening but not yet serving.
 #[derive(Debug)]
 pub struct Ui {
     listener: std::net::TcpListener,
@@ -35,23 +36,23 @@ pub struct Ui {
 }
 
 impl Ui {
-    /// Listens on port `port` of 127.0.0.1, or on any free port if it is 0.
+    /// Listens on port `port` of 127.0.0.1, or on any free port if `port` is 0.
     ///
     /// # Errors
-    /// Returns an error if the port is in use, or the system provides no random bytes.
+    /// Returns an error if the port is in use, or if the system does not provide random bytes.
     pub fn new(port: u16, library: Library) -> io::Result<Self> {
         Self::at(IpAddr::V4(Ipv4Addr::LOCALHOST), port, library)
     }
 
-    /// Listens at a loopback address.
+    /// Listens on a loopback address.
     ///
     /// # Errors
-    /// Returns an error if `ip` belongs to another machine or is reachable from one, and the errors of [`Ui::new`].
+    /// Returns an error if `ip` is not a loopback address, and the errors of [`Ui::new`].
     pub fn at(ip: IpAddr, port: u16, library: Library) -> io::Result<Self> {
         Self::on(ip, port, library, Machine::default())
     }
 
-    /// Listens, with `machine` instead of the running machine as "this machine".
+    /// Listens, and uses `machine` instead of the running machine as "this machine".
     ///
     /// # Errors
     /// Returns the errors of [`Ui::new`].
@@ -79,7 +80,7 @@ impl Ui {
         &self.address
     }
 
-    /// Returns the server, for its counts.
+    /// Returns the server, for reading its counts.
     pub fn server(&self) -> &Arc<Server> {
         &self.server
     }
@@ -87,7 +88,7 @@ impl Ui {
     /// Serves requests until `cancel` is set.
     ///
     /// # Errors
-    /// Returns an error if the threads cannot be started, or the port no longer listens.
+    /// Returns an error if the threads cannot be started, or if the port can no longer accept connections.
     pub fn run(self, cancel: &Cancel) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -113,7 +114,7 @@ impl Ui {
                 },
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
-                    // Too many files are open, or the client disconnected before it was accepted. The next accept may
+                    // Too many files are open, or the client disconnected before it was accepted. The next attempt may
                     // succeed.
                     Err(_) => {
                         tokio::time::sleep(LOOK_EVERY).await;
@@ -136,6 +137,6 @@ async fn connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visito
         .max_buf_size(HEAD_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // A broken connection is not a server error, and no client is left to receive one.
+    // A broken connection is not a server error, and there is no client left to receive one.
     visitor.served(async { drop(serving.await) }).await;
 }

@@ -1,8 +1,8 @@
-//! A simulation in steps: a first answer of few requests, then a test of a minute, then the 80% interval.
+//! A simulation in steps: a first answer from a few requests, then a test of one minute, then the 80% interval.
 //!
-//! The test of a minute ends when its figures have converged, as with `lanemark sim`. A test that never ends early runs
-//! in short repeats instead. Each step is short, so that many pages share the machine's cores and an abandoned page
-//! costs little.
+//! The test of one minute ends when its figures have converged, as with `lanemark sim`. A test that cannot end early
+//! runs in short repeats instead. Each step is short, so that many pages can share the machine's cores and an abandoned
+//! page costs little.
 
 use std::time::{Duration as WallTime, Instant};
 
@@ -19,31 +19,35 @@ use serde::Serialize;
 use crate::figures::{Figures, Point};
 use crate::request::{AssembledSystem, TestEnd, ending};
 
-/// The seed of all simulations, the same as on the command line.
+/// The seed of all simulations, which is the command line's default.
 const SEED: u64 = 1;
-/// Requests of a first answer, and the maximum of their data if they are long.
+/// Number of requests in a first answer.
 const FIRST_REQUESTS: f64 = 400.0;
+/// Maximum amount of data in a first answer, for long requests.
 const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
-/// The length of a test that may end when its figures have converged, and the maximum of its requests.
+/// Length of a test that may end when its figures have converged.
 const WHOLE: Duration = Duration::from_seconds(60);
+/// Maximum number of requests in such a test.
 const WHOLE_REQUESTS: f64 = 3e6;
-/// Requests of a short repeat, and the maximum of their data.
+/// Number of requests in a short repeat.
 const REQUESTS: f64 = 20_000.0;
+/// Maximum amount of data in a short repeat.
 const DATA: f64 = 1024.0 * 1_048_576.0;
 /// Number of short repeats after the first answer.
 pub const REPEATS: usize = 5;
 /// Maximum wall-clock time of one step.
 const STEP_MAX: WallTime = WallTime::from_secs(20);
 
-/// Wall-clock time below which a repeat may be made longer, and the maximum of its simulated time.
+/// Wall-clock time below which a repeat may be extended.
 const LONGER_BELOW: WallTime = WallTime::from_millis(80);
+/// Maximum simulated time of an extended repeat.
 const LONGEST: Duration = Duration::from_seconds(600);
 
 /// The report of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum StepReport {
-    /// The figures so far.
+    /// The figures up to now.
     Figures {
         /// The number of the test, if several are requested.
         index: usize,
@@ -57,7 +61,7 @@ pub enum StepReport {
         /// The point.
         point: Point,
     },
-    /// The end: no report follows.
+    /// The end of the simulation; no report follows it.
     Done {
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
@@ -84,7 +88,7 @@ pub struct Simulation {
     test: Test,
     cancel: Cancel,
     began: Instant,
-    /// Simulated time of a repeat, from the rate of the first answer, and longer while a buffer still fills.
+    /// Simulated time of a repeat, based on the rate of the first answer. It is longer while a buffer is still filling.
     time: Option<Duration>,
     /// Number of repeats: one if the test may end when its figures have converged.
     repeats: usize,
@@ -93,7 +97,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Creates a simulation of `test` on a system, which `cancel` ends.
+    /// Creates a simulation of `test` on a system; `cancel` ends it.
     pub fn new(assembled: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
         let repeats = if converges(&assembled, &test) { 1 } else { REPEATS };
         Self {
@@ -108,7 +112,7 @@ impl Simulation {
         }
     }
 
-    /// Returns whether the next step is the interval, which uses all free cores.
+    /// Returns whether the next step computes the interval, which uses all free cores.
     pub fn is_at_interval(&self) -> bool {
         self.samples.len() == self.repeats
     }
@@ -119,7 +123,7 @@ impl Simulation {
             || self.samples.len() > self.repeats
     }
 
-    /// Runs a step. Returns `None` if it was cancelled.
+    /// Runs a step. Returns `None` if the simulation was cancelled.
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
@@ -165,7 +169,7 @@ impl Simulation {
         }
     }
 
-    /// Simulates the test up to an end. Returns `None` if it was cancelled.
+    /// Simulates the test up to an end. Returns `None` if the simulation was cancelled.
     fn run(&self, end: TestEnd, repeat: u32) -> Result<Option<Sample>, LabError> {
         run(&self.assembled, &self.test, end, repeat, &self.cancel)
     }
@@ -176,7 +180,7 @@ impl Simulation {
         StepReport::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
     }
 
-    /// Returns the 80% interval of the figures; `None` with faults, or if ranges contradict the system.
+    /// Returns the 80% interval of the figures; `None` if there are faults, or if the ranges contradict the system.
     fn interval(
         &self,
         library: &Library,
@@ -196,7 +200,7 @@ impl Simulation {
     }
 }
 
-/// Simulates one test up to an end. Returns `None` if it was cancelled.
+/// Simulates one test up to an end. Returns `None` if the simulation was cancelled.
 ///
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
@@ -219,7 +223,7 @@ pub fn run(
     match run_length_watched(&assembled.spec, &checked, key, length, &mut watch) {
         Ok(sample) => Ok(Some(sample)),
         Err(SimError::Cancelled) if is_late => Err(LabError::run(format!(
-            "test `{}`: takes more than {} s to simulate",
+            "test `{}` takes more than {} s to simulate",
             test.name,
             STEP_MAX.as_secs()
         ))
@@ -234,25 +238,25 @@ pub fn converges(assembled: &AssembledSystem, test: &Test) -> bool {
     may_converge(&assembled.spec, &Test { duration: Some(WHOLE), rounds: None, ..test.clone() })
 }
 
-/// Returns the simulated time of each of `repeats`, from the requests a second. A single repeat is a test that may end
-/// when its figures have converged.
+/// Returns the simulated time of each of `repeats`, based on the requests a second. A single repeat is a test that may
+/// end when its figures have converged.
 fn time_of(repeats: usize, test: &Test, rate: f64) -> Duration {
     if repeats == 1 { whole_time(test, rate) } else { repeat_time(test, rate) }
 }
 
-/// Returns the end of each of `repeats` after `time`. Several short repeats do not count their beginning, while a test
-/// that may end when its figures have converged finds its steady part itself.
+/// Returns the end of each of `repeats` after `time`. If there are several short repeats, their beginnings are not
+/// counted. A test that may end when its figures have converged finds its steady part itself.
 fn end_of(repeats: usize, time: Duration) -> TestEnd {
     if repeats == 1 { TestEnd::Whole(time) } else { TestEnd::Time(time) }
 }
 
-/// Returns the length of a test that may end when its figures have converged, from the requests a second.
+/// Returns the length of a test that may end when its figures have converged, based on the requests a second.
 pub fn whole_time(test: &Test, rate: f64) -> Duration {
     let seconds = (WHOLE_REQUESTS / rate.max(1e-3)).min(WHOLE.as_seconds());
     Duration::from_picoseconds((seconds * 1e12) as u64).max(repeat_time(test, rate).min(WHOLE))
 }
 
-/// Returns a longer time for a test that mostly filled a write buffer, if its wall-clock time was short enough.
+/// Returns a longer time for a test that mostly filled a write buffer, if the test took a short wall-clock time.
 pub fn longer(sample: &Sample, time: Duration, wall_time: WallTime) -> Option<Duration> {
     let filling = sample.drive.map_or(0.0, |drive| drive.filling());
     let is_quick = wall_time < LONGER_BELOW && time < LONGEST;
@@ -260,13 +264,14 @@ pub fn longer(sample: &Sample, time: Duration, wall_time: WallTime) -> Option<Du
         .then(|| Duration::from_picoseconds(time.picoseconds().saturating_mul(4)).min(LONGEST))
 }
 
-/// Returns the number of requests of a first answer: enough for each outstanding request, and few if they are long.
+/// Returns the number of requests for a first answer: enough for each outstanding request, but few if the requests are
+/// long.
 pub fn first_requests(test: &Test) -> u64 {
     let by_data = FIRST_DATA / test.block_mean();
     FIRST_REQUESTS.min(by_data).max(8.0).max(2.0 * test.population() as f64) as u64
 }
 
-/// Returns the simulated time of a repeat from the requests a second.
+/// Returns the simulated time of a repeat, based on the requests a second.
 pub fn repeat_time(test: &Test, rate: f64) -> Duration {
     let requests = REQUESTS.min(DATA / test.block_mean()).max(4.0 * test.population() as f64);
     let seconds = (requests.max(32.0) / rate.max(1e-3)).clamp(1e-4, 600.0);
@@ -283,7 +288,7 @@ mod tests {
     #[test]
     fn a_test_that_may_converge_is_one_long_repeat_and_others_are_several_short_ones() {
         let test = Test::of_blocks(Bytes(4096));
-        // 10,000 requests a second: a minute, or the time of 20,000 requests.
+        // At 10,000 requests a second, the test takes a minute, or the time of 20,000 requests.
         let (minute, short) = (Duration::from_seconds(60), Duration::from_seconds(2));
         assert_eq!(time_of(1, &test, 1e4), minute);
         assert_eq!(end_of(1, minute), TestEnd::Whole(minute));

@@ -1,4 +1,4 @@
-//! A simulation as the body of a response: a line of JSON for each step, until the simulation ends or the client
+//! A simulation as the body of a response: one line of JSON per step, until the simulation ends or the client
 //! disconnects.
 
 use std::num::NonZeroUsize;
@@ -18,10 +18,11 @@ use crate::jobs::{Job, Jobs};
 use crate::simulation::{Simulation, StepReport};
 use crate::suite::Suite;
 
-/// Maximum number of lines that wait for the client. No simulation has more, so no simulation waits for a slow client.
+/// Maximum number of lines that wait for the client. Simulations never have more lines, so they never wait for a slow
+/// client.
 const LINES_MAX: usize = 64;
 
-/// Work in steps.
+/// Work that is done in steps.
 #[derive(Debug)]
 pub enum Steps {
     /// A test.
@@ -56,7 +57,7 @@ impl HttpBody for Lines {
     }
 }
 
-/// The report of a step with the remaining work; `None` if it was cancelled.
+/// The report of a step and the remaining work; `None` if the work was cancelled.
 type StepOutcome = Option<(StepReport, (Steps, Library))>;
 
 impl Steps {
@@ -74,8 +75,8 @@ impl Steps {
     }
 }
 
-/// Begins a job whose steps `begin` creates, and returns its lines. All work is done in steps that wait for their turn,
-/// including the assembly of the system.
+/// Begins a job whose steps are created by `begin`, and returns its lines. All work, including the assembly of the
+/// system, is done in steps that wait for their turn.
 pub fn begin(
     job: Job,
     jobs: Arc<Jobs>,
@@ -97,7 +98,7 @@ pub fn begin(
             }
             let (own, cancel) = (state.take(), cancel.clone());
             let (make, lent) = (begin.take(), library.take());
-            // The interval consists of many short tests, which use the free cores.
+            // The interval requires many short tests, which use the free cores.
             let is_wide = own.as_ref().is_some_and(|(steps, _)| steps.is_wide());
             let more = if is_wide { jobs.more_permits() } else { Vec::new() };
             let pool = Pool::new(NonZeroUsize::MIN.saturating_add(more.len()));

@@ -45,19 +45,19 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     };
     match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
         true => Ok(workload),
-        false => Err(LabError::input(format!("{name}: is too large for the page"))
-            .hint(format!("lanemark sim SYSTEM {name} runs it"))),
+        false => Err(LabError::input(format!("{name} is too large for the page"))
+            .hint(format!("to run it, use: lanemark sim SYSTEM {name}"))),
     }
 }
 
-/// Checks tests of a result file that a page sent.
+/// Checks tests from a result file that a page sent.
 ///
 /// # Errors
-/// Returns an error if there are too many tests, or one that a page cannot simulate.
+/// Returns an error if there are too many tests, or if a page cannot simulate one of them.
 pub fn checked(tests: Vec<Test>) -> Result<Vec<Test>, LabError> {
     if tests.is_empty() || tests.len() > TESTS_MAX {
         let count = tests.len();
-        return Err(LabError::input(format!("{count} tests: from 1 to {TESTS_MAX} are simulated")));
+        return Err(LabError::input(format!("{count} tests: expected from 1 to {TESTS_MAX}")));
     }
     for test in &tests {
         can_simulate(test)?;
@@ -73,18 +73,18 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
     let name: String = test.name.chars().take(80).collect();
     if test.requests().is_none() {
         return Err(LabError::input(format!(
-            "test `{name}`: its requests are not fully known, or come from a database or a trace"
+            "the requests of test `{name}` are not fully known, or come from a database or a trace"
         )));
     }
     if !is_quick(test) {
-        return Err(LabError::input(format!("test `{name}`: is too large for the page"))
-            .hint("`lanemark sim` runs it"));
+        return Err(LabError::input(format!("test `{name}` is too large for the page"))
+            .hint("use `lanemark sim` to run it"));
     }
     ending(test, TestEnd::Requests(first_requests(test))).map(drop)
 }
 
-/// Simulates a test until its figures have converged. A test that never ends early is simulated as long as a repeat of
-/// a page, and longer while a write buffer still fills. Returns `None` if it was cancelled.
+/// Simulates a test until its figures have converged. A test that cannot end early is simulated for as long as a repeat
+/// on a page, and longer while a write buffer is still filling. Returns `None` if the simulation was cancelled.
 ///
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
@@ -112,7 +112,7 @@ pub fn settled(
 }
 
 impl Suite {
-    /// Creates the run of tests on a system, which `cancel` ends.
+    /// Creates a run of tests on a system; `cancel` ends it.
     pub fn new(
         assembled: AssembledSystem,
         tests: Vec<Test>,
@@ -122,7 +122,7 @@ impl Suite {
         Self { assembled, tests, cancel, began, next: 0 }
     }
 
-    /// Runs the next test. Returns `None` if it was cancelled.
+    /// Runs the next test. Returns `None` if the run was cancelled.
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.

@@ -1,8 +1,8 @@
-//! Connections before and after they have shown the token.
+//! Connections before and after they have presented the token.
 //!
-//! Any program of the machine can open a connection. Connections without the token are limited: only a few exist at a
-//! time, the oldest is closed when another arrives, and each is closed after a short time. Idle connections therefore
-//! cannot fill the server: a page shows the token with its first request, and from then on it is counted separately.
+//! Any program on the machine can open a connection. Connections without the token are limited: only a few exist at a
+//! time, the oldest is closed when a new one arrives, and each is closed after a short time. Therefore idle connections
+//! cannot fill the server. A page presents the token with its first request, and is counted separately from then on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// Maximum number of connections with the token at a time.
 const KNOWN_MAX: usize = 512;
-/// Maximum number of connections without the token at a time. A page that sends two hundred requests at once opens as
-/// many connections.
+/// Maximum number of connections without the token at a time. A page that sends two hundred requests at once opens two
+/// hundred connections.
 pub const STRANGERS_MAX: usize = 256;
-/// Time limit for showing the token.
+/// Time limit for presenting the token.
 pub const STRANGER_TIME: Duration = Duration::from_secs(5);
 
 /// A connection.
@@ -28,7 +28,7 @@ pub(crate) struct Visitor {
     leave: Notify,
 }
 
-/// The connections without the token, the oldest first, and the slots of the others.
+/// The connections without the token, oldest first, and the slots of the other connections.
 #[derive(Debug)]
 pub(crate) struct Visitors {
     strangers: Vec<Arc<Visitor>>,
@@ -40,9 +40,9 @@ impl Visitors {
         Self { strangers: Vec::new(), slots: Arc::new(Semaphore::new(KNOWN_MAX)) }
     }
 
-    /// Adds a new connection, which may close the oldest one without the token.
+    /// Adds a new connection, which may close the oldest connection without the token.
     pub(crate) fn take(&mut self) -> Arc<Visitor> {
-        // After the end of a connection only this list owns its visitor.
+        // After a connection has ended, only this list holds its visitor.
         self.strangers.retain(|stranger| !stranger.is_known() && Arc::strong_count(stranger) > 1);
         while self.strangers.len() >= STRANGERS_MAX {
             self.strangers.remove(0).leave.notify_one();
@@ -59,7 +59,7 @@ impl Visitors {
 }
 
 impl Visitor {
-    /// Records that the connection has shown the token. The connection remains limited if all slots are taken.
+    /// Records that the connection has presented the token. The connection remains limited if all slots are taken.
     pub(crate) fn let_in(&self) {
         let mut permit = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         if permit.is_none() {
@@ -68,12 +68,12 @@ impl Visitor {
         }
     }
 
-    /// Returns whether the connection has shown the token.
+    /// Returns whether the connection has presented the token.
     pub(crate) fn is_known(&self) -> bool {
         self.known.load(Ordering::Acquire)
     }
 
-    /// Serves the connection until it ends, or is closed.
+    /// Serves the connection until it ends or is closed.
     pub(crate) async fn served(&self, serving: impl Future<Output = ()>) {
         let mut serving = std::pin::pin!(serving);
         let mut late = std::pin::pin!(tokio::time::sleep(STRANGER_TIME));

@@ -1,7 +1,7 @@
-//! The pages pass axe-core's rules for WCAG and good practices, so that they are accessible to everyone.
+//! The pages satisfy axe-core's rules for WCAG and good practices, so that everyone can use them.
 //!
-//! Requires Chromium, and axe-core, which `make axe` downloads. If one of them is missing, the tests are skipped; in CI
-//! they fail. `LANEMARK_PICTURES=FOLDER` saves pictures of the checked pages.
+//! The tests require Chromium, and axe-core, which `make axe` downloads. If one of them is missing, the tests are
+//! skipped; in CI they fail. `LANEMARK_PICTURES=FOLDER` saves pictures of the checked pages.
 
 mod client;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const SCREENS: [(u32, &str); 4] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")];
 
-/// Checks the page on each screen.
+/// Checks the page at each screen size.
 fn judge(browser: &mut Browser, axe: &str, name: &str) {
     let mut all = Vec::new();
     for (width, scheme) in SCREENS {
@@ -66,7 +66,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("document.querySelectorAll('.curve').length === 2");
     judge(&mut browser, &axe, "ui");
 
-    // The page shows all folded parts, a result file, and a file that is not a result.
+    // The page shows all folded sections, a result file, and an error about a file that is not a result.
     let files: Vec<_> = [("run.json", client::run_file()), ("none.json", "{}".to_owned())]
         .into_iter()
         .map(|(name, text)| {
@@ -90,7 +90,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("!document.querySelector('#parts pre').hidden");
     judge(&mut browser, &axe, "ui-open");
 
-    // The page shows the list of a search box, and that the server has stopped.
+    // The page shows the list of a search box, and the message that the server has stopped.
     browser.value("document.querySelector('.pick input').focus()");
     browser.value("document.querySelector('.pick input').select()");
     browser.ask("Input.insertText", json!({"text": "980 pro b550"}));
@@ -115,7 +115,7 @@ fn nothing_in_a_report_keeps_anybody_out() {
         browser.wait(
             "document.readyState === 'complete' && document.querySelectorAll('svg').length > 3",
         );
-        // Folded parts are checked too.
+        // Folded sections are checked too.
         browser.value("for (const one of document.querySelectorAll('details')) one.open = true");
         judge(&mut browser, &axe, name);
     }

@@ -1,4 +1,5 @@
-//! Answers to a page's search boxes, its sentence, its curves and its result files, for valid and hostile requests.
+//! The answers to a page: its search boxes, its sentence, its curves and its result files, for valid and hostile
+//! requests.
 
 mod client;
 
@@ -35,12 +36,12 @@ fn a_search_box_finds_systems_and_bad_texts_find_nothing() {
     assert!(find(&"980 pro ".repeat(7_000))["found"].as_array().unwrap().len() <= 8);
     assert!(!find("")["found"].as_array().unwrap().is_empty());
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    // A text that is too long for a request is refused, and so is a request of another form.
+    // A text that is too long for a request is rejected, and so is a request with a different form.
     assert_eq!(client.post("/api/find", &json!({"text": "x".repeat(70_000)})).0, 413);
     assert_eq!(client.post("/api/find", &json!({"text": 5})).0, 400);
     assert_eq!(client.post("/api/find", &json!({"text": "", "more": 1})).0, 400);
     assert_eq!(client.post_text("/api/find", "{\"text\": \"\u{0}\"").0, 400);
-    // Texts are not used as file names.
+    // The server does not use texts as file names.
     assert_eq!(find("/etc/passwd@/dev/zero:x")["found"], json!([]));
 }
 
@@ -75,7 +76,7 @@ fn the_sentence_names_the_faster_system_and_where_the_other_loses() {
     let sentence = reply["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("Port m2 is ") && sentence.contains(" Port m2-2: "), "{sentence}");
     assert!(
-        sentence.contains("Port m2-2 loses the difference at ") && sentence.contains("busy"),
+        sentence.contains("The difference is lost in port m2-2 at ") && sentence.contains("busy"),
         "{sentence}"
     );
     let alone = answer(&client, "/api/answer", &json!({"systems": [named("A", fast)]}));
@@ -107,12 +108,12 @@ fn a_curve_has_a_point_for_each_depth_up_to_the_bounds_of_a_page() {
     for pair in points.windows(2) {
         assert_eq!(of(&pair[1], "queue_depth"), 2.0 * of(&pair[0], "queue_depth"));
         assert!(of(&pair[1], "iops") > 0.95 * of(&pair[0], "iops"), "{pair:?}");
-        // By Little's law the mean latency of a closed loop is its depth over its rate.
+        // According to Little's law, the mean latency of a closed loop is its depth divided by its rate.
         let expected = of(&pair[1], "queue_depth") / of(&pair[1], "iops") * 1e6;
         assert!((of(&pair[1], "latency_mean_us") / expected - 1.0).abs() < 0.05, "{pair:?}");
         assert!(of(&pair[1], "latency_p99_us") >= of(&pair[1], "latency_mean_us"), "{pair:?}");
     }
-    // 64 threads of 256 requests would exceed the bound of 4,096.
+    // 64 threads with 256 requests each would exceed the limit of 4,096.
     let mut wide = TEST.clone();
     wide["threads"] = json!(64);
     assert_eq!(curve(&wide).len(), 7);
@@ -134,7 +135,7 @@ fn tests_of_a_result_file_are_simulated_as_they_are() {
     for (index, own) in file["tests"].as_array().unwrap().iter().enumerate() {
         let figures = &lines[index]["figures"];
         assert_eq!(figures["test"], own["test"]);
-        // The same test on the same system has about the same rate; the file's run is short.
+        // The same test on the same system has about the same rate; the run in the file is short.
         let ratio = figures["iops"].as_f64().unwrap() / own["iops"]["value"].as_f64().unwrap();
         assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
     }

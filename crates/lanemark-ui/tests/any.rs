@@ -1,4 +1,4 @@
-//! For any request of a page, the answer is figures or an error: random names, values, tests and faults.
+//! For any request from a page, the answer is figures or an error. The names, values, tests and faults are random.
 
 mod client;
 
@@ -14,7 +14,7 @@ use lanemark_ui::{listing, saved, suite};
 
 /// Number of questions.
 const QUESTIONS: u32 = 150;
-/// Maximum time of one question.
+/// Maximum time for one question.
 const PATIENCE: Duration = Duration::from_millis(150);
 
 const VALUES: [&str; 16] = [
@@ -131,7 +131,7 @@ fn can_be_saved(
     assert_eq!(workload.faults, assembled_system.faults, "{text}");
 }
 
-/// Whether a question has figures, and no error.
+/// Returns whether a question has figures and no error.
 fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool {
     let (Ok(read), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
     can_be_saved(system, test, &own, library);
@@ -158,7 +158,7 @@ fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool
     }
 }
 
-/// A file derived from a valid one: bytes are changed, removed, or duplicated.
+/// Returns a file derived from a valid file: bytes are changed, removed or duplicated.
 fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
     let mut bytes = good.to_vec();
     for _ in 0..=rng.below(4) {
@@ -199,7 +199,7 @@ fn any_file_is_summarised_or_refused() {
         match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
             Ok(file) => {
                 let text = serde_json::to_string(&file).unwrap();
-                // The page would receive a value that is not finite as `null`.
+                // A number that is not finite would reach the page as `null`.
                 assert!(!text.contains("\"value\":null") && !text.contains("[null"), "{text}");
                 answered += 1;
             }

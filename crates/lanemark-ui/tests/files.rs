@@ -1,6 +1,6 @@
 //! Input and output files of the page: results that are dropped or chosen, and studies that are saved.
 //!
-//! Needs Chromium. Without it the tests are skipped; in CI they fail.
+//! The tests need Chromium. Without it they are skipped; in CI they fail.
 
 mod client;
 
@@ -13,13 +13,15 @@ use serde_json::{Value, json};
 
 /// A JavaScript condition: the first system has its interval.
 const SETTLED: &str = "!!document.querySelector('.result')?.textContent.includes('80% in')";
-/// Returns the names of the results in the table of files, and the names of the tests.
+/// A JavaScript expression for the names of the results in the table of files.
 const ROWS: &str = "[...document.querySelectorAll('#files-table tbody th[scope=row]')].map((one) => one.textContent)";
+/// A JavaScript expression for the names of the tests.
 const TESTS: &str =
     "[...document.querySelectorAll('#files-table tbody th.group')].map((one) => one.textContent)";
+/// A JavaScript expression for the text of the table.
 const TABLE: &str = "document.getElementById('files-table').textContent";
 
-/// Returns a page that has settled.
+/// Returns a page whose figures no longer change.
 fn page(client: &Client, folder: &Path) -> Option<Browser> {
     let mut browser = Browser::start(folder)?;
     browser.ask("Page.navigate", json!({"url": client.address()}));
@@ -27,7 +29,7 @@ fn page(client: &Client, folder: &Path) -> Option<Browser> {
     Some(browser)
 }
 
-/// Drops a file in the middle of the page.
+/// Drops a file onto the middle of the page.
 fn drop_on(browser: &mut Browser, path: &Path) {
     let data = json!({"items": [], "files": [path], "dragOperationsMask": 1});
     for kind in ["dragEnter", "dragOver", "drop"] {
@@ -59,7 +61,7 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     }
     // Three repeats are too few for an interval of the median, so the page shows their range.
     assert!(table.contains("repeats ") && !table.contains("simulated here"), "{table}");
-    // The same tests on the systems of the page: one more row for each test and system.
+    // The same tests run on the systems of the page, which adds one row per test and system.
     browser.value("document.getElementById('same').click()");
     browser.wait(&format!("{ROWS}.length === 6 && !document.getElementById('same').disabled"));
     let text = browser.value(TABLE);
@@ -110,7 +112,7 @@ fn a_result_is_chosen_by_the_keyboard_and_an_invalid_file_is_reported() {
     let error = browser.value("document.getElementById('results-error').textContent");
     let error = error.as_str().unwrap();
     assert!(error.starts_with("photo.json: is a picture") && error.contains("Hint: "), "{error}");
-    // No data of the file outlives the page.
+    // The page does not keep data from the file after a reload.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));

@@ -1,7 +1,7 @@
-//! The page in a browser: it runs without errors, sends no requests to other servers, draws the answers, and is
-//! operated by keys.
+//! The page in a browser: it runs without errors, does not send requests to other servers, draws the answers, and can
+//! be operated with the keyboard.
 //!
-//! Needs Chromium. Without it the tests are skipped; in CI they fail.
+//! The tests need Chromium. Without it they are skipped; in CI they fail.
 
 mod client;
 
@@ -13,7 +13,9 @@ const SYSTEMS: [&str; 2] =
     ["samsung-850-pro-1tb@workstation-z170:sata", "samsung-950-pro-512gb@workstation-z170:m2"];
 /// A JavaScript condition: each system has its interval.
 const SETTLED: &str = "(() => { const all = [...document.querySelectorAll('.result')]; return all.length > 0 && all.every((one) => one.textContent.includes('80% in')); })()";
+/// A JavaScript expression for the displayed queue depth.
 const DEPTH: &str = "document.querySelector('label[for=test-queue_depth] output').textContent";
+/// A JavaScript expression for the main figure of the first system.
 const FIRST: &str = "document.querySelector('.result .figure.main b').textContent";
 
 /// Returns the test in the page's state.
@@ -54,7 +56,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     assert_eq!(count(&mut browser, "article"), 2);
     assert_eq!(count(&mut browser, "li.hop"), SYSTEMS.iter().map(hops).sum::<u64>());
     assert!(count(&mut browser, "li.hop .hop-time .wait") >= 6);
-    // The answer as a sentence, and both curves with a line for each system and its 99th percentile.
+    // The page shows the answer as a sentence, and both curves with a line for each system and its 99th percentile.
     browser.wait("/(faster than|as fast as)/.test(document.getElementById('answer').textContent)");
     browser.wait("document.querySelectorAll('.curve').length === 2");
     browser.wait("document.querySelectorAll('.curve .point, .curve .now').length === 36");
@@ -83,7 +85,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     browser.wait(&format!("{FIRST} !== {before} && {SETTLED}"));
     assert!(browser.value("location.hash").as_str().unwrap().contains("queue_depth%22%3A24"));
 
-    // Values of a system, its drawing and its command.
+    // The page shows the values of a system, its drawing and its command.
     browser.value("for (const one of document.querySelectorAll('#parts section:first-child .more details')) one.open = true");
     browser.wait("document.querySelectorAll('.values .field').length > 20");
     browser.wait("document.querySelector('.drawing')?.naturalWidth > 100");
@@ -125,7 +127,7 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     assert_eq!(browser.value(reached), json!([]));
     assert_eq!(browser.value("bare"), json!([]));
 
-    // A value of the drive, and the rate of its link.
+    // The test changes a value of the drive, and the rate of its link.
     let field = |name: &str| {
         format!(
             "[...document.querySelectorAll('.values code')].find((one) => one.textContent === '{name}').closest('.field')"
@@ -152,7 +154,7 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     browser.press("Home", 36);
     browser.wait(&format!("{rate}.querySelector('select').value === '1.5 Gb/s'"));
     browser.wait(&format!("{FIRST} !== {whole} && {SETTLED}"));
-    // The requests of 4 MiB a second, in MB/s.
+    // The number of 4 MiB requests a second, in MB/s.
     let rate = |value: &Value| {
         let requests: f64 = value.as_str().unwrap().replace(',', "").parse().unwrap();
         requests * 4.194_304
@@ -179,7 +181,7 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
     browser.wait(&format!(
         "{about}.startsWith('nvme0n1: PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
     ));
-    // A page whose address contains this machine reads it first.
+    // If the address of a page contains this machine, the page first reads the machine.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));
@@ -211,7 +213,7 @@ fn one_box_finds_a_system_by_words() {
     let list = "document.querySelector('article:first-child [role=listbox]')";
     type_into(&mut browser, ".pick input", "980 pro in the second slot of a B550");
     browser.wait(&format!("!{list}.hidden && {list}.children.length > 0"));
-    // The arrow keys move in the list, and a screen reader announces the marked entry.
+    // The arrow keys move the selection in the list, and a screen reader announces the selected entry.
     browser.press("ArrowDown", 40);
     let marked = format!("[...{list}.children].findIndex((one) => one.ariaSelected === 'true')");
     browser.wait(&format!("{marked} === 1"));
@@ -223,7 +225,7 @@ fn one_box_finds_a_system_by_words() {
     browser.wait("decodeURIComponent(location.hash).includes('samsung-980-pro-1tb@amd-b550:m2-2')");
     let name = "document.querySelector('.pick input').value";
     browser.wait(&format!("{name} === 'Samsung SSD 980 PRO 1TB · AMD B550 · m2-2' && {SETTLED}"));
-    // Words without a match are reported, and the system is unchanged.
+    // Words without a match are reported, and the system stays unchanged.
     type_into(&mut browser, ".pick input", "qqqq zzzz");
     browser.wait("document.querySelector('.advice').textContent.includes('qqqq zzzz')");
     browser.press("Enter", 13);
@@ -244,7 +246,7 @@ fn presets_set_the_test_and_a_system_keeps_its_colour() {
     browser.value(&format!("{preset}.click()"));
     browser.wait(&format!("{preset}.ariaPressed === 'true' && {SETTLED}"));
     browser.wait("document.getElementById('test-name').textContent.includes('8K') || document.getElementById('test-name').textContent.includes('8 KiB')");
-    // The second system keeps its colour when the first one is removed, and a new system takes the free colour.
+    // The second system keeps its colour when the first system is removed, and a new system takes the free colour.
     let colours =
         "[...document.querySelectorAll('.system .name > .dot')].map((one) => one.classList[1])";
     assert_eq!(browser.value(colours), json!(["s0", "s1"]));
@@ -299,7 +301,7 @@ fn a_server_that_has_stopped_is_reported_and_the_last_figures_are_dimmed() {
     );
 }
 
-/// Types a text into the box that `selector` names, replacing its content.
+/// Types a text into the box that `selector` names, and replaces its content.
 fn type_into(browser: &mut Browser, selector: &str, text: &str) {
     browser.value(&format!(
         "(() => {{ const box = document.querySelector('{selector}'); box.focus(); box.select(); }})()"

@@ -1,5 +1,5 @@
-//! The server as HTTP clients see it: which clients it accepts, which requests it refuses, and that it continues to
-//! run.
+//! The server as HTTP clients see it: the clients that it accepts, the requests that it rejects, and its ability to
+//! keep running.
 
 mod client;
 
@@ -141,7 +141,7 @@ fn random_writes_of_a_disk_are_reported_behind_its_cache() {
     let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
     let last = answers[answers.len() - 2];
     assert!(of(answers[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(answers[0]), of(last));
-    // A warning states the small share that still fills the cache after a minute.
+    // A warning states the small share of data that still fills the cache after a minute.
     let warnings = last["warnings"].as_array().unwrap();
     let is_of_cache =
         |warning: &Value| warning.as_str().unwrap().contains("filled the write buffer");
@@ -185,7 +185,7 @@ fn a_question_that_would_take_minutes_is_refused() {
     };
     let refused = ask("64 MiB", 4096);
     assert!(refused["message"].as_str().unwrap().contains("in flight at a time"), "{refused}");
-    // The largest accepted request has a first answer within the time of a step.
+    // The first answer for the largest accepted request arrives within the time of a step.
     let answer = ask("64 MiB", 16);
     assert!(answer["figures"]["iops"].as_f64().unwrap() > 0.0, "{answer}");
 }
@@ -277,7 +277,7 @@ fn this_machine_is_a_platform_once_it_was_read() {
     assert_eq!(machine["platform"]["ports"].as_array().unwrap().len(), 1);
     assert!(machine["left_out"][0].as_str().unwrap().starts_with("vda: "), "{machine}");
 
-    // The same file as the command writes, except for its name.
+    // The file is the same as the file that the command writes, except for its name.
     let file = lanemark_lab::machine::platform(folder.path(), "own").unwrap().text;
     let path = folder.path().join("own.toml");
     std::fs::write(&path, file).unwrap();
@@ -294,9 +294,9 @@ fn this_machine_is_a_platform_once_it_was_read() {
     let body = json!({"page": "p", "slot": 0, "system": {"system": system}, "test": test});
     let lines = client.lines("/api/simulate", &body);
     let rate = lines[1]["figures"]["megabytes_per_second"].as_f64().unwrap();
-    // Two lanes of generation 3 carry up to 1,969 MB/s before packets.
+    // Two lanes of PCIe generation 3 carry up to 1,969 MB/s before packet overhead.
     assert!((1500.0..1969.0).contains(&rate), "{rate}");
-    // With the interval, whose systems are assembled again.
+    // The last figures include the interval, whose systems are assembled again.
     assert!(lines.iter().any(|line| line["figures"]["interval"].is_object()), "{lines:?}");
 }
 
@@ -342,7 +342,7 @@ fn a_result_file_is_summarised_and_one_that_is_too_long_or_invalid_is_refused() 
     }
     let (status, text) = client.post_text("/api/result", "nothing of that kind");
     assert!(status == 422 && text.contains("the file: not a result in a known format"), "{text}");
-    // A body with an excessive length in its header is refused before all of it has arrived.
+    // A body with an excessive length in its header is rejected before all of it has arrived.
     let most = lanemark_ui::result_file::FILE_MAX;
     let head = format!(
         "POST /api/result HTTP/1.1\r\nHost: {{host}}\r\nX-Lanemark-Token: {{token}}\r\n\

@@ -61,9 +61,8 @@ pub(crate) struct BandwidthArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetArgs {
-    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, from which the transactions
-    /// per minute or, if there are none, the requests per second are taken [default: SATA=1.37e6, from the document's
-    /// example]
+    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, whose transactions per minute
+    /// are used or, without transactions, its requests per second [default: SATA=1.37e6, from the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) present: Option<String>,
     /// Rate of a server with the other drive [default: SAS=1.71e6, from the document's example]

@@ -20,7 +20,7 @@ pub(crate) struct TraceArgs {
     /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]
     #[arg(long, value_name = "FACTOR", requires = "trace")]
     pub(crate) speed: Option<Speed>,
-    /// Submit the next request when one completes, regardless of the recorded times
+    /// Submit the next request when a request completes, regardless of the recorded times
     #[arg(long, requires = "trace", conflicts_with = "speed")]
     pub(crate) as_fast_as_possible: bool,
     /// Maximum number of outstanding requests [default: 128]

@@ -16,7 +16,7 @@ const CUTS_MAX: i64 = 10_000;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The command runs as the same user, in the folder where the system is mounted. Its environment contains:
+The command runs as the same user, in the folder of the mounted system. Its environment contains:
   LANEMARK_SYSTEM   the system of this turn, drive@platform:port
   LANEMARK_DEVICE   the system's block device, or the file that represents it
   LANEMARK_OUTPUT   for --check only: the file with the output of the interrupted command

@@ -12,8 +12,9 @@
 //! - **Buffer.** The first size is the study's share of the pages in use. Probes then find the size at which a
 //!   transaction reads as much from the disk as the simulated transaction, because a different database spreads the
 //!   same rows over different pages.
-//! - **Time elsewhere.** The first value is the study's. A trial then sets it to the published time of a transaction,
-//!   minus the time that a transaction on this machine spends on processors, on the disk and waiting for locks.
+//! - **Time elsewhere.** The initial value is the study's value. A trial then sets it to the published time of a
+//!   transaction, minus the time that a transaction on this machine spends on processors, on the disk and waiting for
+//!   locks.
 
 use std::time::Duration;
 

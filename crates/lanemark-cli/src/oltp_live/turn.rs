@@ -24,8 +24,9 @@ use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 const LOADING_MIB: u64 = 256;
 /// Connections that a server reserves for administration.
 const CONNECTIONS_BESIDE: u32 = 20;
-/// Size of the disk as a multiple of the fresh data; the log needs additional space.
+/// Size of the disk without the space for the log, as a multiple of the fresh data.
 const ROOM: u64 = 3;
+/// Space for the log on the disk, in bytes.
 const LOG_ROOM: u64 = 6 << 30;
 
 /// The folder and the settings that all turns share.

@@ -22,8 +22,9 @@ use crate::served_disk::Contents;
 const CUT: &str = "power-cut 600s";
 /// Time from the cut until the program is ended; during this time its requests fail.
 const MEETS: Duration = Duration::from_millis(20);
-/// Suffixes of the server's files next to the data.
+/// Suffix of the journal that the server writes next to the data.
 const JOURNAL: &str = ".lanemark";
+/// Suffix of the map that the server writes next to the data.
 const MAP: &str = ".map";
 /// Exit code of mount(8) after a failure.
 const MOUNT_FAILED: i32 = 32;

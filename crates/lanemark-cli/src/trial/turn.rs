@@ -131,8 +131,9 @@ impl TurnEnvironment {
             test.samples.into_iter().next()
         });
         let Some(Sample { live: Some(live), .. }) = &sample else {
-            return Err(Failure::run(format!("{system}: the command sent no requests"))
-                .hint("the command must use files in the folder where it runs, which is on the mounted system"));
+            return Err(Failure::run(format!("{system}: the command sent no requests")).hint(
+                "the command must use files in its working folder, which is on the mounted system",
+            ));
         };
         let program = ProgramUse {
             system: system.to_owned(),

@@ -1,7 +1,7 @@
-//! `lanemark exact` as a program: the guest's clock is the simulator's, regardless of the host's load.
+//! `lanemark exact` as a program: the guest runs on the simulator's clock, regardless of the host's load.
 //!
 //! The tests do not build the kernel, because that takes ten minutes. If `make exact` has not been run, each test
-//! reports that it is skipped.
+//! reports that it was skipped.
 #![cfg(feature = "serve")]
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
-/// A drive whose reads all take the same time, because no part of it causes significant waiting.
+/// Arguments for a drive whose reads all take the same time, because no part of it causes significant waiting.
 const FIXED: [&str; 9] = [
     "samsung-950-pro-512gb@workstation-z170:m2",
     "--set",
@@ -51,7 +51,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A run of fio in a guest: the mean of its completion latencies, and the modelled mean, in µs.
+/// Runs fio in a guest. Returns the mean of its completion latencies, and the modelled mean, in µs.
 fn fio(kernel: &Path, depth: u32, requests: u32) -> (f64, f64) {
     let folder = tempfile::tempdir().unwrap();
     let (depth, requests) = (format!("--iodepth={depth}"), format!("--number_ios={requests}"));
@@ -71,7 +71,7 @@ fn fio(kernel: &Path, depth: u32, requests: u32) -> (f64, f64) {
     (measured / 1e3, modelled.as_f64().unwrap() / 1e3)
 }
 
-/// Busy loops on every processor, until this is dropped.
+/// Busy loops on every processor, until this value is dropped.
 struct Load(Vec<std::process::Child>);
 
 impl Load {
@@ -98,7 +98,8 @@ fn a_guest_measures_the_modelled_times_even_on_a_busy_host() {
         return;
     }
     let alone = [(1, 1.0), (4, 1.0), (32, 2.0)].map(|(depth, bound)| {
-        // Only whole rounds: fio reports the completions of an incomplete last round only when all have arrived.
+        // The number of requests is a multiple of the depth: fio reports the completions of an incomplete last round
+        // only when all of them have arrived.
         let (measured, modelled) = fio(&kernel, depth, if depth == 32 { 800 } else { 400 });
         let apart = (measured - modelled).abs();
         assert!(apart < bound, "depth {depth}: {measured} us measured, {modelled} us modelled");
@@ -141,7 +142,7 @@ fn a_database_in_a_guest_waits_for_the_drive_alone() {
         eprintln!("skipped: apt-get install postgresql");
         return;
     };
-    // PostgreSQL's programs refuse to run as root. A leader that polls for workers would wait forever.
+    // PostgreSQL's programs refuse to run as root. A leader process that polls for workers would wait forever.
     let settings = "-k /tmp -c max_parallel_workers=0 -c max_parallel_maintenance_workers=0";
     let as_user = format!(
         "{programs}/initdb -D /mnt/d -A trust --no-sync >/dev/null && \
@@ -162,11 +163,11 @@ fn a_database_in_a_guest_waits_for_the_drive_alone() {
     assert!(stdout.contains("200/200"), "{stdout}");
     let latency = stdout.lines().find(|line| line.starts_with("latency average")).unwrap();
     let ms: f64 = latency.split([' ', '=']).filter_map(|word| word.parse().ok()).next().unwrap();
-    // A commit waits for the log on the drive, and for no other slow operation.
+    // A commit waits for the log on the drive, but for no other slow operation.
     assert!((0.05..20.0).contains(&ms), "{latency}");
 }
 
-/// Debian's folder of PostgreSQL's programs.
+/// Returns Debian's folder of PostgreSQL programs.
 fn postgres() -> Option<String> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
@@ -193,7 +194,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), code, "{signals:?}: {}", stderr(&output));
-        // Each of its processes has the folder of its sockets in its command line.
+        // The command line of each guest process contains the folder of the guest's sockets.
         let marker = folder.path().to_string_lossy().into_owned();
         let is_gone = || {
             let found = Command::new("pgrep").args(["-f", &marker]).output().unwrap();

@@ -1,4 +1,4 @@
-//! Output and saved results of a server, its control, and its state after a kill.
+//! A server's output, its saved results, its control, and its state after a kill.
 
 use std::fs;
 use std::process::Command;
@@ -76,7 +76,7 @@ fn a_scenario_happens_at_its_times() {
     let server = Server::start(folder, &arguments);
     let mut client = server.client();
     client.write(0, &[1; 512], false).unwrap().unwrap();
-    // A server takes some time to start; the pause counts from about the moment at which it listens.
+    // A server takes some time to start; the pause is counted from about the time at which it listens.
     assert!(began.elapsed() > Duration::from_millis(350));
     std::thread::sleep(Duration::from_millis(700));
     assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
@@ -141,8 +141,8 @@ fn block(round: u64) -> Vec<u8> {
     round.to_le_bytes().repeat(512)
 }
 
-/// The server is killed during writes, at a different moment each time. Each sector of a block contains the last round
-/// that was flushed before the kill, or a later round. The next server reports how the previous one ended.
+/// The server is killed during writes, each time at a different moment. Each sector of a block contains the last round
+/// that was flushed before the kill, or a later round. The next server reports how the previous server ended.
 #[test]
 fn a_kill_loses_nothing_that_was_flushed() {
     let mut random = Rng::new(StreamKey::from_seed(18));

@@ -1,8 +1,8 @@
 //! PostgreSQL on ext4 on a served disk whose power is cut during commits.
 //!
 //! The cut affects the whole machine: no later write reaches the drive, and the contents of the page cache are lost.
-//! The drive therefore stays off (`boot=600s`), the server is killed, and a new server serves the file after the cut.
-//! The journal of ext4 and PostgreSQL's log recover. Each row with an acknowledged commit must be present.
+//! Therefore the drive stays off (`boot=600s`), the server is killed, and a new server serves the file that the cut
+//! left. The journal of ext4 and PostgreSQL's log are replayed. Each row with an acknowledged commit must be present.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -25,7 +25,7 @@ const ARGUMENTS: [&str; 5] = ["--data", "disk", "--size", "1GiB", "--attach"];
 /// Number of sessions that commit rows concurrently.
 const SESSIONS: usize = 4;
 
-/// PostgreSQL's programs, with the account under which they run and a folder for their socket.
+/// PostgreSQL's programs, the account under which they run, and a folder for their socket.
 struct Programs {
     folder: PathBuf,
     account: (u32, u32),
@@ -89,7 +89,7 @@ impl Programs {
         let mut serve = self.command("postgres");
         serve.arg("-D").arg(data).arg("-k").arg(self.sockets.path());
         serve.args(["-h", "", "-c", "shared_buffers=16MB", "-c", "checkpoint_timeout=30s"]);
-        // With this setting a killed server leaves no shared memory.
+        // With this setting, a killed server does not leave shared memory.
         serve.args(["-c", "dynamic_shared_memory_type=mmap"]);
         let mut server = serve.stderr(log).spawn().unwrap();
         let began = Instant::now();

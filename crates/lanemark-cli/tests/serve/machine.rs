@@ -11,17 +11,20 @@ use serde_json::Value;
 use super::{Server, folder, stderr};
 
 const SERVED: [&str; 5] = ["--memory", "--size", "64MiB", "--vhost-user", "disk"];
-/// The sectors that the program reads and writes, and their number.
+/// Offset from which the program reads.
 const READ_AT: u64 = 8 * 512;
+/// Offset to which the program writes.
 const WRITTEN_AT: u64 = 64 * 512;
+/// Number of bytes that the program reads and writes.
 const LENGTH: usize = 8 * 512;
 /// The bits that the program changes in each byte.
 const FLIPPED: u8 = 0x5a;
 /// QEMU's exit code: twice the value that the program writes to `isa-debug-exit`, plus one.
 const DONE: i32 = 0x10 * 2 + 1;
 
-/// The boot sector: with the firmware's INT 13h it reads eight sectors, flips bits of each byte and writes them
-/// elsewhere, `times` times, then writes to `isa-debug-exit`: 0x10, or 0x11 if a request failed.
+/// The boot sector of a program that uses the firmware's INT 13h. It reads eight sectors, flips bits of each byte and
+/// writes the sectors to a different offset, `times` times. Then it writes to `isa-debug-exit`: 0x10, or 0x11 if a
+/// request failed.
 fn boot_sector(times: u16) -> [u8; 512] {
     let [times_low, times_high] = times.to_le_bytes();
     let code = [
@@ -109,7 +112,7 @@ fn a_machine_boots_from_it_and_its_writes_are_kept() {
     drop(client);
     let (folder, output) = server.stop();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // Both machines wrote the read data three times, in addition to the initial data from NBD.
+    // Both machines wrote the data that they read three times, in addition to the initial data over NBD.
     let sample = &result(folder.path())["tests"][0]["samples"][0];
     let count = |what: &str| sample[what]["latency"]["count"].as_u64().unwrap();
     assert_eq!(count("writes"), 2 * (3 + 3));
@@ -134,7 +137,7 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
         }
         killed.kill();
     }
-    // A second machine waits for the disk or is refused. In both cases the first machine continues.
+    // A second machine either waits for the disk or is refused. In both cases the first machine continues.
     fill(&mut client, 200);
     let (first, second) = (machine(server.folder.path()), machine(server.folder.path()));
     let ends = [end_of(first), end_of(second)];

@@ -48,7 +48,8 @@ fn folder() -> MountFolder {
 }
 
 impl Server {
-    /// Starts a server with these arguments in addition to system, socket and control, and waits until it listens.
+    /// Starts a server with these arguments in addition to the system, the socket and the control socket, and waits
+    /// until it listens.
     fn start(folder: MountFolder, arguments: &[&str]) -> Self {
         match Self::try_start(folder, arguments) {
             Ok(server) => server,
@@ -102,7 +103,7 @@ impl Server {
         (self.folder, self.child.output())
     }
 
-    /// Ends the server by a signal.
+    /// Ends the server with a signal.
     fn signal(self, name: &str) -> (MountFolder, Output) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());

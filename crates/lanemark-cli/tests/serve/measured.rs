@@ -1,4 +1,4 @@
-//! Measurements of served systems: they find the server, and store its verdict.
+//! Measurements of served systems: they find the server and store its verdict.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::mounted::start;
 use super::{SATA, Server, command, folder, stderr};
 
-/// One test of 4 KiB at depth 1.
+/// Arguments for one test of 4 KiB requests at queue depth 1.
 const TEST: [&str; 8] = [
     "--workload",
     "quick:rnd4k-q1t1-read",
@@ -55,13 +55,13 @@ fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
     assert!(target.get("faults").is_none());
     assert!(!result["warnings"].to_string().contains("holes"), "{}", result["warnings"]);
     let live = &result["tests"][0]["samples"][0]["live"];
-    // The verdict covers the reads of this sample only. Their modelled latency of about 80 µs is four times as long
-    // here.
+    // The verdict covers only the reads of this sample. Their modelled latency is about 80 µs, and four times as long
+    // at this time scale.
     let bytes = |reads: &Value| reads["bytes"].as_u64().unwrap();
     let own = bytes(&result["tests"][0]["samples"][0]["reads"]);
     assert!((1..=2 * own).contains(&bytes(&live["reads"])), "{live}");
     assert!(live["evidence"]["modelled_p50_ns"].as_f64().unwrap() > 2e5, "{live}");
-    // The second measurement sees a fault, and its delivery does not contain the requests of the first measurement.
+    // The second measurement sees a fault, and its delivery does not include the requests of the first measurement.
     assert!(server.control(&["fault", "latency", "extra=1ms", "for=1min"]).status.success());
     let again = measured(&server, "two.json", &[]);
     let fault = again["target"]["served"]["faults"][0].as_str().unwrap();
@@ -77,7 +77,7 @@ fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
 #[test]
 fn late_runs_and_other_clocks_are_not_ranked() {
     let served = |scale| ["--memory", "--size", "64MiB", "--mount", "disk", "--time-scale", scale];
-    // No machine answers a read of a modelled SSD within a microsecond.
+    // No machine can answer a read of a modelled SSD within a microsecond.
     let Some(server) = start(folder(), &served("0.01")) else { return };
     let late = measured(&server, "late.json", &[]);
     let warnings = late["warnings"].to_string();
@@ -106,7 +106,7 @@ fn a_disk_is_found_and_a_socket_can_be_named() {
     let output = lanemark(&server, &words.concat());
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(json(&server.path("disk.json"))["target"]["served"]["system"], SATA);
-    // A folder that is not on the drive, like a folder inside a virtual machine.
+    // The folder is not on the drive, as in a virtual machine.
     let words = [&["bench", ".", "--out", "named.json"], &TEST[..]].concat();
     let named = [&words[..], &["--served", "control"]].concat();
     assert!(lanemark(&server, &named).status.success());
@@ -131,7 +131,7 @@ fn a_killed_server_is_forgotten() {
     let Some(server) = start(folder(), &served) else { return };
     let id = server.child.id();
     let folder = server.kill();
-    // The next server removes the mount that the killed one left.
+    // The next server removes the mount that the killed server left.
     let Some(server) = start(folder, &served) else { return };
     assert!(!Path::new(&format!("/run/lanemark/served/{id}")).exists());
     assert_eq!(measured(&server, "one.json", &[])["target"]["served"]["time_scale"], 1.0);

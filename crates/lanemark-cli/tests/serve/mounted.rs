@@ -1,4 +1,4 @@
-//! The served system as a file and as a disk: the view of programs, and complete removal when the server ends.
+//! The served system as a file and as a disk: how programs see it, and its complete removal when the server ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -17,7 +17,8 @@ const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
 const ATTACHED: [&str; 4] = ["--memory", "--size", "64MiB", "--attach"];
 
-/// A lock on the numbers of loop devices. While a test checks whether a number is free, no other test may use them.
+/// A lock on the numbers of loop devices. While a test checks whether a number is free, other tests must not use loop
+/// devices.
 pub(super) static DISKS: Mutex<()> = Mutex::new(());
 
 /// Starts a server with a file or a disk. Returns `None` if this machine or user does not support it.
@@ -74,7 +75,7 @@ fn the_file_is_the_drive_that_connections_have() {
     let punched = Command::new("fallocate").args(punch).current_dir(server.folder.path()).status();
     assert!(punched.unwrap().success());
     assert_eq!(client.read(4096, 8192).unwrap().unwrap(), [0; 8192]);
-    // Its length and its mode do not change.
+    // The file's length and mode cannot be changed.
     assert_eq!(file.set_len(5).unwrap_err().kind(), ErrorKind::PermissionDenied);
     assert_eq!(file.write_at(&[1; 512], SIZE).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
     assert_eq!(file.write_at(&[1; 1024], SIZE - 512).unwrap(), 512);
@@ -125,7 +126,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
         assert!(mounts(folder.path()) == 0 && !folder.path().join("disk").exists(), "{name}");
         folder = Server::start(folder, &MOUNTED).signal(name).0;
     }
-    // A program that has the file open does not prevent its removal.
+    // A program that has the file open does not prevent the removal of the file.
     let server = Server::start(folder, &MOUNTED);
     let file = open(&server.path("disk"));
     let (folder, output) = server.signal("-TERM");
@@ -145,7 +146,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     assert_eq!(mounts(folder.path()), 0);
 }
 
-/// A user without root privileges gets a file if the machine allows this, and otherwise an error that states the
+/// A user without root privileges gets a file if the machine allows this, or otherwise an error that states the
 /// obstacle.
 #[test]
 fn a_user_without_rights_has_a_file_or_a_message_about_the_missing_rights() {
@@ -218,7 +219,7 @@ fn a_disk_is_the_drive_and_goes_with_the_server() {
     let says = |file: &str| fs::read_to_string(of_node.join(file)).unwrap().trim().to_owned();
     assert_eq!((says("loop/dio"), says("queue/logical_block_size")), ("1".into(), "512".into()));
     assert_eq!(says("size"), (SIZE / 512).to_string());
-    // The page cache is written back before the disk is removed, and a remaining user of the disk is reported.
+    // The page cache is written back before the disk is removed, and a process that still uses the disk is reported.
     disk.write_all_at(&[6; 4096], 2 << 20).unwrap();
     drop(client);
     let (folder, output) = server.signal("-TERM");

@@ -1,5 +1,5 @@
-//! Silent faults of a served drive and `lanemark verify`, which detects each of them; and the commands that list, clear
-//! and change faults.
+//! Silent faults of a served drive, which `lanemark verify` detects; and the commands that list, clear and change
+//! faults.
 
 use std::fs;
 use std::path::Path;
@@ -174,7 +174,7 @@ fn a_volume_has_no_silent_faults_while_it_is_served() {
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.contains("can't damage the data of a volume"), "{errors}");
     };
-    // Each command that serves a volume refuses the faults before it does anything else.
+    // Each command that serves a volume rejects the faults before it does anything else.
     for (volume, fault, words) in [
         (mirror, silent[0], &["serve", "--port", "0", "--memory"][..]),
         (stripe, silent[3], &["serve", "--port", "0", "--memory"]),

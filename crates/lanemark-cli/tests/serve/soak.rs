@@ -12,8 +12,9 @@ use lanemark_testbed::{Mounted, NbdClient, skipped, tool};
 use super::mounted::{DISKS, open, start};
 use super::{Server, count, folder, stderr};
 
-/// Length of the separate part of each thread.
+/// Length of each thread's own part of the drive.
 const PART: u64 = 16 << 20;
+/// Number of threads.
 const THREADS: u64 = 4;
 
 /// An interface to the drive.
@@ -78,7 +79,7 @@ fn sector(part: u64, at: u64, write: u64) -> [u8; 512] {
 /// Runs random operations in a part of the drive. The data of each read is compared with the last write.
 fn operations(interface: &mut dyn BlockInterface, part: u64, number: u64) -> u64 {
     let mut random = Rng::new(StreamKey::from_seed(part));
-    // The number of the last write of each sector; 0 for zeroes.
+    // The number of the last write to each sector; 0 means that the sector contains zeros.
     let mut model = vec![0u64; (PART / 512) as usize];
     let mut compared = 0;
     for write in 1..=number {
@@ -162,7 +163,7 @@ fn content(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A file system that is created, filled, unmounted, checked, mounted again and read.
+/// Creates a file system, fills it, unmounts and checks it, then mounts it again and reads it.
 fn holds_a_file_system(make: &[&str], check: &[&str]) {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     for program in [make[0], check[0]] {

@@ -1,9 +1,9 @@
-//! `lanemark trial` with power cuts under SQLite on ext4, with write barriers and without.
+//! `lanemark trial` with power cuts under SQLite on ext4, with and without write barriers.
 //!
-//! The writer prints the number of a row after SQLite has acknowledged its commit. After each cut the check compares
+//! The writer prints the number of a row after SQLite has acknowledged its commit. After each cut, the check compares
 //! the printed numbers with the rows. SQLite flushes its log before it acknowledges a commit. With barriers these
-//! flushes reach the drive, so each printed row must exist. Without barriers they do not, so rows must be missing: the
-//! control shows that the cuts lose data.
+//! flushes reach the drive, so each printed row must exist. Without barriers they do not, so rows must be missing: this
+//! control proves that the cuts lose data.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -27,7 +27,7 @@ for number in range(int(sys.argv[1])):
     rows.execute('insert into rows values (?, ?)', (number, str(number) * 100))
     print(number, flush=True)
 ";
-/// Appends the number of acknowledged and of lost rows to a file. A damaged database has lost all rows.
+/// Appends the numbers of acknowledged and lost rows to a file. A damaged database counts as losing all rows.
 const CHECK: &str = r"
 import os, sqlite3, sys
 with open(os.environ['LANEMARK_OUTPUT']) as output:
@@ -53,7 +53,7 @@ struct CutSum {
     lost_writes: u64,
     /// Number of cuts in which the check reported a loss.
     failed: u64,
-    /// Number of rows that were acknowledged before the cuts, and of those that the cuts lost.
+    /// Number of rows that were acknowledged before the cuts, and number of these rows that the cuts lost.
     acknowledged: u64,
     lost: u64,
 }
@@ -112,7 +112,7 @@ fn sqlite_loses_acknowledged_rows_in_power_cuts_only_without_barriers() {
     assert_eq!((sound.exit_code, sound.cuts, sound.failed), (Some(0), all, 0), "{sound:?}");
     assert!(sound.acknowledged > 0 && sound.lost == 0, "{sound:?}");
     assert!(!is_long || sound.lost_writes > 0, "no cut reached the drive's cache: {sound:?}");
-    // Without flushes a commit takes a small part of the time, and the writer must not end with its start.
+    // Without flushes, a commit takes a small part of the time, and the writer must run for longer than its start.
     let options = ["--mount-options", "barrier=0"];
     let control = trial(folder.path(), systems, cuts, 10 * rows, &options);
     println!("without barriers: {control:?}");

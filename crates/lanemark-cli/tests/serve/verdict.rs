@@ -1,9 +1,9 @@
 //! The verdict on served runs, compared with fio's figures.
 //!
 //! fio loads served drives through the socket, and `lanemark sim` runs the same test on the same drive from the same
-//! state. A run must be invalid exactly if fio's rate or its median latency differs from the simulated one by more than
-//! 10%. Runs whose difference is close to 10% are shown but not judged. `make serve-verdict` compares all rows; the
-//! tests compare some of them, briefly.
+//! state. A run must be invalid if fio's rate or its median latency differs from the simulated one by more than 10%,
+//! and valid otherwise. Runs whose difference is close to 10% are shown but not judged. `make serve-verdict` compares
+//! all rows; the tests compare some of them, briefly.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{command, folder, stderr};
 
-/// Drives of the library in ports of its platforms.
+/// Library drives in ports of library platforms.
 const SYSTEMS: [&str; 6] = [
     "crucial-t705-2tb@amd-x670e:m2",
     "samsung-980-pro-1tb@workstation-x570:m2",
@@ -24,12 +24,12 @@ const SYSTEMS: [&str; 6] = [
     "crucial-c300-256gb@intel-x58:sata",
     "wd-black-1tb@workstation-z170:sata",
 ];
-/// Rows of the short form: systems and loads.
+/// Rows of the short form, as indices of systems and loads.
 const SHORT: [(usize, usize); 3] = [(0, 2), (2, 0), (5, 0)];
-/// The differences that are too close to the bound to be judged, as factors of the bound.
+/// The range of differences that are too close to the bound to be judged, as factors of the bound.
 const CLOSE: [f64; 2] = [0.6, 1.5];
 
-/// A test: fio's direction, block, depth, and the drive's content at the start.
+/// A test: fio's direction, block size and depth, and the drive's content at the start.
 #[derive(Clone, Copy)]
 struct LoadRow {
     direction: &'static str,
@@ -66,7 +66,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Returns the difference of the rate or of the median from `other`, whichever is larger.
+    /// Returns the larger of the differences of the rate and of the median latency from `other`.
     fn difference(self, other: Self) -> f64 {
         (self.iops / other.iops - 1.0).abs().max((self.p50 / other.p50 - 1.0).abs())
     }
@@ -77,7 +77,7 @@ impl LoadRow {
         self.direction.ends_with("read")
     }
 
-    /// Returns the test as a workload of the library's form.
+    /// Returns the test as a workload file.
     fn workload(self, seconds: f64) -> String {
         let pattern = if self.direction.starts_with("rand") { "random" } else { "sequential" };
         let block = self.block.replace('k', " KiB");
@@ -156,8 +156,8 @@ enum Agreement {
 
 /// Compares the verdict on a run with fio's figures, and prints a line of the table.
 fn compare(system: &str, load: LoadRow, seconds: f64) -> Agreement {
-    // A disk with 32 requests outstanding takes 0.13 s for each, and a short test omits the requests in flight at its
-    // end.
+    // On a disk with 32 outstanding requests, each request takes 0.13 s, and a short test omits the requests in flight
+    // at its end.
     let seconds = if system.starts_with("wd-black") { 5.0 * seconds } else { seconds };
     let simulated = load.simulated(system, seconds);
     let mut figures = Figures { iops: 0.0, p50: 0.0 };
@@ -240,7 +240,7 @@ fn a_served_drive_starts_as_a_simulated_one() {
     let p50 = |start: &str| {
         let (result, notes) = served(system, start, |socket| {
             let mut client = NbdClient::connect(socket).unwrap();
-            // Pages that are far apart: no two of them are read together.
+            // The pages are far apart, so no two of them are read together.
             (0..200u64).for_each(|at| {
                 client.read((at * 7_919) % 262_144 * 4096, 4096).unwrap().unwrap();
             });
@@ -256,7 +256,7 @@ fn a_served_drive_starts_as_a_simulated_one() {
     let simulated = LOADS[0].simulated(system, 0.05).p50;
     let (written, rested) = (p50("just-written"), p50("rested"));
     assert!((written / simulated - 1.0).abs() < 0.03, "{written} us, simulated {simulated}");
-    // Its pseudo-SLC cache is read in 25 µs, and its flash of three bits per cell in 45 µs.
+    // The drive's pseudo-SLC cache is read in 25 µs, and its TLC flash in 45 µs.
     assert!((rested - written - 20.0).abs() < 2.0, "{written} us, rested {rested} us");
 }
 

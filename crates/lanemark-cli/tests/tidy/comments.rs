@@ -10,7 +10,7 @@ const COLUMNS_MAX: usize = 120;
 /// Documents with long lines: a page that `make library` writes, and a template whose placeholders are longer than
 /// their values.
 const LONG: &[&str] = &["docs/library.md", "reference/validation/accuracy.template.md"];
-/// Beginnings of a doc comment that do not name the item.
+/// Openings of a doc comment that do not name the item.
 const OPENERS: &[&str] = &[
     "As ",
     "How ",
@@ -27,7 +27,7 @@ const OPENERS: &[&str] = &[
     "Who ",
 ];
 
-/// Returns each comment and document line that is too long. Tables, links and figures that a program writes may be
+/// Returns each comment and document line that is too long. Tables, links, and figures that a program writes may be
 /// longer.
 pub(crate) fn long_lines(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
@@ -76,8 +76,8 @@ fn without_written(lines: &[(usize, String)]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns each doc comment whose first paragraph lacks a full stop at its end, or has an opener that does not name the
-/// item. Doc comments that are help texts of the command line do not have a full stop.
+/// Returns each doc comment whose first paragraph does not end in a full stop, or whose opening does not name the item.
+/// Doc comments that are help texts of the command line do not end in a full stop.
 pub(crate) fn summaries(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for path in files(root) {

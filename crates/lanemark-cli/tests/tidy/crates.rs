@@ -13,13 +13,13 @@ pub(crate) fn workspace(root: &Path) -> Metadata {
     MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec().unwrap()
 }
 
-/// A crate's sources, by the first file of each of its targets.
+/// A crate and the source files of each of its targets.
 pub(crate) struct Crate {
     /// Name of the crate in its manifest.
     pub(crate) name: String,
     /// Folder of the crate.
     pub(crate) folder: PathBuf,
-    /// The crates that its program imports, as written in its source.
+    /// The crates that its program imports, by their names in source code.
     pub(crate) others: Vec<String>,
     /// The files of its library or program, and of each test, bench and example.
     pub(crate) targets: Vec<Target>,

@@ -34,7 +34,7 @@ fn every_figure_of_every_study_is_in_the_references_as_printed() {
             assert_eq!(figure.text("place").unwrap(), &printed[8], "{id}");
             checked += 1;
         }
-        // Each figure that a study omits must be a figure of its document.
+        // Each figure that a study omits must be a figure in its document.
         for entry in root.tables("not_modelled").unwrap() {
             for id in entry.texts("figures").unwrap() {
                 assert!(references.get(&id).is_some_and(|printed| printed[1] == *paper), "{id}");

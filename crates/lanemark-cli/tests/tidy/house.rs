@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use super::crates::Crate;
 use super::source::Named;
 
-/// Maximum length of a file that can be read in one session; tests and data may be longer.
+/// Maximum number of lines of a file that can be read in one session; tests and data may be longer.
 const LINES_MAX: usize = 560;
 /// Names that are not permitted for files and folders.
 const NAMELESS: [&str; 4] = ["utils", "helpers", "common", "manager"];
-/// Macros that panic if their output is closed; messages use `messages.rs` of the command.
+/// Macros that panic if their output is closed; for messages, use the command's `messages.rs` instead.
 const PRINTING: [&str; 5] = ["eprintln", "eprint", "println", "print", "dbg"];
 
 /// The files of programs that may print.
 pub(crate) const MAY_PRINT: &[&str] = &["crates/lanemark-testbed/src/lib.rs"];
-/// Calls that create a file or replace its content: by path, and by method.
+/// Calls that create a file or replace its content: functions that take a path, and methods.
 const CREATING: [[&str; 2]; 4] =
     [["File", "create"], ["File", "create_new"], ["fs", "write"], ["fs", "copy"]];
 const CREATING_BY_METHOD: [&str; 2] = ["create", "create_new"];
 
-/// The files of programs that may create files, each with the reason why no other program's file is lost.
+/// The program files that may create files, each with the reason why they cannot overwrite another program's file.
 pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-cli/src/served_disk.rs", "in a private folder"),
     ("crates/lanemark-cli/src/trial/contents.rs", "O_EXCL in a private folder"),
@@ -47,10 +47,10 @@ pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-serve/src/mount/mount_point.rs", "O_EXCL; folders in /run"),
     ("crates/lanemark-validation/src/scratch.rs", "in a private folder"),
 ];
-/// The files that may be longer, each with its number of lines; a number may only decrease.
+/// The files that may be longer, each with its number of lines; these numbers may only decrease.
 pub(crate) const MAY_BE_LONG: &[(&str, usize)] = &[];
 
-/// Returns the files below `folder` that end in `extension`, in order.
+/// Returns the files below `folder` that have `extension`, in order.
 pub(crate) fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -106,7 +106,7 @@ pub(crate) fn breaches(root: &Path, may_be_long: &[(&str, usize)]) -> Vec<String
     found
 }
 
-/// Returns every file below `crates/` that no target of its crate reaches by `mod`.
+/// Returns every file below `crates/` that is not reached from any target of its crate through `mod`.
 pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
     let mut found = Vec::new();
     for one in crates {
@@ -123,7 +123,8 @@ pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
     found
 }
 
-/// Returns every file of a program that creates files and is not in `may`, and every file in `may` that does not.
+/// Returns every program file that creates files but is not in `may`, and every file in `may` that does not create
+/// files.
 pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> Vec<String> {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     // Only tests use the testbed.
@@ -156,7 +157,7 @@ pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> V
     found
 }
 
-/// Returns every file of a program that prints and is not in `may`, and every file in `may` that does not.
+/// Returns every program file that prints but is not in `may`, and every file in `may` that does not print.
 pub(crate) fn printing(root: &Path, crates: &[Crate], may: &[&str]) -> Vec<String> {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     for file in crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files) {

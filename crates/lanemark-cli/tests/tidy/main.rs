@@ -26,7 +26,7 @@ use crates::Crate;
 /// The tree to which this test belongs.
 static TREE: LazyLock<Tree> = LazyLock::new(|| Tree::at(&project()));
 
-/// A tree with all inputs of the rules.
+/// A tree, with all inputs of the rules.
 struct Tree {
     root: PathBuf,
     metadata: Metadata,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A table's rows: the names in the first column, and the cells of the other columns.
+/// A table's rows: the name in the first column, and the cells of the other columns.
 pub(crate) type Rows = BTreeMap<String, Vec<String>>;
 
 /// Names in alphabetical order.
@@ -87,7 +87,7 @@ pub(crate) fn dependencies(root: &Path) -> Names {
     rows.keys().flat_map(|cell| names(&without_brackets(cell))).map(|name| bare(&name)).collect()
 }
 
-/// Returns the rooms of a crate, each with the rooms that it may import, or an empty list without a table of rooms.
+/// Returns the rooms of a crate, each with the rooms that it may import; empty if there is no table of rooms.
 pub(crate) fn rooms(root: &Path, name: &str) -> BTreeMap<String, Names> {
     let heading = format!("The rooms of `{name}`, and which may import which");
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! The corpus of published measurements, `reference/measurements.csv` and `measured-drives.csv`: each row is read, each
-//! mistake is reported with its row, and each drive belongs to one set by its model's name. `reference/README.md`
+//! mistake is reported with its row, and each drive is assigned to one set by its model's name. `reference/README.md`
 //! describes the columns; METHOD.md describes the use of the training set and the held-out set.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ const COLUMNS: [&str; 28] = [
 ];
 const KINDS: [&str; 5] = ["hdd", "nvme-ssd", "optane", "sas-ssd", "sata-ssd"];
 const STATES: [&str; 4] = ["fresh", "preconditioned", "steady", "unknown"];
-/// Figures with their units. Figures of one direction appear only for mixes, if a tool distinguishes reads from writes.
+/// Figures and their units. Figures for one direction appear only for mixes, if a tool distinguishes reads from writes.
 const FIGURES: [(&str, &str); 10] = [
     ("throughput", "MB/s"),
     ("read_throughput", "MB/s"),
@@ -54,6 +54,7 @@ const FIGURES: [(&str, &str); 10] = [
     ("latency_p99", "us"),
     ("latency_p99.9", "us"),
 ];
+/// Classes of measurements.
 const CLASSES: [&str; 10] = [
     "path-limited",
     "one-at-a-time",
@@ -92,7 +93,8 @@ enum Half {
 }
 
 impl Half {
-    /// Returns the half of a model, by whether the first byte of the SHA-256 of its name in lower case is even or odd.
+    /// Returns the half of a model: it depends on whether the first byte of the SHA-256 of its lower-case name is even
+    /// or odd.
     fn of(model: &str) -> Half {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
             0 => Half::Development,
@@ -101,7 +103,7 @@ impl Half {
     }
 }
 
-/// A table, each row by the names of its columns.
+/// A table, whose rows map column names to values.
 struct Table {
     rows: Vec<BTreeMap<String, String>>,
     faults: Vec<String>,
@@ -139,7 +141,7 @@ impl Table {
     }
 }
 
-/// Returns the errors in the measurements, one sentence each, with the row's id.
+/// Returns the errors in the measurements, one sentence per error, with the row's id.
 fn measurement_faults(text: &str) -> Vec<String> {
     let Table { rows, mut faults } = Table::read("measurements.csv", text, &COLUMNS);
     let mut ids = BTreeSet::new();
@@ -291,7 +293,7 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
 #[test]
 fn a_model_belongs_to_the_same_half_however_it_is_written() {
     assert_eq!(Half::of("Crucial MX500"), Half::of("crucial mx500"));
-    // SHA-256 begins with 0x59 and 0x04: a different hash would move drives to the other half.
+    // The SHA-256 digests begin with 0x59 and 0x04. A different hash function would move drives to the other half.
     assert_eq!(Half::of("Samsung 980 PRO"), Half::Validation);
     assert_eq!(Half::of("WD SN730"), Half::Development);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::crates::Crate;
 
-/// Names that do not describe a type, each with examples of names that do. Test modules may use them.
+/// Names that do not describe a type, each with examples of better names. Test modules may use these names.
 const VAGUE: &[(&str, &str)] = &[
     ("After", "InterruptionArg"),
     ("Asked", "LinkLoad, BlockRequest"),
@@ -60,8 +60,8 @@ pub(crate) fn vague(root: &Path, crates: &[Crate]) -> Vec<String> {
     found
 }
 
-/// Returns the vague name of the type that `line` defines. An associated type is indented, and its trait determines its
-/// name.
+/// Returns the vague name of the type that `line` defines. Associated types, which are indented, are ignored, because
+/// their traits determine their names.
 fn vague_in(line: &str) -> Option<(&'static str, &'static str)> {
     let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let is_definition = |word: &str| ["struct", "enum", "trait", "type"].contains(&word);

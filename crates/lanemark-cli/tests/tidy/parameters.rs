@@ -1,4 +1,4 @@
-//! Parameters of functions: each has a name, so that a signature shows how many values a caller gives.
+//! Parameters of functions: each has a name, so that a signature shows how many values a caller passes.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::crates::Crate;
 
-/// Returns each parameter of a named function that is a tuple pattern. A closure takes the items of its iterator, which
-/// may be tuples.
+/// Returns each parameter of a named function that is a tuple pattern. Closures are ignored, because the items of their
+/// iterators may be tuples.
 pub(crate) fn tuples(root: &Path, crates: &[Crate]) -> Vec<String> {
     let files = crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files);
     let mut found = Vec::new();
@@ -17,7 +17,7 @@ pub(crate) fn tuples(root: &Path, crates: &[Crate]) -> Vec<String> {
         let text = fs::read_to_string(&file.path).unwrap();
         for (name, line) in tuples_in(text.parse().unwrap()) {
             found.push(format!(
-                "{path}:{line}: a parameter of `{name}` is a tuple; give each value a name, or make a struct of them"
+                "{path}:{line}: a parameter of `{name}` is a tuple; name each value, or use a struct"
             ));
         }
     }
@@ -63,7 +63,7 @@ fn parameters(tokens: &[TokenTree]) -> Option<&Group> {
     None
 }
 
-/// Returns the line of each parameter that is a tuple pattern, or a reference to one.
+/// Returns the line of each parameter that is a tuple pattern, or a reference to a tuple pattern.
 fn pattern_lines(parameters: &Group) -> Vec<usize> {
     let tokens: Vec<TokenTree> = parameters.stream().into_iter().collect();
     let (mut lines, mut depth, mut begins) = (Vec::new(), 0, true);
@@ -88,7 +88,7 @@ fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// Returns whether the mark at `at` ends `->`.
+/// Returns whether the punctuation mark at `at` ends `->`.
 fn is_arrow(tokens: &[TokenTree], at: usize) -> bool {
     at.checked_sub(1).is_some_and(|before| is_mark(&tokens[before], '-'))
 }

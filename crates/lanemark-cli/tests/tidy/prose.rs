@@ -23,9 +23,9 @@ const FOLDERS: [&str; 10] = [
 /// Files at the root with prose.
 const FILES: [&str; 5] =
     ["ARCHITECTURE.md", "CHANGELOG.md", "METHOD.md", "README.md", "pyproject.toml"];
-/// The kinds of files with prose.
+/// The extensions of files with prose.
 const EXTENSIONS: [&str; 9] = ["css", "html", "ipynb", "js", "md", "py", "pyi", "rs", "toml"];
-/// Strings of data files with fewer words are names.
+/// Strings in data files with fewer words are treated as names.
 const WORDS_MIN: usize = 5;
 
 /// Lines of prose, each with its number.
@@ -73,7 +73,7 @@ fn rust(text: &str) -> Lines {
     found
 }
 
-/// Adds the lines of string literals. Doc comments are attributes with a string, and were added before.
+/// Adds the lines of string literals. Doc comments are attributes with a string, and are already included.
 fn strings(tokens: TokenStream, found: &mut Lines) {
     let mut after_hash = false;
     for token in tokens {

@@ -1,16 +1,16 @@
-//! Some crates are pure: a list states which items of other crates they may name, and everything else is forbidden.
+//! Some crates are pure: a list states which items of other crates they may name, and all other items are forbidden.
 //!
-//! Code that accesses files, clocks, threads, processes or the environment must name an item: by a path into `std` or
-//! into a crate that does so, or by a macro. Methods of primitive types need no path. The methods of floats whose last
-//! digits differ between machines are listed below, after the standard library's documentation ("unspecified
-//! precision").
+//! Code that accesses files, clocks, threads, processes or the environment must name an item: through a path into `std`
+//! or into a crate that does so, or through a macro. Methods of primitive types do not need a path. A list below
+//! contains the float methods whose last digits differ between machines, according to the standard library's
+//! documentation ("unspecified precision").
 
 use std::path::Path;
 
 use super::crates::Crate;
 use super::source::{File, Named};
 
-/// The pure crates. Each may name the others.
+/// The pure crates. Each may name items of the others.
 pub(crate) const CRATES: &[&str] = &["lanemark-schema", "lanemark-sim", "lanemark-plan"];
 
 /// Paths of other crates that a pure crate may name, each including everything below it.

@@ -1,4 +1,4 @@
-//! Rooms inside crates that have a table of them, and circles of imports between the files of every crate.
+//! Rooms inside crates that have a table of rooms, and import cycles between the files of every crate.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,8 +10,8 @@ use super::source::{self, File};
 /// Maximum number of rooms of the simulator, so that a newcomer can understand its layout.
 pub(crate) const SIMULATOR_MAX: usize = 12;
 
-/// The number of files in the largest circle of imports in each crate with a circle. These numbers may only decrease,
-/// and may not exceed two.
+/// The number of files in the largest import cycle of each crate that has a cycle. These numbers may only decrease, and
+/// may not exceed two.
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-cli", 2),
     ("lanemark-oltp", 2),
@@ -74,7 +74,7 @@ pub(crate) fn breaches(root: &Path, one: &Crate) -> Vec<String> {
     found
 }
 
-/// Returns every crate whose largest circle differs from the recorded one.
+/// Returns every crate whose largest import cycle differs from the recorded cycle.
 pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)]) -> Vec<String> {
     let mut found = Vec::new();
     for one in crates {
@@ -107,7 +107,7 @@ pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)])
     found
 }
 
-/// Returns the largest set of nodes that all reach each other; without a circle, the set has one node or is empty.
+/// Returns the largest set of nodes that can all reach each other; without a cycle, the set has one node or is empty.
 pub(crate) fn largest_circle(edges: &[BTreeSet<usize>]) -> Vec<usize> {
     let reached = |from: usize| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);

@@ -1,7 +1,8 @@
 //! Rust source as tokens: the files of a crate, and the names in each file.
 //!
-//! The scan reads tokens instead of text, so that it ignores comments and strings, and instead of syntax, so that it
-//! covers the arguments of macros. The scan recognises a path that is written with `::` or in a `use`.
+//! The scan reads tokens instead of text, so that it ignores comments and strings. It also reads tokens instead of
+//! syntax, so that it covers the arguments of macros. The scan recognises a path that is written with `::` or in a
+//! `use`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// The words before a `!` that means "not" and does not mark a macro.
+/// Words before a `!` that means "not" instead of marking a macro.
 const BEFORE_NOT: [&str; 9] =
     ["if", "while", "match", "return", "in", "else", "break", "mut", "move"];
 
 /// A name in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Named {
-    /// A path of two or more segments, or one in a `use`. `<>` represents a type in angle brackets.
+    /// A path of two or more segments, or a path in a `use`. `<>` represents a type in angle brackets.
     Path(Vec<String>),
     /// A method that is called.
     Method(String),
@@ -24,13 +25,13 @@ pub(crate) enum Named {
     Macro(String),
     /// A macro that is defined here.
     Defined(String),
-    /// A condition of compilation, as in the source.
+    /// A condition of compilation, as written in the source.
     Condition(String),
-    /// A keyword, or a type of one word.
+    /// A keyword, or a single-word type.
     Word(String),
 }
 
-/// A name with its location.
+/// A name and its location.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) what: Named,
@@ -47,7 +48,7 @@ pub(crate) struct Name {
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    /// Path of the file's module, from the crate's root.
+    /// Path of the file's module, starting at the crate's root.
     pub(crate) module: Vec<String>,
     /// Whether the file is compiled only for tests.
     pub(crate) test: bool,
@@ -62,7 +63,7 @@ struct Child {
     test: bool,
 }
 
-/// Returns the files that are reached from `root` by `mod`.
+/// Returns the files that are reached from `root` through `mod`.
 pub(crate) fn files(root: &Path, of_tests: bool) -> Vec<File> {
     let mut found = Vec::new();
     follow(root, &[], of_tests, true, &mut found);
@@ -284,7 +285,7 @@ fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
     tokens.get(at).is_some_and(joint) && is_mark(tokens.get(at + 1), ':')
 }
 
-/// Returns the imports among the files of one crate, by index in `files`, without tests.
+/// Returns the imports between the files of one crate, by index in `files`, without tests.
 pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
     let tree = Tree::of(files);
     let mut edges = vec![BTreeSet::new(); files.len()];

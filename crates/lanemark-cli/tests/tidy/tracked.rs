@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Returns each tracked file that a build made, or that names the folder of this checkout.
+/// Returns each tracked file that a build produced, or that contains the path of this checkout.
 pub(crate) fn foreign(root: &Path) -> Vec<String> {
-    // A source archive lacks the list of tracked files.
+    // A source archive does not contain the list of tracked files.
     let Ok(listed) = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output() else {
         return Vec::new();
     };

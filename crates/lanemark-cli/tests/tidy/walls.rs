@@ -153,7 +153,7 @@ fn an_impure_call_is_reported() {
         ("use serde_core as s; fn f() { libm::log(1.0f64.sin()); }", ".sin()"),
     ];
     for (call, name) in calls {
-        // Another rule also reports that the command may not print.
+        // Only the purity rule is checked, because a second rule also reports `println!`.
         let path = "crates/lanemark-schema/src/sim/station.rs";
         let folder = small();
         append(folder.path(), path, &format!("{call}\n"));

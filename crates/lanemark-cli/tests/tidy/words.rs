@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::prose;
 
-/// Phrases, their replacement, and the longer phrases in which they are correct.
+/// Phrases to avoid, their replacement, and the longer phrases in which they are correct.
 struct Rule {
     phrases: &'static [&'static str],
     instead: &'static str,
@@ -63,13 +63,13 @@ const RULES: &[Rule] = &[
     Rule {
         phrases: &["nobody", "somebody"],
         instead: "name who: the user, another process",
-        // The account of Unix.
+        // The name of a Unix account.
         allowed: &["postgres and nobody"],
     },
     Rule {
         phrases: &["beside"],
         instead: "next to, in parallel with, in addition to, compared with",
-        // The value of a workload's key.
+        // The value of a key in workload files.
         allowed: &["\"beside\""],
     },
     rule(&["besides"], "in addition"),
@@ -94,7 +94,7 @@ const RULES: &[Rule] = &[
         phrases: &["has none", "has nothing", "has no", "have no"],
         instead: "lacks, does not have, there is no X",
         allowed: &[
-            // Comments of the library's files: their text is part of the digests in results.
+            // Comments in library files: their text is part of the digests in results.
             "has no dram",
             "has no pseudo-slc cache",
             // Python's message about an unknown attribute.
@@ -145,11 +145,11 @@ const RULES: &[Rule] = &[
     rule(&["validation half"], "held-out set"),
 ];
 
-/// Lines with a word of the list that must stay, by file and text, each with the reason.
+/// Lines that must keep a word of the list, by file and text, each with the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("crates/lanemark-formats/tests/fio_limits.rs", "sync=none", "a value of fio's option")];
 
-/// Parts of the paths of files that are not our text, or that a test compares with our text.
+/// Parts of the paths of files whose text is foreign, or that a test compares with the project's text.
 const FOREIGN: &[&str] = &["tests/saved/", "tests/snapshots/", ".min.js", "tests/tidy/words.rs"];
 
 /// Returns each phrase of the list in `text`, with its replacement.
@@ -182,7 +182,7 @@ fn phrases(text: &str) -> Vec<(&'static str, &'static str)> {
     found
 }
 
-/// Returns each comment, string and document line with a phrase of the list, and each exception without one.
+/// Returns each comment, string and document line with a phrase of the list, and each exception that matches no line.
 pub(crate) fn violations(root: &Path) -> Vec<String> {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     let files = prose::of_tree(root).into_iter();

@@ -18,8 +18,7 @@ const BRIEF: f64 = 8.0;
 /// sufficient. The minimum width of an interval is 10 times as much.
 const NEGLIGIBLE: f64 = 0.01;
 /// Maximum difference of this kind for a latency percentile. The minimum width of an interval is 4 times as much. A
-/// percentile does not determine the length of the tests: if brief tests differ by more, the percentile has no
-/// interval.
+/// percentile does not determine the length of the tests: if brief tests differ by more, it does not have an interval.
 const TAIL_NEGLIGIBLE: f64 = 0.03;
 
 /// The length of a short test.

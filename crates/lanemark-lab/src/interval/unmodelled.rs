@@ -28,11 +28,17 @@ pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
 /// Factors of rated drives whose ratings fill their link. In measurements, some of these drives do not fill it.
 const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 };
+/// Factors of hard disks.
 const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
+/// Factors of tests that wait for flushes.
 const FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
+/// Factors of tests that mix reads and writes.
 const MIX: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.57 };
+/// Factors of tests that only read.
 const READS: UnmodelledFactors = UnmodelledFactors { low: 0.47, high: 1.97 };
+/// Factors of tests that only write.
 const WRITES: UnmodelledFactors = UnmodelledFactors { low: 0.57, high: 1.46 };
+/// Factors of tests that write for longer than a cache or buffer lasts.
 const SUSTAINED: UnmodelledFactors = UnmodelledFactors { low: 0.15, high: 2.36 };
 
 impl UnmodelledFactors {

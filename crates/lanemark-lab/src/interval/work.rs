@@ -63,7 +63,7 @@ pub(super) struct NominalTest {
 /// The factor by which a path with SATA or SAS links may exceed the formulas of its links: the formulas agree with
 /// measurements within this factor.
 const LAW: f64 = 1.03;
-/// The same factor for PCIe: the gain from the next payload size, because platforms seldom state their payload size.
+/// The factor for PCIe: the gain from the next payload size, because platforms seldom state their payload size.
 const LAW_PCIE: f64 = 1.1;
 
 /// Returns the factor by which a system may exceed the formulas of its links.

@@ -1,7 +1,7 @@
 //! Chunks of a sweep, for programs that distribute its points over machines. A chunk is a range of points that run in
 //! sequence.
 //!
-//! The figures of a chunk are rounded like those in the file of a sweep, so a point is the same on every machine.
+//! The figures of a chunk are rounded like the figures in the file of a sweep, so a point is the same on every machine.
 
 use std::ops::RangeInclusive;
 

@@ -15,8 +15,8 @@ use lanemark_schema::workload::{Requests, Test};
 
 use crate::interval::SIDES;
 
-/// The bandwidths to try, in doublings. The widest bandwidth is effectively a plain mean. It comes first, so it is
-/// chosen if several are equally good.
+/// The bandwidths to try, in doublings. The widest bandwidth is effectively a plain mean. This bandwidth is first, so
+/// it is chosen if several are equally good.
 const BANDWIDTHS: [f64; 5] = [100.0, 2.8, 1.4, 0.7, 0.35];
 /// The minimum number of tests with the same kind and limit that are averaged. If there are fewer, each test keeps its
 /// own deviation.

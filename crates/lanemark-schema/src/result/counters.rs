@@ -1,6 +1,6 @@
 //! The counters that a database keeps, and their difference between two readings.
 //!
-//! A counter that a database does not report is absent. It is not replaced by another value.
+//! A counter that a database does not report is absent and is not replaced by another value.
 
 use std::collections::BTreeMap;
 

@@ -81,7 +81,6 @@ impl TestResult {
     /// Returns reads and writes as separate results, named `reads` and `writes`; returns an empty list unless the test
     /// counted both. Throughput, requests and latencies are per direction. Figures of the whole test, such as the time
     /// budget and the processor time, are absent.
-    /// time budget and processor time, are absent.
     pub fn by_direction(&self, workload: &Workload) -> Vec<(&'static str, TestResult)> {
         let counted = |of: fn(&Sample) -> &Option<DirectionResult>| {
             self.samples.iter().any(|direction| {

@@ -241,10 +241,7 @@ impl fmt::Display for Finding {
                  capability of its port is not known"
             ),
             Self::SlotBelowDevice { hop, port, device_max, port_max } => {
-                write!(
-                    f,
-                    "{hop} supports {device_max}, but its port {port} only {port_max}"
-                )
+                write!(f, "{hop} supports {device_max}, but its port {port} only {port_max}")
             }
             Self::PayloadSmall { hop, payload, capable } => write!(
                 f,
@@ -279,10 +276,7 @@ impl fmt::Display for Finding {
                 let (runs, could) =
                     (Gigabits(*negotiated_bits_per_second), Gigabits(*capable_bits_per_second));
                 match drive_known {
-                    true => write!(
-                        f,
-                        "{hop} runs at {runs}, but port and drive support {could}"
-                    ),
+                    true => write!(f, "{hop} runs at {runs}, but port and drive support {could}"),
                     false => write!(
                         f,
                         "{hop} runs at {runs}, but its port supports {could}: the drive is older, \

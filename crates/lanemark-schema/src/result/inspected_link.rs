@@ -1,8 +1,8 @@
 //! The links of an inspected path: their trained rates, the rates that both ends support, and the resulting throughput.
 //!
 //! Rates are computed with the formulas of `sim::link`. The *line* rate includes only the overhead of the line code.
-//! The *usable* rate is the throughput of long reads after the overhead of packets or frames. It is absent if there is
-//! no formula for the link.
+//! The *usable* rate is the throughput of long reads after the overhead of packets or frames. This rate is absent if
+//! there is no formula for the link.
 
 use std::fmt;
 

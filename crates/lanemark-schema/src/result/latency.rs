@@ -1,8 +1,8 @@
 //! Latency as a histogram with three significant digits, from 1 ns to an hour.
 //!
-//! The buckets are those of HdrHistogram (Gil Tene), so merging is exact and a percentile has an error of up to 0.1%.
-//! Count, sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests,
-//! which is sufficient to store the whole distribution.
+//! The buckets equal HdrHistogram's buckets (Gil Tene), so merging is exact and a percentile has an error of up to
+//! 0.1%. Count, sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with
+//! requests, which is sufficient to store the whole distribution.
 //!
 //! Other programs print less than a distribution: some percentiles, only a mean, or a number of requests. A histogram
 //! records the detail of its source ([`LatencyDetail`]), and does not return figures that the source does not contain.
@@ -75,9 +75,8 @@ impl LatencyHistogram {
         }
     }
 
-    /// Creates a histogram of `count` requests from the percentiles in `stated`, the mean, the minimum and the maximum,
-    /// all in ns. Percentiles are in per cent, in ascending order. Latencies that do not ascend with the percentiles
-    /// are kept unchanged.
+    /// Creates a histogram of `count` requests from the percentiles in `stated`, in per cent and ascending, and from
+    /// the mean, minimum and maximum, all in ns. Latencies that do not ascend with the percentiles are kept unchanged.
     pub fn from_percentiles(
         stated: Vec<(f64, u64)>,
         count: u64,
@@ -336,8 +335,7 @@ impl LatencyHistogram {
         Some(self.buckets.value_at_percentile(percentile).clamp(self.min_ns, self.max_ns))
     }
 
-    /// Checks that minimum, mean and maximum are in ascending order, and that all three are absent if the histogram is
-    /// empty.
+    /// Checks that minimum, mean and maximum ascend, and that all three are absent if the histogram is empty.
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         counted(&at.key("count"), self.count())?;
         within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)?;

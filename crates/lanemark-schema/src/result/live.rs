@@ -15,7 +15,7 @@ use super::direction::DirectionResult;
 use super::latency::LatencyHistogram;
 use crate::units::{Bytes, Duration};
 
-/// Maximum deviation of a client's rate and median latency from the model's.
+/// Maximum deviation of a client's rate and median latency from the model's figures.
 pub const DEVIATION_MAX: f64 = 0.1;
 /// Busy share from which the server is considered to limit the rate.
 const SERVER_BUSY: f64 = 0.9;
@@ -49,7 +49,7 @@ pub struct LiveUse {
     /// Simulated time during which the system had outstanding requests.
     #[serde(rename = "busy_ns", default)]
     pub busy: Duration,
-    /// The program that used the system, if it was served for one.
+    /// The program for which the system was served, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramUse>,
 }
@@ -79,8 +79,8 @@ impl LiveUse {
     /// if no program is known.
     ///
     /// A time scale stretches only the time during which the system had outstanding requests. The conversion assumes
-    /// that the program's other work never overlaps with requests. It is exact at a time scale of 1, and for programs
-    /// that wait for each of their requests.
+    /// that the program's other work never overlaps with requests. The conversion is exact at a time scale of 1, and
+    /// for programs that wait for each of their requests.
     pub fn program_s(&self) -> Option<f64> {
         let program = self.program.as_ref()?;
         Some(program.wall.as_seconds() - self.busy_s(program) * (self.time_scale - 1.0))

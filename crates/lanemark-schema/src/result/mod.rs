@@ -266,7 +266,7 @@ pub struct Sample {
     /// Energy of the drives; known for simulated runs of drives whose power is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyUse>,
-    /// Replay of a trace, if the sample is one.
+    /// Replay of a trace, if the sample is a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayUse>,
     /// The sample in equal intervals, if it was requested or the sample was long.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The 80% interval of a simulated test, relative to the simulated figure. It covers four of five systems of this kind.
-/// The interval applies directly to throughput and to requests a second, and inversely to a mean latency. Percentiles
-/// have separate intervals.
+/// The 80% interval of a simulated test, relative to the simulated figure. The interval covers four of five systems of
+/// this kind. The interval applies directly to throughput and to requests a second, and inversely to a mean latency.
+/// Percentiles have separate intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictionInterval {
     /// The ratio of the lower bound to the figure, from 0 to 1.

@@ -104,8 +104,8 @@ mod outcome {
 }
 
 impl DirectionFigures {
-    /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if the samples have no requests
-    /// in that direction.
+    /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if the samples do not contain
+    /// requests in that direction.
     pub fn of<'s>(
         samples: &'s [Sample],
         direction: impl Fn(&'s Sample) -> Option<&'s DirectionResult>,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub enum WaitClass {
     /// The session is working, or is ready to work when a processor is free.
     Processor,
-    /// The session waits for a data read, which may be another session's.
+    /// The session waits for a data read, its own or another session's read.
     Read,
     /// The session waits for data to be written or flushed.
     Write,

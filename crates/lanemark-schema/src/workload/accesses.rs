@@ -105,8 +105,8 @@ impl Accesses {
         Access { operation, offset: Bytes(self.start + address * self.step), length }
     }
 
-    /// Returns whether the next request is a flush. A flush immediately follows the writes before it, and has no
-    /// scheduled time in an open loop.
+    /// Returns whether the next request is a flush. A flush immediately follows the writes before it, and does not have
+    /// a scheduled time in an open loop.
     #[inline]
     pub fn is_flush_next(&self) -> bool {
         self.flush_every.is_some_and(|every| self.written >= every)

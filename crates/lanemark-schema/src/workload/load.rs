@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 pub enum Load {
     /// The next request begins when a request is complete, so the number of outstanding requests equals the queue
     /// depth.
-    /// depth.
     #[default]
     Closed,
     /// Requests arrive at scheduled times. The queue depth limits the number of outstanding requests; other requests

@@ -20,7 +20,7 @@ fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
     }
 }
 
-/// A system with one request at a time, so its rate follows from its latency.
+/// Returns a system with one request at a time, so its latency determines its rate.
 fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
     let mean: f64 = hops.iter().map(time).sum();
     let figures = Figures {
@@ -62,14 +62,14 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
     let both = answer_of(vec![slow.clone(), fast.clone()]);
     assert_eq!(
         both.sentence,
-        "A is 2 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the difference at \
+        "A is 2 times as fast as B: 20,000 IOPS versus 10,000 IOPS. The difference is lost in B at \
          SATA (50.0 µs of each request)."
     );
     let mut busy = slow;
     busy.figures.hops[1].utilisation = 0.97;
     let both = answer_of(vec![busy, fast]);
     assert!(
-        both.sentence.ends_with("B loses the difference at flash (97% busy)."),
+        both.sentence.ends_with("The difference is lost in B at flash (97% busy)."),
         "{}",
         both.sentence
     );
@@ -186,7 +186,7 @@ fn one_system_is_told_with_its_limit_or_its_longest_hop() {
         ceiling_megabytes_per_second: ceiling,
         ..hop(HopId::Media, "flash", 0.5, 10.0)
     };
-    // A request takes 40 us, so that 102.4 MB/s are delivered.
+    // A request takes 40 us, so the system delivers 102.4 MB/s.
     let of = |utilisation, ceiling| {
         answer_of(vec![system("A", vec![link(utilisation), media(ceiling)])]).sentence
     };
@@ -203,7 +203,7 @@ fn one_system_is_told_with_its_limit_or_its_longest_hop() {
     assert_eq!(
         of(0.89, Some(204.8)),
         format!(
-            "{start}no part is busy all the time, and 75% of a request’s 40.0 µs pass at SATA."
+            "{start}no part is busy all the time, and 75% of a request’s 40.0 µs is spent at SATA."
         )
     );
     let mut empty = system("A", Vec::new());

@@ -1,4 +1,4 @@
-// Curves over load: throughput over queue depth, and latency over throughput. Each system has its colour.
+// Curves over load: throughput over queue depth, and latency over throughput. Each system has its own colour.
 
 import { latency, make, number, rated, shape } from "./draw.js";
 
@@ -29,7 +29,7 @@ function logarithmic(values, word, factors) {
   return { share: (value) => Math.log(value / from) / width, ticks: kept.map((tick) => [tick, word(tick)]) };
 }
 
-/** A tick's label: 250k, 1.5M. */
+/** Formats a tick's label, such as 250k or 1.5M. */
 function short(value) {
   for (const [size, letter] of [[1e6, "M"], [1e3, "k"]]) if (value >= size) return `${Number((value / size).toPrecision(3))}${letter}`;
   return String(Number(value.toPrecision(3)));
@@ -93,7 +93,7 @@ export function curves(box, systems, is_random, now) {
     line(system, (point) => [point[key], point.latency_mean_us]),
     { ...line({ ...system, points: system.points.filter((point) => point.latency_p99_us) }, (point) => [point[key], point.latency_p99_us]), dashed: true }]);
   box.replaceChildren(
-    chart({ title: "Throughput over queue depth", across: "queue depth of a thread", up: unit, x: by_depth, y: rates, width,
+    chart({ title: "Throughput over queue depth", across: "queue depth per thread", up: unit, x: by_depth, y: rates, width,
       lines: shown.map((system) => line(system, (point) => [point.queue_depth, point[key]])), label: `Throughput over queue depth. ${spoken}` }),
     chart({ title: "Latency over load", across: `load, ${unit}`, up: "mean (line), 99% (dashed)", x: rates, y: logarithmic(tail, plain, [1, 2, 5]), width,
       lines: over_load, label: `Latency over load. ${spoken}` }));

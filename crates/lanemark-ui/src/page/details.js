@@ -5,7 +5,7 @@ import { field, select } from "./pick.js";
 import { ask, words } from "./server.js";
 
 /**
- * The folded parts below the path of a system. `system` returns it, `question` returns the server's input about it,
+ * The folded sections below the path of a system. `system` returns the system, `question` returns the request body,
  * `changed` is called when a value or a fault was set, and `fail` shows an error.
  */
 export function details({ system, question, changed, fail }) {
@@ -36,7 +36,7 @@ export function details({ system, question, changed, fail }) {
     values.replaceChildren(...reply.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
   }
 
-  /** Shows the platform as an image: text inside an image can neither run nor load anything. */
+  /** Shows the platform as an image: scripts inside an image cannot run, and it cannot load anything. */
   function picture(text) {
     const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
     const image = make("img", { src: url, class: "drawing", alt: "The platform’s links, with the path to the drive" });
@@ -80,7 +80,7 @@ function value_field(value, set) {
     input = select(options.map((text) => [text, text]), value.text, (text) => { shown.textContent = text; set(value.parameter, text); });
   } else if (digits && Number(digits.replaceAll("_", "")) > 0) {
     const middle = Number(digits.replaceAll("_", "")), whole = unit === "";
-    // From a quarter to four times, in steps of an eighth of a doubling.
+    // The range is a quarter of the value to four times the value, in steps of an eighth of a doubling.
     const text = (at) => { const turned = middle * 2 ** (at / 8); return `${whole ? Math.max(1, Math.round(turned)) : Number(turned.toPrecision(4))}${unit ? ` ${unit}` : ""}`; };
     input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": value.text,
       oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = now; event.target.setAttribute("aria-valuetext", now); set(value.parameter, now); } });

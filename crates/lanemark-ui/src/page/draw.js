@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element with attributes and children; text is text and never markup. */
+/** Creates an element with attributes and children; text is never parsed as markup. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -14,7 +14,7 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** An element of a drawing. */
+/** Creates an element of a drawing. */
 export function shape(name, attributes, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -22,7 +22,7 @@ export function shape(name, attributes, ...children) {
   return element;
 }
 
-/** A number with three significant digits and separators. */
+/** Formats a number with three significant digits and separators. */
 export function number(value) {
   if (value == null || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -30,7 +30,7 @@ export function number(value) {
   return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** A latency with the unit that fits it. */
+/** Formats a latency with a suitable unit. */
 export function latency(us) {
   if (us == null) return "–";
   if (us >= 1e6) return `${number(us / 1e6)} s`;
@@ -39,24 +39,24 @@ export function latency(us) {
 
 export const percent = (share) => `${Math.round(share * 100)}%`;
 
-/** The range that contains 80% of such systems. */
+/** Returns the range that contains 80% of systems of this kind, as text. */
 export function range(figures, key) {
   if (!figures.interval) return "";
   const { low_ratio: low, high_ratio: high } = figures.interval;
   return `80% in ${number(figures[key] * low)}–${number(figures[key] * high)}`;
 }
 
-/** The range of a percentile of the latency that contains 80% of such systems. */
+/** Returns the range of a latency percentile that contains 80% of systems of this kind, as text. */
 export function tail(figures, percentile) {
   const interval = figures.interval?.percentiles?.find((one) => one.percentile === percentile);
   const us = figures.latency_us.find(([own]) => own === percentile)?.[1];
   return interval && us != null ? `80% in ${latency(us * interval.low_ratio)}–${latency(us * interval.high_ratio)}` : "";
 }
 
-/** The rate by which systems are compared, its key and its unit. */
+/** Returns the key and the unit of the rate by which systems are compared. */
 export const rated = (is_random) => (is_random ? ["iops", "IOPS"] : ["megabytes_per_second", "MB/s"]);
 
-/** A bar of a length from 0 to 1 with parts; each part has a length and a class. `ends` are the ends of an interval. */
+/** Draws a bar of parts; each part has a length from 0 to 1 and a class. `ends` are the bounds of an interval. */
 export function bar(parts, ends) {
   const drawing = shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "bar" });
   drawing.append(shape("rect", { class: "track", x: 0, y: 0, width: 100, height: 10 }));
@@ -73,10 +73,10 @@ export function bar(parts, ends) {
   return drawing;
 }
 
-/** The maximum time at a hop of any of these systems. */
+/** Returns the maximum time that a request spends at any hop of these systems. */
 export const longest = (all) => Math.max(...all.flatMap((figures) => figures.hops.map((hop) => hop.wait_us + hop.service_us)), 1e-9);
 
-/** The path from host to media: each hop with its busy time and, next to it, its part of a request's time. */
+/** Draws the path from host to media: each hop with its busy time and, next to it, its share of a request's time. */
 export function hops(figures, most) {
   const rows = figures.hops.map((hop) => {
     const time = hop.wait_us + hop.service_us;
@@ -95,7 +95,7 @@ export function hops(figures, most) {
   return make("ol", { class: "hops" }, ...rows);
 }
 
-/** A table of figures, one per row; the first cell is the heading. A cell is a text or a list of elements. */
+/** Fills a table with rows; the first cell of a row is its heading. A cell is a text or a list of elements. */
 export function table(element, head, rows, caption) {
   element.replaceChildren(
     make("caption", { class: "unseen" }, caption),

@@ -1,4 +1,4 @@
-// The choice of a system: one box for drive, platform and port, whose text the server searches.
+// The selection of a system: one box for drive, platform and port, whose text the server searches.
 
 import { make } from "./draw.js";
 import { ask, words } from "./server.js";
@@ -6,7 +6,7 @@ import { ask, words } from "./server.js";
 const WAIT_MS = 70;
 const TEXT_MAX = 400;
 
-/** The platform that is this machine, which is read when a text or the address names it. */
+/** The name of the platform for this machine, which is read when a text or the address names it. */
 export const MACHINE = "this-machine";
 
 let numbers = 0;
@@ -21,10 +21,10 @@ export function select(options, chosen, change) {
   return make("select", { onchange: (event) => change(event.target.value) }, ...made);
 }
 
-/** Whether a system uses this machine. */
+/** Returns whether a system uses this machine. */
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
-/** Drive, platform and port of a system by their library names, and the port's links. Unknown parts stay as written. */
+/** Returns the names of a system's drive, platform and port, and the port's links. Unknown parts stay as written. */
 export function parts(library, system) {
   const [drive, rest = ""] = system.split("@");
   const colon = rest.lastIndexOf(":");
@@ -35,7 +35,7 @@ export function parts(library, system) {
   return { drive: drive_entry?.name ?? drive, platform: board?.name ?? platform, port, about };
 }
 
-/** The system on one line. */
+/** Returns the name of the system on one line. */
 export function line(library, system) {
   const { drive, platform, port } = parts(library, system);
   return port ? `${drive} · ${platform} · ${port}` : system;

@@ -1,4 +1,4 @@
-// Result files that were dropped on the page: their tests, each compared only with simulations of the same test.
+// Result files that were dropped on the page. Their tests are compared only with simulations of the same test.
 
 import { bar, latency, make, number, rated } from "./draw.js";
 import { ask, lines, words } from "./server.js";
@@ -10,12 +10,12 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Accepts files that are dropped or chosen with a button. `page` names the page, `systems` returns its systems with names and colours. */
+/** Accepts files that are dropped or chosen with a button. `page` is the page's name; `systems` returns its systems with names and colours. */
 export function results(page, systems) {
   const files = [];
   const of = (id) => document.getElementById(id);
   const box = of("results"), problem = of("results-error"), input = of("results-file"), target = of("results-drop");
-  // Simulations of the tests, by the test: for each system its figures.
+  // Simulations of the tests; the key is the test, and the value contains the figures of each system.
   let simulated = new Map(), run = 0;
 
   async function take(chosen) {
@@ -23,7 +23,7 @@ export function results(page, systems) {
     for (const file of chosen) {
       try {
         if (files.length >= FILES_MAX) throw new Error(`more than ${FILES_MAX} files; remove one`);
-        if (file.size > BYTES_MAX) throw new Error(`has ${file.size.toLocaleString("en-US")} bytes; at most ${BYTES_MAX.toLocaleString("en-US")} are read here`);
+        if (file.size > BYTES_MAX) throw new Error(`the file has ${file.size.toLocaleString("en-US")} bytes; the maximum is ${BYTES_MAX.toLocaleString("en-US")}`);
         add(file.name, await (await ask("/api/result", await file.arrayBuffer())).json());
       } catch (error) {
         const text = words(error).replace(/^the file: /, "");
@@ -42,7 +42,7 @@ export function results(page, systems) {
       const made = make("input", { type: "checkbox", id, checked: test.isShown, onchange: (event) => {
         if (event.target.checked && shown().length >= SHOWN_MAX) {
           event.target.checked = false;
-          problem.textContent = `At most ${SHOWN_MAX} tests can be shown.`;
+          problem.textContent = `Up to ${SHOWN_MAX} tests can be shown.`;
           return;
         }
         test.isShown = event.target.checked;
@@ -129,17 +129,18 @@ export function results(page, systems) {
       return make("tbody", {}, make("tr", {}, make("th", { scope: "rowgroup", colspan: has_transactions ? 9 : 8, class: "group" }, group[0].test, make("span", { class: "soft" }, note))), ...rows.map(cells));
     });
     const head = ["Result", "Source", "Common scale", "MB/s", "IOPS", "Mean", "50%", "99%", ...(has_transactions ? ["Transactions a minute"] : [])];
-    of("files-table").replaceChildren(make("caption", { class: "unseen" }, "Tests of result files, each next to simulations of the same test"),
+    of("files-table").replaceChildren(make("caption", { class: "unseen" }, "Tests from result files, each next to simulations of the same test"),
       make("thead", {}, make("tr", {}, ...head.map((text, place) => make("th", { scope: "col", class: place < 3 ? "text" : null }, text)))), ...bodies);
   }
 
   of("same").addEventListener("click", same);
   input.addEventListener("change", async () => { await take([...input.files]); input.value = ""; });
-  // Files can be dropped anywhere on the page; otherwise the browser would replace the page with the file.
+  // Files can be dropped anywhere on the page. Otherwise the browser would replace the page with the file.
   const has = (event) => event.dataTransfer?.types.includes("Files");
   let inside = 0;
   const mark = () => target.classList.toggle("over", inside > 0);
-  // An element that moves below the pointer is entered. Unless that is accepted too, a drop at that moment is lost.
+  // An element that moves under the pointer causes a `dragenter` event. Unless that event is accepted too, a drop at
+  // that moment is lost.
   addEventListener("dragenter", (event) => { if (has(event)) { event.preventDefault(); inside += 1; mark(); } });
   addEventListener("dragleave", (event) => { if (has(event)) { inside = Math.max(0, inside - 1); mark(); } });
   addEventListener("dragover", (event) => { if (has(event)) event.preventDefault(); });

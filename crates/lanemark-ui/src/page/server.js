@@ -1,4 +1,4 @@
-// Requests to the server, and the state in which it no longer answers.
+// Requests to the server, and detection of a server that no longer answers.
 
 const LOOK_MS = 3000;
 const STOPPED = "The laboratory has stopped. Start `lanemark ui` again in a terminal and open the address that it prints. The figures below are from before it stopped.";
@@ -15,14 +15,14 @@ function stopped(is) {
   if (is) timer = setInterval(() => fetch("/api/status").then((answer) => { if (answer.ok) stopped(false); }, () => {}), LOOK_MS);
 }
 
-/** The error of a request that ended without an answer: it was aborted, or the server has stopped. */
+/** Returns the error of a request that ended without an answer: it was aborted, or the server has stopped. */
 function without_answer(error) {
   if (error.name === "AbortError") return error;
   stopped(true);
   return Object.assign(new Error("The laboratory has stopped."), { name: "Stopped" });
 }
 
-/** Sends a request. A body that consists of the bytes of a file is sent unchanged. */
+/** Sends a request. The bytes of a file are sent unchanged. */
 export async function ask(path, question, signal) {
   const body = question instanceof ArrayBuffer ? question : JSON.stringify(question);
   let answer;
@@ -56,7 +56,7 @@ export async function* lines(answer) {
   }
 }
 
-/** An error as text; empty for an aborted request, and for a stopped server, which is shown at the top of the page. */
+/** Returns an error as text; empty for an aborted request and for a stopped server, which the page reports. */
 export function words(error) {
   if (error.name === "AbortError" || error.name === "Stopped") return "";
   return error.hint ? `${error.message}\nHint: ${error.hint}` : error.message;

@@ -28,12 +28,12 @@ let library = null;
 let dropped = null;
 let state = read() ?? structuredClone(FIRST);
 let answers = 0, answer_timer = 0;
-/** The page's data about each system; it moves with the system. */
+/** The page's data about each system; the entries move with their systems. */
 let slots = [];
 const of = (id) => document.getElementById(id);
 const sent = ({ system, set, faults }) => ({ system, set, faults });
 
-/** The state in the address, if it is valid. */
+/** Returns the state in the address, if it is valid. */
 function read() {
   try {
     const got = JSON.parse(decodeURIComponent(location.hash.slice(1)));
@@ -51,7 +51,7 @@ function read() {
   }
 }
 
-/** The first colour that no system has. A system keeps its colour until it is removed. */
+/** Returns the first colour that no system uses. A system keeps its colour until it is removed. */
 function free(taken) {
   return [...Array(SYSTEMS_MAX).keys()].find((colour) => !taken.has(colour)) ?? 0;
 }
@@ -61,7 +61,7 @@ function keep() {
   history.replaceState(null, "", `/#${encodeURIComponent(JSON.stringify(state))}`);
 }
 
-/** Names that distinguish the systems by the parts in which they differ. */
+/** Returns names that contain the parts in which the systems differ. */
 function names() {
   const all = state.systems.map(({ system }) => parts(library, system));
   const distinct = (of) => new Set(all.map(of)).size === all.length;
@@ -80,7 +80,7 @@ function fail(view, text) {
   view.error.textContent = text;
 }
 
-/** Simulates a system a moment after the last change. */
+/** Simulates a system shortly after the last change. */
 function simulate(view) {
   clearTimeout(view.timer);
   view.stale = true;
@@ -109,7 +109,7 @@ async function simulateNow(view) {
   }
 }
 
-/** The curve of a system over load; another queue depth does not change it. */
+/** Requests the curve of a system over load; the curve does not depend on the queue depth of the test. */
 async function curve(view, abort) {
   const slot = slots.indexOf(view);
   const system = sent(state.systems[slot]), key = JSON.stringify([system, { ...state.test, queue_depth: 1 }]);
@@ -155,7 +155,7 @@ function all_figures() {
   answer_timer = setTimeout(sentence, 30);
 }
 
-/** The figures of a system in its row: a bar on the scale of all systems, and numbers. */
+/** Returns the figures of a system for its row: a bar on the scale of all systems, and numbers. */
 function result(figures, key, most, colour, known) {
   const of_most = (value) => value / most;
   const ends = figures.interval && [figures.interval.low_ratio, figures.interval.high_ratio].map((ratio) => of_most(figures[key] * ratio));
@@ -171,7 +171,7 @@ function result(figures, key, most, colour, known) {
   ];
 }
 
-/** Path, time, faults and warnings of a system. */
+/** Returns the path, the times, the faults and the warnings of a system. */
 function below(view, figures, slowest) {
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
   // The name of an assumed bottleneck contains "assumed"; its value and advice are the first warning.
@@ -219,7 +219,7 @@ async function readMachine() {
   Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: reply.platform.ports, leftOut: reply.left_out });
 }
 
-/** Draws everything, once this machine has been read if a system uses it. */
+/** Draws everything. If a system uses this machine, the machine is read first. */
 async function allRead() {
   let problem = null;
   if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
@@ -227,7 +227,7 @@ async function allRead() {
   if (problem) state.systems.forEach(({ system }, slot) => { if (isHere(system)) { clearTimeout(slots[slot].timer); fail(slots[slot], words(problem)); } });
 }
 
-/** Makes the row and the column of a system: its box, and space for its figures. */
+/** Creates the row and the column of a system: its box, and space for its figures. */
 function system(view, slot) {
   const asked = state.systems[slot];
   const about = make("p", { class: "soft about" }, own_about(asked.system));
@@ -286,7 +286,7 @@ async function saveStudy() {
   } catch (error) { of("study-said").textContent = words(error); }
 }
 
-/** The fields of the test, which apply to all systems, and its presets. */
+/** Creates the fields of the test, which apply to all systems, and its presets. */
 function test() {
   const asked = state.test;
   const turn = (key, value) => { asked[key] = value; turned(); };
@@ -313,7 +313,7 @@ function turned() {
   slots.forEach(simulate);
 }
 
-/** The buttons of the presets; the pressed button is the current test. */
+/** Creates the buttons of the presets; the pressed button is the current test. */
 function presets() {
   const is_now = (preset) => Object.entries(preset).every(([key, value]) => state.test[key] === value);
   const title = (preset) => `${preset.block} ${preset.pattern}, ${preset.read_percent}% reads, depth ${preset.queue_depth}${preset.threads > 1 ? `, ${preset.threads} threads` : ""}`;
@@ -326,7 +326,7 @@ function presets() {
       onclick: () => { Object.assign(state.test, preset); test(); turned(); } }, name)));
 }
 
-/** CrystalDiskMark's eight tests on all systems, one system at a time so that their run times are independent. */
+/** Runs CrystalDiskMark's eight tests on all systems, one system at a time, so that their run times are independent. */
 async function eight() {
   const button = of("eight");
   button.disabled = true;
@@ -344,7 +344,7 @@ async function eight() {
       }
     } catch (error) { fail(view, words(error)); }
   }
-  of("eight-time").textContent = `MB/s; bars on one scale for each test. ${Math.round(longest_ms)} ms for a system.`;
+  of("eight-time").textContent = `MB/s; bars on one scale per test. ${Math.round(longest_ms)} ms per system.`;
   button.disabled = false;
 }
 
@@ -358,7 +358,7 @@ function draw_eight(all, columns, colours) {
   table(of("eight-table"), ["MB/s", ...columns], rows, "CrystalDiskMark 8, each test simulated briefly");
 }
 
-/** Draws all systems again. With `kept`, known figures remain. */
+/** Draws all systems again. If `kept` is true, known figures remain. */
 function all(kept = false) {
   if (!kept) {
     slots.forEach((view) => { view.abort?.abort(); clearTimeout(view.timer); });
@@ -375,7 +375,7 @@ function all(kept = false) {
   slots.filter((view) => !view.figures).forEach(simulate);
 }
 
-/** A system without figures. The server identifies it by its number. */
+/** Returns the data of a system without figures. The server identifies the system by its number. */
 function blank(number) {
   return { number, figures: null, points: [], key: null, stale: true, abort: null, timer: 0, nodes: [], elapsed_ms: 0 };
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::browser::Browser;
 
-/// The version in the Makefile.
+/// The version of axe-core that the Makefile downloads.
 const AXE: &str = "4.14.1";
 
 /// Returns the source of axe-core.
@@ -26,7 +26,7 @@ pub(crate) fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
         browser.value(axe);
     }
     let found = browser.value("axe.run(document, { resultTypes: ['violations'] })");
-    // A run that checked nothing would report no error.
+    // Without this check, a run that checked nothing would report no error.
     assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
     let violations = found["violations"].as_array().unwrap().iter();
     let complaints = violations.flat_map(|violation| {

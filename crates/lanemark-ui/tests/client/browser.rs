@@ -1,4 +1,4 @@
-//! Chromium, driven through its debugging pipe: JSON messages that end in a zero byte.
+//! Chromium, controlled through its debugging pipe: JSON messages that end in a zero byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Time within which the page must reach the expected state.
+/// Time limit for the page to reach the expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Height of a picture; a longer page is divided into several pictures.
@@ -32,7 +32,7 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// Starts the browser, with its data in `folder`. Returns `None` without a browser; in CI this is a failure.
+    /// Starts the browser, with its data in `folder`. Returns `None` if there is no browser; in CI this is a failure.
     pub(crate) fn start(folder: &Path) -> Option<Self> {
         if Command::new("chromium").arg("--version").output().is_err() {
             assert!(std::env::var_os("CI").is_none(), "missing: apt-get install chromium");
@@ -105,7 +105,7 @@ impl Browser {
         }
     }
 
-    /// Presses a key, by its name and number.
+    /// Presses a key, given its name and number.
     pub(crate) fn press(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
             let event =
@@ -114,7 +114,7 @@ impl Browser {
         }
     }
 
-    /// Shows the page on a screen of this width, in light or dark colours.
+    /// Shows the page on a screen with this width, in light or dark colours.
     pub(crate) fn screen(&mut self, width: u32, scheme: &str) {
         let size =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});

@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 /// The system that the tests use.
 pub(crate) const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 
-/// A quick test.
+/// A test that can be simulated quickly.
 pub(crate) static TEST: LazyLock<Value> = LazyLock::new(|| {
     json!({"block": "4 KiB", "pattern": "random", "read_percent": 100.0, "queue_depth": 32,
         "threads": 1, "span": "1 GiB"})
 });
 
-/// A dedicated server, which is stopped when this is dropped.
+/// A dedicated server, which is stopped when this value is dropped.
 pub(crate) struct Client {
     host: String,
     token: String,
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// Returns the file of a simulated run of two tests with three repeats each.
+/// Returns the file of a simulated run with two tests of three repeats each.
 pub(crate) fn run_file() -> String {
     let library = Library::built_in();
     let system = lanemark_lab::assemble(&library, SYSTEM, &[]).unwrap();

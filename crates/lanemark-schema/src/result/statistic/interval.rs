@@ -48,8 +48,8 @@ fn of_median(sorted: &[f64]) -> Option<(f64, f64)> {
     Some((at(depth - 1, depth), at(last - (depth - 1), last - depth)))
 }
 
-/// Returns the position at which the interval of the median of `count` values begins, counted from either extreme. The
-/// position is a rank, where the outermost value has rank 1, and the fraction of the distance to the next rank.
+/// Returns the position at which the interval of the median of `count` values begins, counted from either extreme: a
+/// rank, which is 1 for the outermost value, and the fraction of the distance to the next rank.
 fn depth(count: usize) -> Option<(usize, f64)> {
     let n = count as f64;
     // The probability that exactly `rank` values are below the median, and the probability that fewer values are.

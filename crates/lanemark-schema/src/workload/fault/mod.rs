@@ -1,7 +1,7 @@
 //! Faults: the failures of a simulated system under load, and their times.
 //!
-//! A plan is a list of [`Fault`]s, each with its time. It is plain data. It is read from `[[fault]]` tables and from
-//! `--fault`, which share one grammar (`text`), and is stored in a [`Workload`](super::Workload) or a system. The
+//! A plan is a list of [`Fault`]s, each with its time. The plan is plain data: it is read from `[[fault]]` tables and
+//! from `--fault`, which share one grammar (`text`), and is stored in a [`Workload`](super::Workload) or a system. The
 //! simulator (`sim/fault`, `sim/simulator/faults.rs`) models the effect of each fault on requests, with formulas and
 //! their sources.
 //!
