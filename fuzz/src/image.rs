@@ -4,8 +4,8 @@
 use std::io::Write;
 
 use lanemark_serve::data::image::ImageContent;
-use lanemark_serve::data::{Cache, DataError, DataLocation, DataPlan};
-use lanemark_sim::spec::WriteCache;
+use lanemark_serve::data::{DataError, DataLocation, DataPlan, DriveCache};
+use lanemark_sim::spec::WriteCacheMode;
 use tempfile::NamedTempFile;
 
 const SIZE: u64 = 1 << 16;
@@ -27,7 +27,7 @@ pub(crate) fn read(bytes: &[u8]) {
     image.write_all(bytes).unwrap();
     let over = Some(image.path().to_owned());
     let plan = DataPlan { location: DataLocation::Memory, over, size: SIZE, overwrite: None };
-    match plan.open(Cache { kind: WriteCache::Off, size: 0 }, 1) {
+    match plan.open(DriveCache { kind: WriteCacheMode::Off, size: 0 }, 1) {
         Ok(opened) => {
             assert!(!matches!(content, ImageContent::Container(_)) && length <= SIZE);
             let mut served = vec![1; SIZE as usize];

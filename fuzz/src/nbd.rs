@@ -4,7 +4,7 @@
 use lanemark_serve::nbd::negotiation::{
     HEADER, Negotiation, NegotiationStep, OPTION_MAX, OptionHeader,
 };
-use lanemark_serve::nbd::transmission::{Command, Header, Writer};
+use lanemark_serve::nbd::transmission::{NbdCommand, ReplyWriter, RequestHeader};
 use lanemark_serve::nbd::{Export, NegotiatedExport, PAYLOAD_MAX};
 
 const SIZE: u64 = 1 << 30;
@@ -34,22 +34,23 @@ pub(crate) fn read(bytes: &[u8]) {
             NegotiationStep::End => return,
         }
     };
-    let (length, writer) = (Header::length_of(agreed.replies), Writer::new(agreed.replies));
+    let (length, writer) =
+        (RequestHeader::length_of(agreed.replies), ReplyWriter::new(agreed.replies));
     while let Some((header, after)) = rest.split_at_checked(length) {
-        let Some(header) = Header::read(header, agreed.replies) else { return };
+        let Some(header) = RequestHeader::read(header, agreed.replies) else { return };
         answer.clear();
         match header.command(&agreed, SIZE) {
-            Ok(Command::Disconnect) => return,
+            Ok(NbdCommand::Disconnect) => return,
             Ok(command) => {
                 let end = header.offset.checked_add(header.length).unwrap();
                 assert!(end <= SIZE);
-                if let Command::Read | Command::Write { .. } = command {
+                if let NbdCommand::Read | NbdCommand::Write { .. } = command {
                     assert!(header.length <= PAYLOAD_MAX);
                 }
                 writer.before_data(&header, &mut answer);
-                writer.done(&header, &mut answer);
+                writer.write_success(&header, &mut answer);
             }
-            Err(error) => writer.failed(&header, error, &mut answer),
+            Err(error) => writer.write_failure(&header, error, &mut answer),
         }
         assert!(answer.len() < 256);
         let Some(after) = usize::try_from(header.payload()).ok().and_then(|has| after.get(has..))

@@ -3,15 +3,15 @@
 
 use lanemark_files::mounts;
 use lanemark_serve::query_server;
-use lanemark_serve::reading::ServedReading;
+use lanemark_serve::reading::SystemReading;
 
 pub(crate) fn read(bytes: &[u8]) {
     for mount in mounts::parse(bytes) {
-        assert!(mounts::at(std::slice::from_ref(&mount), &mount.point).is_some());
+        assert!(mounts::mount_at(std::slice::from_ref(&mount), &mount.point).is_some());
     }
     let answer = query_server::http(&String::from_utf8_lossy(bytes), String::new);
     assert!(answer.starts_with("HTTP/1.1 ") && answer.len() < 256);
-    let Ok(reading) = serde_json::from_slice::<ServedReading>(bytes) else { return };
+    let Ok(reading) = serde_json::from_slice::<SystemReading>(bytes) else { return };
     if reading.is_possible() {
         let live = reading.counters.since(&reading.counters).live();
         assert!(live.reads.is_none() && live.writes.is_none());

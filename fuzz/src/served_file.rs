@@ -6,12 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use lanemark_serve::data::{Cache, DataLocation, DataPlan, OpenedData};
-use lanemark_sim::spec::WriteCache;
+use lanemark_serve::data::{DataLocation, DataPlan, DriveCache, OpenedData};
+use lanemark_sim::spec::WriteCacheMode;
 use tempfile::TempDir;
 
 const SIZE: u64 = 1 << 16;
-const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 16 };
+const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 1 << 16 };
 /// The data, its journal and map, and the image. A journal contains the path of the image as its server named it, so
 /// all paths are relative to one folder.
 const FILES: [&str; 4] = ["disk", "disk.lanemark", "disk.map", "image"];

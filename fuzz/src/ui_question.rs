@@ -3,7 +3,7 @@
 
 use lanemark_study::Study;
 use lanemark_study::library::Library;
-use lanemark_ui::request::{SystemRequest, TestEnd, TestRequest, ending};
+use lanemark_ui::request::{SystemRequest, TestEnd, TestRequest, test_with_end};
 use lanemark_ui::{result_file, saved};
 
 pub(crate) fn read(question: &[u8]) {
@@ -24,7 +24,7 @@ pub(crate) fn read(question: &[u8]) {
     if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
         && let Ok(test) = test.read()
     {
-        let _ = ending(&test, TestEnd::Requests(1));
+        let _ = test_with_end(&test, TestEnd::Requests(1));
     }
     if let Ok(summary) = result_file::read(question.to_vec()) {
         // The page would receive a value that is not finite as `null`.

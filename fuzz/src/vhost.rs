@@ -3,7 +3,7 @@
 
 use lanemark_serve::exact::calendar;
 use lanemark_serve::vhost::block::{self, BlockRequest};
-use lanemark_serve::vhost::message::{CONFIG_MAX, HEADER, Header, Message, REGIONS_MAX};
+use lanemark_serve::vhost::message::{CONFIG_MAX, HEADER, Message, MessageHeader, REGIONS_MAX};
 
 const SIZE: u64 = 1 << 30;
 
@@ -19,7 +19,7 @@ pub(crate) fn read(bytes: &[u8]) {
     }
     let mut rest = bytes;
     while let Some((header, after)) = rest.split_first_chunk::<HEADER>() {
-        let Ok(header) = Header::read(*header) else { return };
+        let Ok(header) = MessageHeader::read(*header) else { return };
         let Some((payload, after)) = after.split_at_checked(header.size as usize) else { return };
         match header.message(payload, (header.flags >> 3) as usize & 1) {
             Ok(Message::SetMemory(regions)) => {

@@ -43,7 +43,7 @@ pub(crate) use results::ResultsArgs;
 pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
 pub(crate) use saved::{CompareArgs, ExportArgs, ReportArgs};
-pub(crate) use scale::{ScaleArgs, SeededArgs};
+pub(crate) use scale::{SeedArgs, WorkloadScaleArgs};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs, StartArg};
 pub(crate) use sweep::SweepArgs;
@@ -59,13 +59,13 @@ pub(crate) use whatif::WhatIfArgs;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use lanemark_lab::scale::OverTime;
-use lanemark_measure::{EngineKind, OnError};
+use lanemark_lab::scale::SeriesSettings;
+use lanemark_measure::{EngineKind, ErrorReaction};
 use lanemark_schema::result::InterveningEvent;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::TrackedFigure;
 use lanemark_sim::replay::{OUTSTANDING_MAX, Speed};
-use lanemark_trace::{Action, Format};
+use lanemark_trace::{BlkparseAction, Format};
 
 use crate::formats::OutputFormat;
 
@@ -210,7 +210,7 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
-    pub(crate) over_time: OverTimeArgs,
+    pub(crate) over_time: SeriesArgs,
     /// Find the bottleneck of each test: rerun the test with one hop at a time at double speed (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
@@ -224,7 +224,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
     #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
+    pub(crate) scale: WorkloadScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
@@ -281,7 +281,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) wrap: bool,
     /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
     #[arg(long, value_name = "LETTER")]
-    pub(crate) action: Option<Action>,
+    pub(crate) action: Option<BlkparseAction>,
     /// Part of each drive that is written before the replay begins, such as "100GB" [default: all]
     #[arg(long, value_name = "SIZE")]
     pub(crate) filled: Option<Bytes>,
@@ -428,9 +428,9 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) trace_args: TraceArgs,
     #[command(flatten)]
-    pub(crate) over_time: OverTimeArgs,
+    pub(crate) over_time: SeriesArgs,
     #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
+    pub(crate) scale: WorkloadScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     #[command(flatten)]
@@ -441,7 +441,7 @@ pub(crate) struct BenchArgs {
 
 /// The view of a run over time.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct OverTimeArgs {
+pub(crate) struct SeriesArgs {
     /// Run every test in rounds of this length, such as "60s", until it reaches SNIA's steady state
     #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
     pub(crate) steady: Option<Duration>,
@@ -459,11 +459,16 @@ pub(crate) struct OverTimeArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-impl OverTimeArgs {
+impl SeriesArgs {
     /// Returns the options for recording over time in the form that the laboratory uses.
-    pub(crate) fn over_time(&self) -> OverTime {
+    pub(crate) fn over_time(&self) -> SeriesSettings {
         let Self { steady, track, interval, series, .. } = self;
-        OverTime { steady: *steady, track: *track, interval: *interval, series: series.is_some() }
+        SeriesSettings {
+            steady: *steady,
+            track: *track,
+            interval: *interval,
+            series: series.is_some(),
+        }
     }
 }
 
@@ -494,7 +499,7 @@ pub(crate) enum OnErrorArg {
     Continue,
 }
 
-impl From<OnErrorArg> for OnError {
+impl From<OnErrorArg> for ErrorReaction {
     fn from(argument: OnErrorArg) -> Self {
         match argument {
             OnErrorArg::Stop => Self::Stop,

@@ -4,23 +4,23 @@ use std::io::IsTerminal;
 
 use lanemark_lab::measured;
 use lanemark_lab::opened::{self, OpenedWorkload};
-use lanemark_lab::scale::{real_without_faults, scaled, watched};
-use lanemark_measure::{Bench, Event, Purge, SampleInProgress, Settings};
+use lanemark_lab::scale::{real_without_faults, scaled_workload, with_series_settings};
+use lanemark_measure::{Bench, Event, MeasureSettings, PurgeMethod, SampleInProgress};
 use lanemark_schema::result::RunResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Workload;
 
 use crate::args::BenchArgs;
 use crate::bench_trace::RecordedTrace;
-use crate::delivery::Delivery;
-use crate::failure::{Failure, Outcome};
+use crate::delivery::ResultDelivery;
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::{OutputFormat, RequestedSections};
 use crate::progress::Progress;
 use crate::served_target::ServedMeasurement;
-use crate::watch::Watch;
+use crate::watch::RunScreen;
 use crate::{formats, library, messages, provenance, stop};
 
-pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
     OutputFormat::check_printed(args.output_format)?;
     let stop = stop::on_signal();
     messages::tell_left_over(&args.path);
@@ -37,20 +37,23 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         Some(recorded) => recorded.workload.clone(),
         None => {
             formats::tell(&opened, settings.buffered);
-            watched(scaled(opened.workload, &args.scale.scale())?, &args.over_time.over_time())?
+            with_series_settings(
+                scaled_workload(opened.workload, &args.scale.scale())?,
+                &args.over_time.over_time(),
+            )?
         }
     };
-    let mut provenance = provenance::own(args.run.seed);
+    let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
     let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
     let printer = move |result: &RunResult| {
-        formats::shown(result, json, format, RequestedSections { detail, evidence: false })
+        formats::result_text(result, json, format, RequestedSections { detail, evidence: false })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
-    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, printer)?;
+    let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
     let mut served = ServedMeasurement::find(&args.path, args.served.as_deref())?;
 
     let bench = Bench {
@@ -59,12 +62,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         seed: args.run.seed,
         overwrite: args.overwrite.as_deref(),
         offered: args.i_will_lose_all_data_on.as_deref(),
-        purge: args.purge.as_deref().map(Purge::named),
+        purge: args.purge.as_deref().map(PurgeMethod::named),
         settings,
         stop: &stop,
     };
     let mut progress = Progress::new();
-    let mut watch = (args.watch && std::io::stderr().is_terminal()).then(Watch::new);
+    let mut watch = (args.watch && std::io::stderr().is_terminal()).then(RunScreen::new);
     let title = format!("{} on {}", workload.name, args.path.display());
     // The test and the repeat that are currently running.
     let mut running = None;
@@ -101,18 +104,18 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     };
     drop((progress, watch));
     let outcome = outcome?;
-    let mut result = measured::explained(&outcome, &workload, &provenance);
+    let mut result = measured::explained_result(&outcome, &workload, &provenance);
     served.iter().for_each(|served| served.complete(&mut result));
     delivery.deliver(&mut result)?;
     if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
-    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }
 
 /// Returns the engine settings from the command line; a job file supplies the settings that are missing there.
-fn settings(args: &BenchArgs, opened: &OpenedWorkload) -> Settings {
-    Settings {
+fn settings(args: &BenchArgs, opened: &OpenedWorkload) -> MeasureSettings {
+    MeasureSettings {
         engine: args.engine.or(opened.engine()).unwrap_or_default(),
         buffered: args.buffered || opened.is_buffered(),
         register: !args.unregistered,

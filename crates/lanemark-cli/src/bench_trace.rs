@@ -12,14 +12,15 @@ use lanemark_lab::input;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{
-    Arrival, Average, LoadKind, Operation, Order, SECTOR, Test, TraceSummary, Workload,
+    AverageMethod, LoadKind, Operation, SECTOR, Test, TestOrder, TraceArrival, TraceSummary,
+    Workload,
 };
 use lanemark_sim::replay::Speed;
 use lanemark_trace::{Options, Reader, TraceInput};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use crate::replay::nothing;
+use crate::replay::empty_trace_error;
 
 /// Default maximum number of outstanding requests for a replay at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
@@ -74,7 +75,7 @@ impl RecordedTrace {
             let mut reader = recorded.reader(path)?;
             reader.by_ref().for_each(drop);
             let (others, actions) = (reader.other_devices(), reader.other_actions());
-            return Err(nothing(&name.to_string(), &others, &actions));
+            return Err(empty_trace_error(&name.to_string(), &others, &actions));
         }
         if Bytes(found.longest) > BLOCK.max {
             let longest = Bytes(found.longest);
@@ -90,13 +91,13 @@ impl RecordedTrace {
     pub(crate) fn arrivals(
         &self,
         path: &Path,
-    ) -> Result<impl Iterator<Item = Arrival> + Send, Failure> {
+    ) -> Result<impl Iterator<Item = TraceArrival> + Send, Failure> {
         let end = self.workload.tests[0].span;
         let longest = self.workload.tests[0].block;
-        let fits = move |arrival: &Arrival| {
+        let is_within_target = move |arrival: &TraceArrival| {
             arrival.access.length <= longest && arrival.access.offset + arrival.access.length <= end
         };
-        Ok(self.read(path)?.map_while(Result::ok).take_while(fits))
+        Ok(self.read(path)?.map_while(Result::ok).take_while(is_within_target))
     }
 
     fn look(&self, path: &Path) -> Result<TraceOverview, Failure> {
@@ -132,10 +133,10 @@ impl RecordedTrace {
     fn read(
         &self,
         path: &Path,
-    ) -> Result<impl Iterator<Item = Result<Arrival, Failure>> + Send + use<>, Failure> {
+    ) -> Result<impl Iterator<Item = Result<TraceArrival, Failure>> + Send + use<>, Failure> {
         let reader = self.reader(path)?;
         let (limit, wrap) = (self.limit, self.wrap);
-        let worth = |one: &Result<Arrival, _>| match one {
+        let worth = |one: &Result<TraceArrival, _>| match one {
             Ok(arrival) => {
                 arrival.access.length > Bytes::ZERO || arrival.access.operation == Operation::Flush
             }
@@ -147,7 +148,7 @@ impl RecordedTrace {
 }
 
 /// Moves a request beyond `end` to its offset modulo `end`; returns other requests unchanged.
-fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
+fn wrapped(mut arrival: TraceArrival, end: Option<u64>) -> TraceArrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {
         let positions = (end - length) / SECTOR.get() + 1;
@@ -169,14 +170,14 @@ fn workload(path: &Path) -> Workload {
         id: lanemark_study::workload::slug(&stem),
         name,
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: Vec::new(),
     }
 }
 
 impl TraceOverview {
-    fn add(&mut self, arrival: &Arrival) {
+    fn add(&mut self, arrival: &TraceArrival) {
         let access = arrival.access;
         self.requests += 1;
         self.destroys |= matches!(access.operation, Operation::Write | Operation::Trim);
@@ -225,12 +226,12 @@ mod tests {
 
     use super::*;
 
-    fn arrival(operation: Operation, offset: u64, length: u64) -> Arrival {
+    fn arrival(operation: Operation, offset: u64, length: u64) -> TraceArrival {
         let access = Access { operation, offset: Bytes(offset), length: Bytes(length) };
-        Arrival { at: None, device: 0, thread: 0, access, line: 1 }
+        TraceArrival { at: None, device: 0, thread: 0, access, line: 1 }
     }
 
-    fn overview(arrivals: &[Arrival]) -> TraceOverview {
+    fn overview(arrivals: &[TraceArrival]) -> TraceOverview {
         let mut overview = TraceOverview::default();
         arrivals.iter().for_each(|arrival| overview.add(arrival));
         overview

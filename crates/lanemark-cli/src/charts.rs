@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use lanemark_lab::{input, opened};
-use lanemark_report::ChartLibrary;
+use lanemark_report::ChartScript;
 
 use crate::failure::Failure;
 
@@ -17,15 +17,16 @@ const DIGEST: &str = "10d8a28e024a59730f5fb57874e0e3338648c1def1444a5a193213638a
 const LENGTH_MAX: u64 = 4 << 20;
 
 /// Reads the library at `path`.
-pub(crate) fn library(path: &Path) -> Result<ChartLibrary, Failure> {
-    let wrong = |message: String| {
+pub(crate) fn library(path: &Path) -> Result<ChartScript, Failure> {
+    let to_failure = |message: String| {
         Failure::input(message)
             .hint("build it with `make charts`, and use --interactive target/tools/charts.js")
     };
-    let script = input::text(path, LENGTH_MAX).map_err(|error| wrong(error.to_string()))?;
+    let script = input::text(path, LENGTH_MAX).map_err(|error| to_failure(error.to_string()))?;
     if opened::hash(script.as_bytes()) != DIGEST {
         let message = format!("{} is not the chart library for this version", path.display());
-        return Err(wrong(message));
+        return Err(to_failure(message));
     }
-    ChartLibrary::new(script).map_err(|end| wrong(format!("{}: contains `{end}`", path.display())))
+    ChartScript::new(script)
+        .map_err(|end| to_failure(format!("{}: contains `{end}`", path.display())))
 }

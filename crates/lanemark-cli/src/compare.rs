@@ -4,10 +4,10 @@ use lanemark_lab::results;
 use lanemark_report::{compare_runs, compare_table};
 
 use crate::args::CompareArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::output;
 
-pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     let a = results::load_run(&args.a)?;
     let b = results::load_run(&args.b)?;
     let (a, b) = ((args.a.as_str(), &a), (args.b.as_str(), &b));
@@ -15,5 +15,5 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
         true => output::print_json(&compare_runs(a, b))?,
         false => output::print(&compare_table(a, b, args.detail, &output::style()))?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -8,19 +8,19 @@ use clap_mangen::Man;
 use lanemark_lab::results::OutputFile;
 
 use crate::args::{CompletionsArgs, CompletionsCommand};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::MANUAL;
 use crate::{help, output};
 
-pub(crate) fn run(args: &CompletionsArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &CompletionsArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         CompletionsCommand::Bash => print(Shell::Bash)?,
         CompletionsCommand::Zsh => print(Shell::Zsh)?,
         CompletionsCommand::Fish => print(Shell::Fish)?,
-        CompletionsCommand::Man { folder } => pages(folder)?,
+        CompletionsCommand::Man { folder } => write_manual_pages(folder)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn print(shell: Shell) -> Result<(), Failure> {
@@ -30,7 +30,7 @@ fn print(shell: Shell) -> Result<(), Failure> {
 }
 
 /// Writes a page for the program and a page for each command, after reserving all file names.
-fn pages(folder: &Path) -> Result<(), Failure> {
+fn write_manual_pages(folder: &Path) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
         Failure::input(format!("{}: can't be written: {error}", folder.display()))
     };
@@ -38,7 +38,7 @@ fn pages(folder: &Path) -> Result<(), Failure> {
     let mut command = help::command();
     command.build();
     let mut all = Vec::new();
-    named(command.disable_help_subcommand(true), "lanemark", &mut all);
+    collect_subcommands(command.disable_help_subcommand(true), "lanemark", &mut all);
     let write_page = |(name, command): (String, Command)| {
         let page = folder.join(format!("{name}.1"));
         Ok((OutputFile::open(&page, &MANUAL)?, name, command))
@@ -55,9 +55,9 @@ fn pages(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Collects `command` and its subcommands, each with the name of its page, such as `lanemark-oltp-run`.
-fn named(command: Command, name: &str, all: &mut Vec<(String, Command)>) {
+fn collect_subcommands(command: Command, name: &str, all: &mut Vec<(String, Command)>) {
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-        named(below.clone(), &format!("{name}-{}", below.get_name()), all);
+        collect_subcommands(below.clone(), &format!("{name}-{}", below.get_name()), all);
     }
     all.push((name.to_owned(), command));
 }

@@ -11,7 +11,7 @@ use lanemark_lab::LabError;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_schema::result::{RunResult, Warning};
 
-use crate::args::OverTimeArgs;
+use crate::args::SeriesArgs;
 use crate::failure::Failure;
 use crate::messages::tell;
 use crate::outlets::{PAGE, SERIES};
@@ -23,9 +23,9 @@ type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + 
 
 /// The outputs of a result.
 #[derive(Clone)]
-pub(crate) struct Delivery(Arc<Outputs>);
+pub(crate) struct ResultDelivery(Arc<ResultOutputs>);
 
-struct Outputs {
+struct ResultOutputs {
     saving: ResultSaver,
     page: Option<OutputFile>,
     series: Option<OutputFile>,
@@ -35,14 +35,14 @@ struct Outputs {
     is_reported: AtomicBool,
 }
 
-impl Delivery {
+impl ResultDelivery {
     /// Reserves all files. After this call, the last saved result is delivered if the run does not end in time after a
     /// signal.
     pub(crate) fn open(
         out: Destination<'_>,
         what: &str,
         started_at: &str,
-        over_time: Option<&OverTimeArgs>,
+        over_time: Option<&SeriesArgs>,
         printer: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         let page = OutputFile::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
@@ -51,7 +51,7 @@ impl Delivery {
         let (printer, so_far): (ResultPrinter, _) = (Box::new(printer), Mutex::new(None));
         let is_reported = AtomicBool::new(false);
         let delivery =
-            Self(Arc::new(Outputs { saving, page, series, printer, so_far, is_reported }));
+            Self(Arc::new(ResultOutputs { saving, page, series, printer, so_far, is_reported }));
         let last = delivery.clone();
         stop::at_end(move || last.deliver_so_far());
         Ok(delivery)
@@ -87,7 +87,7 @@ impl Delivery {
 
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
         let saved = self.save(result);
-        let Outputs { saving, page, series, printer, .. } = &*self.0;
+        let ResultOutputs { saving, page, series, printer, .. } = &*self.0;
         let write = |outlet: &Option<OutputFile>, text: &dyn Fn() -> String| match outlet {
             Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lanemark_lab::ratings::{REACHED, RatingComparison};
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::{Lab, LabError};
-use lanemark_report::{DriveOrigins, DriveRating, DriveValue};
+use lanemark_report::{DriveRating, DriveValue, OriginCounts};
 use lanemark_schema::result::SCHEMA_VERSION;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 use lanemark_study::rated::{self, FileValue};
@@ -13,14 +13,14 @@ use lanemark_study::{Library, Origin, workload};
 use serde::Serialize;
 
 use crate::args::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::with;
-use crate::library::Value;
+use crate::library::ValueJson;
 use crate::messages::tell;
 use crate::outlets::RATED;
 use crate::{library, output};
 
-pub(crate) fn run(args: &DriveArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &DriveArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         DriveCommand::Show(args) => {
             let described = describe(&library::open(&args.library)?, &args.drive)?;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DriveArgs) -> Result<Outcome, Failure> {
 }
 
 /// Writes the file after checking that other commands accept it.
-fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
+fn new(args: &DriveNewArgs) -> Result<CommandOutcome, Failure> {
     let library = library::open(&args.library)?;
     let text = text(args)?;
     let path =
@@ -61,7 +61,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     outlet.write(&(text + &notes(&described)))?;
     print(&described, args.explain, args.json)?;
     tell!("wrote {named}");
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns the values that are derived from the ratings or assumed, as comments of a drive file.
@@ -89,11 +89,11 @@ struct DescribedModel {
     answer: String,
     name: String,
     ratings: Vec<RatingComparison>,
-    values: Vec<Value>,
+    values: Vec<ValueJson>,
     #[serde(skip)]
     rows: Vec<DriveValue>,
     #[serde(skip)]
-    origins: DriveOrigins,
+    origins: OriginCounts,
 }
 
 fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
@@ -106,7 +106,7 @@ fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
         Some(rated) => Lab::default().ratings_met(library, drive, rated)?,
         None => Vec::new(),
     };
-    let mut origins = DriveOrigins::default();
+    let mut origins = OriginCounts::default();
     for record in &explained.values {
         match record.origin {
             Origin::Sourced(_) | Origin::Overridden => origins.stated += 1,
@@ -117,16 +117,16 @@ fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
     let name = explained.name;
     Ok(DescribedModel {
         schema_version: SCHEMA_VERSION,
-        answer: lanemark_report::drive_answer(&name, &shown(&ratings), origins),
+        answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), origins),
         ratings,
-        values: explained.values.iter().map(Value::of).collect(),
+        values: explained.values.iter().map(ValueJson::of).collect(),
         rows: explained.values.iter().map(library::shown_value).collect(),
         origins,
         name,
     })
 }
 
-fn shown(ratings: &[RatingComparison]) -> Vec<DriveRating> {
+fn rating_rows(ratings: &[RatingComparison]) -> Vec<DriveRating> {
     let rating = |met: &RatingComparison| DriveRating {
         what: met.what.to_owned(),
         unit: met.unit,
@@ -136,19 +136,20 @@ fn shown(ratings: &[RatingComparison]) -> Vec<DriveRating> {
     ratings.iter().map(rating).collect()
 }
 
-fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<Outcome, Failure> {
+fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<CommandOutcome, Failure> {
     if json {
         output::print_json(described)?;
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     let DescribedModel { name, ratings, rows: values, origins, .. } = described;
     let style = output::style();
-    let mut text = lanemark_report::ratings_text(name, &shown(ratings), *origins, REACHED, &style);
+    let mut text =
+        lanemark_report::ratings_text(name, &rating_rows(ratings), *origins, REACHED, &style);
     if explain {
         text = with(text, &lanemark_report::drive_text(name, values, &style));
     }
     output::print(&text)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns the text of the file, or one error for all missing values.
@@ -187,15 +188,15 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let text = |text: &str| FileValue::Text(text.to_owned());
     let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
     // The file states the values exactly as given.
-    let whole = |value: u64, (large, unit): (u64, &str), small: &str| {
+    let unit_text = |value: u64, (large, unit): (u64, &str), small: &str| {
         FileValue::Text(match value.is_multiple_of(large) {
             true => format!("{} {unit}", value / large),
             false => format!("{value} {small}"),
         })
     };
-    let rate = |rate: BytesPerSecond| whole(rate.0, (1_000_000, "MB/s"), "B/s");
-    let time = |time: Duration| whole(time.picoseconds(), (1_000_000, "us"), "ps");
-    let size = |size: Bytes| whole(size.get(), (1_000_000_000, "GB"), "B");
+    let rate = |rate: BytesPerSecond| unit_text(rate.0, (1_000_000, "MB/s"), "B/s");
+    let time = |time: Duration| unit_text(time.picoseconds(), (1_000_000, "us"), "ps");
+    let size = |size: Bytes| unit_text(size.get(), (1_000_000_000, "GB"), "B");
     let source = args.source.as_deref().unwrap_or("as printed on the box");
     let mut drive = vec![
         ("name", text(&args.name)),
@@ -209,8 +210,9 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
         ("source", text(source)),
     ];
     drive.extend(args.capacity.map(|capacity| ("capacity", size(capacity))));
-    let line =
-        |rate: Option<BitsPerSecond>| whole(rate.unwrap_or_default().0, (1_000_000, "Mb/s"), "b/s");
+    let line = |rate: Option<BitsPerSecond>| {
+        unit_text(rate.unwrap_or_default().0, (1_000_000, "Mb/s"), "b/s")
+    };
     let port = match args.protocol {
         Some(protocol @ (Protocol::Nvme | Protocol::PcieAhci)) => vec![
             ("protocol", text(if protocol == Protocol::Nvme { "nvme" } else { "ahci" })),

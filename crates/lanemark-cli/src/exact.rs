@@ -18,12 +18,12 @@ use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
 
 use crate::args::ExactArgs;
-use crate::delivery::Delivery;
-use crate::failure::{Failure, Outcome};
+use crate::delivery::ResultDelivery;
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::saving::Destination;
-use crate::serve_control::servable;
-use crate::warden::Warden;
+use crate::serve_control::check_servable;
+use crate::warden::CleanupProcess;
 use crate::{library, provenance, serve, stop};
 
 /// The kernel that `make exact` builds.
@@ -31,19 +31,19 @@ const KERNEL: &str = "target/exact/linux";
 /// Minimum and maximum memory of a guest.
 const MEMORY: (Bytes, Bytes) = (Bytes::mebi(64), Bytes::mebi(65_536));
 
-pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ExactArgs) -> Result<CommandOutcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let system = assemble(&library, &args.system, &settings(&args.set)?)?;
     let planned = faults(&args.fault)?;
     serve::one_target(&system, &args.system)?;
     let size = serve::size(args.size, args.over.as_deref(), &system)?;
-    planned.iter().try_for_each(|fault| servable(&system, size, fault))?;
+    planned.iter().try_for_each(|fault| check_servable(&system, size, fault))?;
     let spec = system.with_faults(&planned, &Location::file("--fault"))?;
     let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
     let folder = PrivateFolder::new("lanemark-").map_err(fail)?;
     let boot = boot(args, folder.path())?;
-    let warden = Warden::of(folder.path())?;
+    let warden = CleanupProcess::of(folder.path())?;
     // The warden identifies the guest's processes by the files in the folder, and removes the folder after they have
     // ended.
     folder.leave_to_another_process();
@@ -51,31 +51,31 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let plan = DataPlan { location, over: args.over.clone(), size, overwrite: None };
     let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
-    let mut provenance = provenance::own(args.seed);
+    let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("exact-{}", drive.rsplit('/').next().unwrap_or("drive"));
     // Stdout carries only the command's output.
     let printer = |_: &RunResult| Ok(String::new());
     let out = Destination::of(args.out.as_deref());
-    let delivery = Delivery::open(out, &what, &provenance.started_at, None, printer)?;
-    let (seed, silent) = (args.seed, &|time| silent(time));
+    let delivery = ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?;
+    let (seed, silent) = (args.seed, &|time| report_silence(time));
     let plan = ExactPlan { system: &spec, faults: &planned, data, seed, boot, silent };
     let ended = run_guest(plan, &|| stop::requested(&signal)).map_err(fail)?;
     drop(folder);
     drop(warden);
     ended.lost.iter().for_each(|line| tell!("note: {line}"));
-    let (code, failure) = (ended.code, why(&ended));
+    let (code, failure) = (ended.code, failure_of_end(&ended));
     deliver(&delivery, &system, ended, planned, provenance)?;
     match code {
-        _ if stop::requested(&signal) => Ok(Outcome::Interrupted),
-        Some(code) => Ok(Outcome::Code(u8::try_from(code).unwrap_or(u8::MAX))),
+        _ if stop::requested(&signal) => Ok(CommandOutcome::Interrupted),
+        Some(code) => Ok(CommandOutcome::Code(u8::try_from(code).unwrap_or(u8::MAX))),
         None => Err(failure),
     }
 }
 
 /// Reports a guest that has printed nothing for `time`.
-fn silent(time: Duration) {
+fn report_silence(time: Duration) {
     tell!(
         "note: the guest has run for {} s without reading its clock, so the clock does not advance; a program that \
          polls for another program waits forever (see docs/exact.md); Ctrl-C ends the guest",
@@ -116,7 +116,7 @@ fn kernel(program: &Path) -> PathBuf {
 }
 
 /// Returns the failure of a guest that ended without reporting the exit code of its command.
-fn why(ended: &ExactRun) -> Failure {
+fn failure_of_end(ended: &ExactRun) -> Failure {
     let why = ended.why.clone().unwrap_or_else(|| match ended.ended {
         Some(status) => format!("its kernel ended with {status}"),
         None => "it did not end".to_owned(),
@@ -127,7 +127,7 @@ fn why(ended: &ExactRun) -> Failure {
 }
 
 fn deliver(
-    delivery: &Delivery,
+    delivery: &ResultDelivery,
     system: &System,
     ended: ExactRun,
     faults: Vec<lanemark_schema::workload::Fault>,

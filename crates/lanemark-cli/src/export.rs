@@ -9,12 +9,12 @@ use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::workload;
 
 use crate::args::ExportArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::{self, OutputFormat};
 use crate::messages::tell;
 use crate::output;
 
-pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ExportArgs) -> Result<CommandOutcome, Failure> {
     let result = results::load_run(&args.result)?;
     let is_own_format = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
     if matches!(result.target, Target::Database(_)) && !is_own_format {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         (None, None) => {
             OutputFormat::check_printed(Some(args.output_format))?;
             output::print(&text(args, &result)?)?;
-            Ok(Outcome::Done)
+            Ok(CommandOutcome::Done)
         }
     }
 }
@@ -59,28 +59,32 @@ fn write(
     args: &ExportArgs,
     result: &RunResult,
     reserved: &ReservedName,
-) -> Result<Outcome, Failure> {
+) -> Result<CommandOutcome, Failure> {
     match args.output_format {
-        OutputFormat::Parquet => parquet(args, result, reserved)?,
+        OutputFormat::Parquet => write_parquet(args, result, reserved)?,
         _ => reserved.write(text(args, result)?.as_bytes())?,
     }
     tell!("wrote {}", reserved.path().display());
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 #[cfg(feature = "full")]
-fn parquet(args: &ExportArgs, result: &RunResult, reserved: &ReservedName) -> Result<(), Failure> {
+fn write_parquet(
+    args: &ExportArgs,
+    result: &RunResult,
+    reserved: &ReservedName,
+) -> Result<(), Failure> {
     crate::parquet_file::write(reserved, &args.table.unwrap_or(RunTable::Tests).columns(result))
 }
 
 #[cfg(not(feature = "full"))]
-fn parquet(_: &ExportArgs, _: &RunResult, _: &ReservedName) -> Result<(), Failure> {
+fn write_parquet(_: &ExportArgs, _: &RunResult, _: &ReservedName) -> Result<(), Failure> {
     Err(Failure::input("--output-format parquet: this build can't write Parquet")
         .hint("use --output-format csv, or build with --features full"))
 }
 
 /// Writes one file per test.
-fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome, Failure> {
+fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<CommandOutcome, Failure> {
     let ending = match args.output_format {
         OutputFormat::FioJson | OutputFormat::Json => "json",
         OutputFormat::IometerCsv | OutputFormat::Csv => "csv",
@@ -105,7 +109,7 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
         let alone = RunResult { tests: vec![result.tests[*index].clone()], ..result.clone() };
         write(args, &alone, part)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Refuses to replace an existing file.

@@ -11,7 +11,7 @@ use lanemark_study::StudyError;
 
 /// The outcome of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum CommandOutcome {
     Done,
     /// A check found damage.
     Damaged,

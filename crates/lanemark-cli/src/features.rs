@@ -35,7 +35,7 @@ const OPTIONAL: [OptionalCommand; 7] = [
 
 /// Returns the failure for a command line whose command is missing from this build. `words` begin with the program's
 /// name.
-pub(crate) fn lacking(words: &[OsString]) -> Option<Failure> {
+pub(crate) fn missing_feature_error(words: &[OsString]) -> Option<Failure> {
     let typed = words.get(1..)?;
     let starts = |wanted: &[&str]| {
         wanted.len() <= typed.len() && wanted.iter().zip(typed).all(|(one, other)| other == one)
@@ -50,7 +50,7 @@ pub(crate) fn lacking(words: &[OsString]) -> Option<Failure> {
 #[cfg(test)]
 pub(crate) fn has(words: &str) -> bool {
     let arguments = ["lanemark"].into_iter().chain(words.split(' ')).map(OsString::from);
-    lacking(&arguments.collect::<Vec<_>>()).is_none()
+    missing_feature_error(&arguments.collect::<Vec<_>>()).is_none()
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
             if !is_built {
                 let arguments = format!("lanemark {words}");
                 let arguments: Vec<_> = arguments.split(' ').map(OsString::from).collect();
-                let message = lacking(&arguments).unwrap().to_string();
+                let message = missing_feature_error(&arguments).unwrap().to_string();
                 assert!(message.contains("--features"), "{feature}: {message}");
             }
         }

@@ -5,13 +5,13 @@ use lanemark_lab::{Pool, settings};
 use lanemark_predict::{FitInput, REQUESTS, WORK_MAX, fit};
 
 use crate::args::FitArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::DRIVE;
 use crate::progress::Progress;
 use crate::{library, output, provenance};
 
-pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
     let library = library::open(&args.library)?;
     let full_name = args.host.of_port(&args.platform)?;
     let Some((platform, port)) = full_name.rsplit_once(':') else {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         requests: REQUESTS,
         work_max: WORK_MAX,
         pool: Pool::default(),
-        provenance: provenance::own(args.seed),
+        provenance: provenance::own_provenance(args.seed),
         cancel: Default::default(),
     };
     let mut progress = Progress::new();
@@ -50,5 +50,5 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
     if let Some(out) = &out {
         tell!("wrote {}", out.path().display());
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

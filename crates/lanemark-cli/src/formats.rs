@@ -128,7 +128,7 @@ pub(crate) fn with(text: String, more: &str) -> String {
 }
 
 /// Formats a result for stdout: another program's format, JSON, or a table followed by the requested parts.
-pub(crate) fn shown(
+pub(crate) fn result_text(
     result: &RunResult,
     json: bool,
     format: Option<OutputFormat>,

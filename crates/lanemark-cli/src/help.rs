@@ -287,11 +287,11 @@ const OWN_GROUPS: &[(&str, &[(&str, &[&str])])] = &[
 
 /// Returns the command line with examples and groups.
 pub(crate) fn command() -> Command {
-    dressed(Args::command(), "")
+    with_help_texts(Args::command(), "")
 }
 
 /// Adds the examples and groups to `command`, whose words are `words`, and to all its subcommands.
-fn dressed(command: Command, words: &str) -> Command {
+fn with_help_texts(command: Command, words: &str) -> Command {
     let mut command = command.mut_args(|arg| match group(words, arg.get_id().as_str()) {
         Some(group) if !arg.is_positional() => arg.help_heading(group),
         _ => arg,
@@ -308,7 +308,7 @@ fn dressed(command: Command, words: &str) -> Command {
         command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     for name in names {
         let words = format!("{words} {name}");
-        command = command.mut_subcommand(name, |below| dressed(below, words.trim_start()));
+        command = command.mut_subcommand(name, |below| with_help_texts(below, words.trim_start()));
     }
     command
 }
@@ -354,7 +354,7 @@ mod tests {
     fn examples_are_announced_in_the_number_that_they_have() {
         for (words, lines) in EXAMPLES {
             let command = Command::new("one").after_help("The end.");
-            let text = dressed(command, words).get_after_help().unwrap().to_string();
+            let text = with_help_texts(command, words).get_after_help().unwrap().to_string();
             let title = if lines.len() == 1 { "Example:" } else { "Examples:" };
             assert_eq!(text.lines().next(), Some(title), "{words}");
             assert!(lines.iter().all(|line| text.contains(line)), "{text}");
@@ -362,7 +362,7 @@ mod tests {
         }
         assert!(EXAMPLES.iter().any(|(_, lines)| lines.len() == 1));
         assert!(EXAMPLES.iter().any(|(_, lines)| lines.len() == 2));
-        assert!(dressed(Command::new("one"), "no command").get_after_help().is_none());
+        assert!(with_help_texts(Command::new("one"), "no command").get_after_help().is_none());
     }
 
     // The tables contain names of every command, so the build needs all features.

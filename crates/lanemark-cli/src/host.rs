@@ -7,7 +7,7 @@ use lanemark_study::document::Document;
 use lanemark_study::host;
 
 use crate::args::{HostArgs, HostCommand, HostMeasureArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::HOST;
 use crate::progress::Progress;
@@ -16,13 +16,13 @@ use crate::stop;
 /// The range of durations: in a shorter measurement, the slices contain too few requests.
 const DURATIONS: std::ops::RangeInclusive<f64> = 1.0..=600.0;
 
-pub(crate) fn run(args: &HostArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &HostArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         HostCommand::Measure(args) => measure(args),
     }
 }
 
-fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
+fn measure(args: &HostMeasureArgs) -> Result<CommandOutcome, Failure> {
     let HostMeasureArgs { target, out, name, duration } = args;
     if !DURATIONS.contains(&duration.as_seconds()) {
         return Err(Failure::input(format!("--duration {duration}: expected 1 s to 600 s")));
@@ -37,7 +37,7 @@ fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
     let mut progress = Progress::new();
     let measured = probe.run(&mut |part| progress.keep_moving(&format!("measuring: {part}")))?;
     drop(progress);
-    let Some(figures) = measured else { return Ok(Outcome::Interrupted) };
+    let Some(figures) = measured else { return Ok(CommandOutcome::Interrupted) };
     let machine = machine();
     let machine = format!("{}, {} processors, {}", machine.cpu, machine.cores, machine.kernel);
     let text = figures.text(name, &machine);
@@ -58,5 +58,5 @@ fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
     }
     tell!("growth when the number of threads doubles: {:.0}%", 100.0 * figures.thread_growth());
     tell!("wrote {}", out.display());
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -5,18 +5,18 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_formats::fio_json::{Imported, SuppliedSettings};
+use lanemark_formats::fio_json::{ImportedResult, SuppliedSettings};
 use lanemark_formats::foreign::{self, ForeignRun};
 use lanemark_formats::{FormatError, FormatErrors};
-use lanemark_lab::foreign::began;
+use lanemark_lab::foreign::start_time_text;
 use lanemark_lab::input;
 use lanemark_lab::opened::hash;
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_schema::units::Bytes;
 
 use crate::args::{ImportArgs, ImportPattern};
-use crate::delivery::Delivery;
-use crate::failure::{Failure, Outcome};
+use crate::delivery::ResultDelivery;
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::messages::tell;
 use crate::saving::Destination;
@@ -25,7 +25,7 @@ use crate::{formats, provenance};
 /// Maximum number of files that one command reads.
 const FILES_MAX: usize = 4096;
 
-pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ImportArgs) -> Result<CommandOutcome, Failure> {
     if args.span == Some(Bytes::ZERO) {
         return Err(Failure::input("--span 0 B: expected a size above 0"));
     }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     for imported in results {
         deliver(imported, &mut hashes, args)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns the named files, and the JSON files of named folders.
@@ -123,23 +123,23 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, Strin
 }
 
 /// Returns the name of the measured file or device, and the number of files that describe it.
-fn target(imported: &Imported) -> String {
+fn target(imported: &ImportedResult) -> String {
     let Target::Measured(target) = &imported.result.target else { return String::new() };
     let direct = if target.direct == Some(true) { ", direct" } else { "" };
     format!("{} ({}{direct}, {} files)", target.path, target.engine, imported.files.len())
 }
 
 fn deliver(
-    imported: Imported,
+    imported: ImportedResult,
     hashes: &mut HashMap<String, String>,
     args: &ImportArgs,
 ) -> Result<(), Failure> {
     for note in &imported.notes {
         tell!("note: {note}");
     }
-    let started_at = began(&imported);
+    let started_at = start_time_text(&imported);
     let mut result = imported.result;
-    result.provenance = provenance::own(0);
+    result.provenance = provenance::own_provenance(0);
     result.provenance.name.clone_from(&args.name.name);
     // fio may have run on a different machine.
     result.provenance.machine = None;
@@ -151,7 +151,9 @@ fn deliver(
     }
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
-    let printer =
-        move |result: &RunResult| formats::shown(result, json, None, RequestedSections::default());
-    Delivery::open(args.save.destination(), &what, &started_at, None, printer)?.deliver(&mut result)
+    let printer = move |result: &RunResult| {
+        formats::result_text(result, json, None, RequestedSections::default())
+    };
+    ResultDelivery::open(args.save.destination(), &what, &started_at, None, printer)?
+        .deliver(&mut result)
 }

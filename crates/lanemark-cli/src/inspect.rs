@@ -15,7 +15,7 @@ use lanemark_study::{inspected, workload};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::{DRAWING, PLATFORM};
 use crate::{library, output};
@@ -76,10 +76,10 @@ fn write_capture(
     inspection: &Inspection,
 ) -> Result<(), Failure> {
     let path = reserved.path();
-    let failed = |error: &dyn std::fmt::Display| {
+    let to_failure = |error: &dyn std::fmt::Display| {
         Failure::run(format!("{}: can't be captured: {error}", path.display()))
     };
-    let bytes = captured.map_err(|error| failed(&error))?;
+    let bytes = captured.map_err(|error| to_failure(&error))?;
     let again = Sysfs::of_capture(bytes.as_slice(), path)?;
     // A capture does not contain this machine's files, so the name of a path is replaced by its device.
     let named = target.and(inspection.target.as_deref());
@@ -90,14 +90,14 @@ fn write_capture(
         .map(|device| &device.name)
         .eq(inspection.devices.iter().map(|device| &device.name));
     if !same {
-        return Err(failed(&"the machine changed during the capture").hint("try again"));
+        return Err(to_failure(&"the machine changed during the capture").hint("try again"));
     }
     reserved.write(&bytes)?;
     tell!("wrote {}, which contains the serial numbers of drives", path.display());
     Ok(())
 }
 
-pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome, Failure> {
     let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
     let capture = args.capture.as_deref().map(capture_file).transpose()?;
     let listed = described::file(args);
@@ -146,5 +146,5 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     if let Some(drawing) = &drawing {
         tell!("wrote {}", drawing.path().display());
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

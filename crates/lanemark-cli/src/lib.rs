@@ -87,7 +87,7 @@ use lanemark_lab::reserved;
 use lanemark_schema::text::is_shown;
 
 use args::{Args, Command};
-use failure::{Failure, Outcome};
+use failure::{CommandOutcome, Failure};
 use messages::tell;
 #[cfg(not(feature = "serve"))]
 use unserved_target as served_target;
@@ -103,7 +103,7 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     if warden::ran_as_one(words) {
         return 0;
     }
-    if let Some(failure) = features::lacking(words) {
+    if let Some(failure) = features::missing_feature_error(words) {
         tell!("{failure}");
         return failure.exit_code();
     }
@@ -111,15 +111,15 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let args = understood.and_then(|matches| Args::from_arg_matches(&matches));
     let args = args.unwrap_or_else(|error| not_understood(&error, words));
     let outcome = stop::watch().and_then(|()| run(&args));
-    stop::ended();
-    reserved::abandon();
+    stop::clear_action();
+    reserved::remove_reserved_files();
     private::remove_all();
     match outcome {
-        Ok(Outcome::Done) => saving::exit_code(),
-        Ok(Outcome::Damaged) => 1,
+        Ok(CommandOutcome::Done) => saving::exit_code(),
+        Ok(CommandOutcome::Damaged) => 1,
         #[cfg(feature = "serve")]
-        Ok(Outcome::Code(code)) => code,
-        Ok(Outcome::Interrupted) => stop::exit_code(),
+        Ok(CommandOutcome::Code(code)) => code,
+        Ok(CommandOutcome::Interrupted) => stop::exit_code(),
         Err(failure) => {
             tell!("{failure}");
             failure.exit_code()
@@ -137,7 +137,7 @@ fn not_understood(error: &clap::Error, words: &[OsString]) -> ! {
     std::process::exit(error.exit_code())
 }
 
-fn run(args: &Args) -> Result<Outcome, Failure> {
+fn run(args: &Args) -> Result<CommandOutcome, Failure> {
     match &args.command {
         Command::Study(args) => study::run(args),
         Command::Sim(args) => sim::run(args),

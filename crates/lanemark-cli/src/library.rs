@@ -6,7 +6,7 @@ mod show;
 mod value;
 
 pub(crate) use entry::PlatformEntry;
-pub(crate) use value::{Value, shown_value};
+pub(crate) use value::{ValueJson, shown_value};
 
 use lanemark_lab::open_library;
 use lanemark_study::Library;
@@ -16,7 +16,7 @@ use lanemark_study::library::LibraryKind;
 use serde::Serialize;
 
 use crate::args::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::output;
 
@@ -33,19 +33,19 @@ pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
     Ok(open_library(args.library.as_deref())?)
 }
 
-pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &LibraryListArgs) -> Result<CommandOutcome, Failure> {
     let library = open(&args.library)?;
     match &args.name {
         Some(name) => show::show(&library, name, &kinds(args), args.json)?,
         None => list(&library, args)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns the requested types of entries.
 fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
     let of_drives = args.interface.is_some() || args.year.is_some() || args.maker.is_some();
-    let wanted = |kind: LibraryKind| match args.kind {
+    let is_wanted = |kind: LibraryKind| match args.kind {
         None => kind == LibraryKind::Drive || !of_drives,
         Some(EntryKind::Drive | EntryKind::Ssd | EntryKind::Hdd | EntryKind::CloudVolume) => {
             kind == LibraryKind::Drive
@@ -54,7 +54,7 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
         Some(EntryKind::Host) => kind == LibraryKind::Host && !of_drives,
         Some(EntryKind::Workload) => kind == LibraryKind::Workload && !of_drives,
     };
-    KINDS.into_iter().filter(|(_, kind)| wanted(*kind)).collect()
+    KINDS.into_iter().filter(|(_, kind)| is_wanted(*kind)).collect()
 }
 
 /// An entry of the list.

@@ -9,7 +9,7 @@ use crate::messages::tell;
 use crate::oltp_args::DownloadArgs;
 
 /// Downloads PostgreSQL's programs unless they were downloaded before, and returns their folder.
-pub(crate) fn fetched(args: &DownloadArgs) -> Result<PathBuf, OltpError> {
+pub(crate) fn downloaded_server(args: &DownloadArgs) -> Result<PathBuf, OltpError> {
     let cache = args.cache.clone().unwrap_or_else(download::cache);
     download::programs(&cache, &args.registry, &|url| tell!("downloading {url}"))
 }

@@ -29,8 +29,8 @@ pub(crate) fn tell_left_over(target: &Path) {
 /// Returns a path quoted for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    match text.starts_with('-') || !text.chars().all(plain) {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
+    match text.starts_with('-') || !text.chars().all(is_plain) {
         true => format!("-- '{}'", text.replace('\'', r"'\''")),
         false => text,
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lanemark_lab::ErrorCause;
 use lanemark_lab::results::{self, OutputFile};
-use lanemark_oltp::check::{Condition, check};
+use lanemark_oltp::check::{ConditionResult, check};
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::progress::ProgressSnapshot;
@@ -20,7 +20,7 @@ use lanemark_schema::units;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::managed;
 use crate::messages::tell;
 use crate::oltp_args::{
@@ -33,7 +33,7 @@ use crate::saving::{Destination, ResultSaver};
 use crate::served_target::ServedMeasurement;
 use crate::{output, provenance, stop};
 
-pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &OltpArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         OltpCommand::Load(args) => {
             // One connection monitors the load, in addition to the connections that load.
@@ -47,13 +47,13 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
                 database.name(),
                 args.name
             ))?;
-            Ok(Outcome::Done)
+            Ok(CommandOutcome::Done)
         }),
         OltpCommand::Restore(args) => with_database(&args.database, 1, |database| {
             let seconds = template::restore(database, &args.name, args.overwrite.as_deref())?;
             let (database, name) = (database.name(), &args.name);
             output::print(&format!("{database}: restored the copy {name} in {seconds:.1} s"))?;
-            Ok(Outcome::Done)
+            Ok(CommandOutcome::Done)
         }),
         OltpCommand::Run(args) => {
             let connections = args.users.saturating_add(1);
@@ -79,19 +79,19 @@ const CONNECTIONS_BESIDE: u32 = 20;
 fn with_database(
     args: &OltpDatabaseArgs,
     connections: u32,
-    act: impl FnOnce(&Database) -> Result<Outcome, Failure>,
-) -> Result<Outcome, Failure> {
+    act: impl FnOnce(&Database) -> Result<CommandOutcome, Failure>,
+) -> Result<CommandOutcome, Failure> {
     let Some(folder) = &args.managed else { return act(&args.database) };
     let shared_buffers_mib = args.shared_buffers.0 >> 20;
     if shared_buffers_mib == 0 {
         return Err(Failure::input("--shared-buffers: expected 1 MiB or more"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
-    let programs = args.download.then(|| managed::fetched(&args.fetched)).transpose()?;
+    let programs = args.download.then(|| managed::downloaded_server(&args.fetched)).transpose()?;
     let direct_io = args.direct_io;
     let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
     // A server's orderly shutdown takes longer than the usual end of a command.
-    stop::patient(SERVER_STOP);
+    stop::extend_patience(SERVER_STOP);
     let server = ManagedServer::start(folder, &options).map_err(|error| match error {
         OltpError::Foreign(_) => Failure::from(error).hint("use a new folder for --managed"),
         error => managed::not_started(error),
@@ -120,7 +120,7 @@ impl From<OltpError> for Failure {
     }
 }
 
-fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Failure> {
+fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<CommandOutcome, Failure> {
     let stop = stop::on_signal();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (warehouses, divisor, seed) = (args.warehouses, args.scale, args.seed);
@@ -140,7 +140,7 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Fa
     let report = match outcome {
         Err(OltpError::Stopped) => {
             tell!("interrupted; run the same command to continue");
-            return Ok(Outcome::Interrupted);
+            return Ok(CommandOutcome::Interrupted);
         }
         outcome => outcome?,
     };
@@ -155,7 +155,7 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Fa
             "rows_per_second": rate,
         });
         output::print(&figures.to_string())?;
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     output::print(&format!(
         "{}: {} warehouses, {} of them loaded before; {} rows in {:.1} s, {rate:.0} rows/s",
@@ -165,10 +165,10 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Fa
         report.rows,
         report.seconds
     ))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure> {
+fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, Failure> {
     let scale = database.loaded()?.scale;
     let options = RunOptions {
         profile: args.profile,
@@ -188,7 +188,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let stop = stop::on_signal();
     let (target, data) = outcome::target(database)?;
     let workload = outcome::workload(&scale, &options, data, args.repeats);
-    let mut provenance = provenance::own(args.seed);
+    let mut provenance = provenance::own_provenance(args.seed);
     // The command line may contain a password.
     hide_password(&mut provenance.command, database);
     let path = target.place.as_deref().unwrap_or_default();
@@ -196,7 +196,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let out = Destination::of(args.out.as_deref());
     let saving = ResultSaver::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
-    let (mut ending, mut saved) = (Outcome::Done, Ok(()));
+    let (mut ending, mut saved) = (CommandOutcome::Done, Ok(()));
     let (mut samples, mut result) = (Vec::new(), None);
     for repeat in 0..args.repeats {
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
@@ -208,12 +208,12 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(sample) => {
                 if !sample.complete {
-                    ending = Outcome::Interrupted;
+                    ending = CommandOutcome::Interrupted;
                 }
                 samples.push(sample);
             }
             Err(OltpError::Stopped) => {
-                ending = Outcome::Interrupted;
+                ending = CommandOutcome::Interrupted;
                 break;
             }
             Err(error) => return Err(error.into()),
@@ -227,7 +227,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         }
         saved = saving.save_run(&so_far);
         result = Some(so_far);
-        if matches!(ending, Outcome::Interrupted) {
+        if matches!(ending, CommandOutcome::Interrupted) {
             break;
         }
     }
@@ -264,7 +264,7 @@ fn status_line(moment: &ProgressSnapshot) -> String {
     line
 }
 
-fn check_database(database: &Database, as_json: bool) -> Result<Outcome, Failure> {
+fn check_database(database: &Database, as_json: bool) -> Result<CommandOutcome, Failure> {
     let loaded = database.loaded()?;
     let conditions = check(database.connect()?.as_mut(), &loaded)?;
     match as_json {
@@ -272,7 +272,7 @@ fn check_database(database: &Database, as_json: bool) -> Result<Outcome, Failure
         false => output::print(&check_text(&conditions))?,
     }
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
-        0 => Ok(Outcome::Done),
+        0 => Ok(CommandOutcome::Done),
         broken => Err(Failure::run(format!(
             "{}: {broken} of {} conditions are violated",
             database.name(),
@@ -282,8 +282,8 @@ fn check_database(database: &Database, as_json: bool) -> Result<Outcome, Failure
 }
 
 /// Returns the conditions as JSON, each with its violation count.
-fn check_json(database: &Database, conditions: &[Condition]) -> serde_json::Value {
-    let condition = |condition: &Condition| {
+fn check_json(database: &Database, conditions: &[ConditionResult]) -> serde_json::Value {
+    let condition = |condition: &ConditionResult| {
         json!({
             "source": condition.source.to_string(),
             "condition": condition.text,
@@ -295,7 +295,7 @@ fn check_json(database: &Database, conditions: &[Condition]) -> serde_json::Valu
 }
 
 /// Returns the conditions as a table.
-fn check_text(conditions: &[Condition]) -> String {
+fn check_text(conditions: &[ConditionResult]) -> String {
     let mut text = String::new();
     for condition in conditions {
         let outcome = match condition.broken {
@@ -309,7 +309,7 @@ fn check_text(conditions: &[Condition]) -> String {
 }
 
 /// Converts a saved run to a workload for `sim`, `whatif`, `sweep` and studies.
-fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
+fn workload_of_run(args: &OltpWorkloadArgs) -> Result<CommandOutcome, Failure> {
     let out = OutputFile::of(args.out.as_deref(), &WORKLOAD)?;
     let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
     match &out {
@@ -319,7 +319,7 @@ fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
             tell!("wrote {}", out.path().display());
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// The comparison of two runs on databases, for output as JSON.
@@ -329,30 +329,30 @@ struct ComparedDatabases<'s> {
     comparison: ComparedRuns,
     /// Absent if the runs do not differ in transactions a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
-    servers: Option<Servers<'s>>,
+    servers: Option<SavedServers<'s>>,
 }
 
 /// The servers that the second run saves, calculated from the means, and from the worst and best repeats.
 #[derive(Serialize)]
-struct Servers<'s> {
+struct SavedServers<'s> {
     plan: &'s Plan,
     least: &'s Plan,
     most: &'s Plan,
 }
 
-fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
+fn compare_runs(args: &OltpCompareArgs) -> Result<CommandOutcome, Failure> {
     let (from, to) = (results::load_oltp(&args.from)?, results::load_oltp(&args.to)?);
     let saved = lanemark_report::nodes_saved(&from, &to, args.nodes)?;
     if args.json {
         let [a, b] = [&args.from, &args.to].map(|path| path.to_string_lossy());
         let comparison = lanemark_report::compare_runs((&a, &from), (&b, &to));
-        let servers = saved.as_ref().map(|saved| Servers {
+        let servers = saved.as_ref().map(|saved| SavedServers {
             plan: &saved.plan,
             least: &saved.least,
             most: &saved.greatest,
         });
         output::print_json(&ComparedDatabases { comparison, servers })?;
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     let text = lanemark_report::database_compare_text(&from, &to).unwrap_or_default();
     output::print(text.trim_end())?;
@@ -360,14 +360,14 @@ fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     let Some(saved) = saved else {
         let nothing = "The runs do not differ in tpm, so the number of servers is not calculated.";
         output::print(lanemark_report::wrapped(nothing, 0).trim_end())?;
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     };
     output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
     let least = format!("Based on the worst repeats of B: {}", saved.least.answer);
     let most = format!("Based on the best repeats of B: {}", saved.greatest.answer);
     let bounds = lanemark_report::wrapped(&least, 2) + &lanemark_report::wrapped(&most, 2);
     output::print(bounds.trim_end())?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn std_duration(duration: units::Duration) -> Duration {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-use lanemark_oltp::{Database, Profile};
+use lanemark_oltp::{Database, TransactionProfile};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::units::Duration;
 #[cfg(feature = "serve")]
@@ -160,7 +160,7 @@ pub(crate) struct OltpRunArgs {
     pub(crate) users: u32,
     /// Transaction mix: tpcc or hammerdb
     #[arg(long, default_value = "tpcc")]
-    pub(crate) profile: Profile,
+    pub(crate) profile: TransactionProfile,
     /// Add the specification's keying and think times between transactions
     #[arg(long)]
     pub(crate) think_times: bool,

@@ -23,19 +23,19 @@ use lanemark_schema::units;
 use lanemark_serve::clock::TimeScale;
 use lanemark_study::Study;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
-use crate::warden::Warden;
+use crate::warden::CleanupProcess;
 use crate::{library, output, provenance, served_disk, stop};
-use machine::{folder, machine, programs};
-use setting::{Setting, TurnValues, cores};
+use machine::{check_machine, folder, programs};
+use setting::{TurnCalibration, TurnValues, cores};
 use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
-use turn::{ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us};
+use turn::{ProcessorCost, TurnEnvironment, TurnOutcome, TurnParameters, TurnTimes, processor_us};
 
 /// Time before the first turn in which other programs are noticed.
 const QUIET: Duration = Duration::from_secs(1);
@@ -47,13 +47,13 @@ const END: Duration = Duration::from_secs(20);
 const USERS_A_WAREHOUSE: u32 = 10;
 
 /// Times and sizes, from the options or by default.
-struct LiveSizes {
+struct LiveSettings {
     turns: u32,
     times: TurnTimes,
     scale: Scale,
 }
 
-impl LiveSizes {
+impl LiveSettings {
     fn of(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
         let time = |given: Option<units::Duration>, long: u64, short: u64| {
             let usual = Duration::from_secs(if args.short { short } else { long });
@@ -81,15 +81,15 @@ impl LiveSizes {
     }
 }
 
-pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let study = Study::find(&library, &args.study)?;
-    let mut provenance = provenance::own(args.seed);
+    let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
     let parts = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
-    let sizes = LiveSizes::of(args, parts.users)?;
-    machine()?;
+    let sizes = LiveSettings::of(args, parts.users)?;
+    check_machine()?;
     let others = processor::busy_for(QUIET).unwrap_or(0.0);
     let saving = |side: usize| {
         let what = format!("oltp-live-{}", parts.sides[side].name);
@@ -106,16 +106,16 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     progress.show("simulating both systems");
     let simulated = parts.simulate(&lab, &study, args.short, &provenance)?;
     if stop::requested(&signal) {
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     if args.time_scale.is_none() && parts.published(&simulated).is_none() {
         let why = "the study lacks the published transactions and processor use that determine the time scale";
         return Err(Failure::input(why).hint("use --time-scale"));
     }
-    stop::patient(END);
+    stop::extend_patience(END);
     let folder = folder(args.folder.as_deref())?;
     // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
-    let _warden = Warden::of(folder.path())?;
+    let _warden = CleanupProcess::of(folder.path())?;
     let outside = served_disk::own_mounts()?;
     // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         seed: args.seed,
         flushes: parts.flushes,
     };
-    let setting = Setting {
+    let setting = TurnCalibration {
         time_scale: args.time_scale.map(TimeScale::factor),
         is_short: args.short,
         parts: &parts,
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let Some(found) = ran? else {
         tell!("interrupted before both systems completed a turn; nothing is saved");
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     };
     let complete = found.turns() == sizes.turns as usize;
     provenance.finished_at = results::now();
@@ -166,7 +166,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     });
     let outcomes = StudyOutcomes { simulated: &simulated, predicted: predicted.as_ref() };
     deliver(&found, &parts, &sizes, args, &outcomes, &runs, &outlets)?;
-    Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(if complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }
 
 /// The files to which the outcome is written.
@@ -195,8 +195,8 @@ impl LiveOutcome {
 /// Loads the database, sets the values, and runs the turns of both systems. Returns `None` if the command was stopped
 /// before both systems completed a turn.
 fn turns(
-    setting: &Setting<'_>,
-    sizes: &LiveSizes,
+    setting: &TurnCalibration<'_>,
+    sizes: &LiveSettings,
     progress: &mut Progress,
 ) -> Result<Option<LiveOutcome>, Failure> {
     let (parts, bench) = (setting.parts, setting.bench);
@@ -208,7 +208,7 @@ fn turns(
     for number in 0..sizes.turns {
         let mut ended = Vec::new();
         for side in &parts.sides {
-            let turn = Turn {
+            let turn = TurnParameters {
                 name: format!("turn {} of {}, {}", number + 1, sizes.turns, side.name),
                 system: &side.arguments,
                 scale: Some(set.scale),
@@ -240,7 +240,7 @@ struct StudyOutcomes<'o> {
 fn deliver(
     live_outcome: &LiveOutcome,
     parts: &StudyParts,
-    sizes: &LiveSizes,
+    sizes: &LiveSettings,
     args: &OltpLiveArgs,
     outcomes: &StudyOutcomes<'_>,
     results: &[Option<RunResult>; 2],
@@ -259,7 +259,7 @@ fn deliver(
             .filter_map(|turn| ProcessorCost::of(turn, live_outcome.cores))
             .map(|cost| cost.busy);
         let busy = busy.collect();
-        let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
+        let holds = turn.iter().map(|turn| lateness_warning(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
     });
     let beside = TableInputs {
@@ -334,15 +334,15 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
         // The sum of an empty list is -0.
         0.0 + values.iter().sum::<f64>() / values.len().max(1) as f64
     };
-    let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
-    let times = both(&|turn| processor_us(&turn.sample));
+    let means_of_both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
+    let times = means_of_both(&|turn| processor_us(&turn.sample));
     let cost = |of: &dyn Fn(ProcessorCost) -> f64| {
-        both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of))
+        means_of_both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of))
     };
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
-    let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
-    let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
-    let log = both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
+    let reads = means_of_both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
+    let writes = means_of_both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
+    let log = means_of_both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
     format!(
         "Measured figures are in the study's time: rates are multiplied by {scale}, and latencies divided by it. Each \
          pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} µs of processor \
@@ -369,7 +369,7 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
 }
 
 /// Returns the warning about a turn in which this machine fell behind the model of the disk.
-fn late(turn: &TurnOutcome) -> Option<&Warning> {
+fn lateness_warning(turn: &TurnOutcome) -> Option<&Warning> {
     let served = turn.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
@@ -379,7 +379,7 @@ fn result(
     live_outcome: &LiveOutcome,
     side: usize,
     parts: &StudyParts,
-    sizes: &LiveSizes,
+    sizes: &LiveSettings,
     provenance: &Provenance,
     others: f64,
 ) -> Option<RunResult> {
@@ -402,7 +402,7 @@ fn result(
     }
     for turn in &live_outcome.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
-            (late(turn), &test)
+            (lateness_warning(turn), &test)
         {
             let (test, lateness, verdict) = (test.clone(), *lateness, *verdict);
             result.warnings.push(Warning::NotDelivered { test, lateness, verdict });
@@ -414,9 +414,9 @@ fn result(
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
-    use lanemark_oltp::Profile;
+    use lanemark_oltp::TransactionProfile;
     use lanemark_oltp::run::TransactionDates;
-    use lanemark_schema::result::{Sample, ServerTime, TransactionsUse};
+    use lanemark_schema::result::{Sample, ServerProcessorTime, TransactionFigures};
 
     use super::turn::LoadedContents;
     use super::*;
@@ -427,16 +427,16 @@ mod tests {
         args: OltpLiveArgs,
     }
 
-    fn sizes(words: &[&str], users: u32) -> Result<LiveSizes, String> {
+    fn sizes(words: &[&str], users: u32) -> Result<LiveSettings, String> {
         let words = ["live", "study"].iter().chain(words);
         let command = Command::try_parse_from(words).unwrap();
-        LiveSizes::of(&command.args, users).map_err(|failure| failure.to_string())
+        LiveSettings::of(&command.args, users).map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn sizes_are_those_of_a_whole_or_a_short_run_unless_they_are_given() {
         let of = |words: &[&str]| {
-            let LiveSizes { turns, times, scale } = sizes(words, 45).unwrap();
+            let LiveSettings { turns, times, scale } = sizes(words, 45).unwrap();
             let seconds = [times.ramp, times.duration].map(|time| time.as_secs());
             (turns, seconds, scale.warehouses, scale.divisor)
         };
@@ -465,18 +465,18 @@ mod tests {
 
     /// Returns a turn of 2,000 transactions, each with this processor time in µs, and with these page reads.
     fn turn(each_us: f64, page_reads: f64) -> TurnOutcome {
-        let time = ServerTime {
+        let time = ServerProcessorTime {
             server_s: Some(each_us * 1.5e-3),
             driver_s: Some(each_us * 0.5e-3),
             sessions: None,
         };
-        let transactions = TransactionsUse {
+        let transactions = TransactionFigures {
             count: 2_000,
             processor_time: Some(time),
             page_reads: Some(page_reads),
             page_writes: Some(2.0 * page_reads),
             log_writes: Some(0.5),
-            ..TransactionsUse::default()
+            ..TransactionFigures::default()
         };
         TurnOutcome {
             sample: Sample {
@@ -488,7 +488,7 @@ mod tests {
             target: setting::tests::target(),
             data: units::Bytes::mebi(64),
             options: RunOptions {
-                profile: Profile::Hammerdb,
+                profile: TransactionProfile::Hammerdb,
                 users: 1,
                 think_times: false,
                 ramp: Duration::ZERO,
@@ -517,7 +517,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        assert!(late(&turn(1.0, 1.0)).is_none());
+        assert!(lateness_warning(&turn(1.0, 1.0)).is_none());
     }
 
     #[test]

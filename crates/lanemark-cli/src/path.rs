@@ -4,11 +4,11 @@ use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::{Lab, assemble, settings};
 use lanemark_report::{path_svg, path_table, platform_answer, platform_text};
-use lanemark_schema::result::{Calibration, PathLimit, PathView, Provenance};
+use lanemark_schema::result::{ParameterOverride, PathLimit, Provenance, TestedPath};
 use lanemark_study::{Library, Location, path, workload};
 
 use crate::args::PathArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::library::PlatformEntry;
 use crate::messages::tell;
 use crate::outlets::DRAWING;
@@ -18,7 +18,7 @@ use crate::{library, output, stop};
 /// The default test.
 const USUAL: &str = "iometer-128k-qd32:128kb-sequential-read";
 
-pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
     let library = library::open(&args.library)?;
     let settings = settings(&args.set)?;
     if !args.system.contains('@') {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     let mut line = LabProgressLine::new(1);
     let mut run = lab.run(&system, &workload, &provenance, &mut |event| line.draw(&event))?;
     if !run.complete {
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     line.draw_losses();
     let loss = match run.tests.first() {
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     }
     drop(line);
     if lab.cancel.is_cancelled() {
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     let result = run.tests.first();
     let simulated = result.map(|result| result.samples[0].throughput());
@@ -73,15 +73,15 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
 fn platform(
     args: &PathArgs,
     library: &Library,
-    settings: &[(Calibration, Location)],
-) -> Result<Outcome, Failure> {
+    settings: &[(ParameterOverride, Location)],
+) -> Result<CommandOutcome, Failure> {
     if args.workload.is_some() {
         return Err(Failure::input(format!("{}: a test needs a drive in a port", args.system))
             .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
     let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
     let platform = PlatformEntry::read(library, &args.system, settings)?;
-    let view = PathView {
+    let view = TestedPath {
         system: platform.name.clone(),
         test: "no drive in its ports".to_owned(),
         hops: Vec::new(),
@@ -106,14 +106,14 @@ fn platform(
         }
     }
     report_written(drawing.as_ref());
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn deliver(
     args: &PathArgs,
     drawing: Option<&OutputFile>,
-    view: &PathView,
-) -> Result<Outcome, Failure> {
+    view: &TestedPath,
+) -> Result<CommandOutcome, Failure> {
     if let Some(drawing) = drawing {
         drawing.write(&path_svg(view))?;
     }
@@ -122,7 +122,7 @@ fn deliver(
         false => output::print(&path_table(view, &output::style()))?,
     }
     report_written(drawing);
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn report_written(drawing: Option<&OutputFile>) {

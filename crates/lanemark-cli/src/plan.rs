@@ -7,7 +7,7 @@ use lanemark_schema::result::{RunResult, TestResult};
 use serde::Serialize;
 
 use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::output;
 
 /// A plan, for output as JSON.
@@ -19,7 +19,7 @@ struct PlanJson<'a> {
     interfaces: &'a [Carrier],
 }
 
-pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &PlanArgs) -> Result<CommandOutcome, Failure> {
     let (plan, interfaces) = match &args.command {
         PlanCommand::Battery(args) => (battery(args)?, Vec::new()),
         PlanCommand::Bandwidth(args) => bandwidth(args)?,
@@ -30,16 +30,22 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
     } else {
         output::print(&lanemark_report::plan_text(&plan, &interfaces, &output::style()))?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Inputs that were not given; the plan uses the values of the document's example for them.
 #[derive(Default)]
-struct ExampleInputs(Vec<String>);
+struct DefaultedInputs(Vec<String>);
 
-impl ExampleInputs {
+impl DefaultedInputs {
     /// Returns the given value, or the example's value, which is then recorded as an example input.
-    fn or<T>(&mut self, option: &str, given: Option<T>, value_text: &str, example: T) -> T {
+    fn value_or_example<T>(
+        &mut self,
+        option: &str,
+        given: Option<T>,
+        value_text: &str,
+        example: T,
+    ) -> T {
         given.unwrap_or_else(|| {
             self.0.push(format!("{option} {value_text}"));
             example
@@ -53,18 +59,20 @@ impl ExampleInputs {
 }
 
 fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
-    let mut examples = ExampleInputs::default();
+    let mut examples = DefaultedInputs::default();
     let system = args.system.map(lanemark_schema::units::Watts::as_watts);
-    let system_watts = examples.or("--system", system, "9.6 W", 9.6);
+    let system_watts = examples.value_or_example("--system", system, "9.6 W", 9.6);
     let hours = args.lasts.map(|lasts| lasts.as_seconds() / 3600.0);
-    let hours = examples.or("--lasts", hours, "5.2 h", 5.2);
-    let drive = examples.or("--drive", args.drive.clone(), "1.4 W", "1.4 W".to_owned());
-    let other = examples.or("--other", args.other.clone(), "1.1 W", "1.1 W".to_owned());
+    let hours = examples.value_or_example("--lasts", hours, "5.2 h", 5.2);
+    let drive =
+        examples.value_or_example("--drive", args.drive.clone(), "1.4 W", "1.4 W".to_owned());
+    let other =
+        examples.value_or_example("--other", args.other.clone(), "1.1 W", "1.1 W".to_owned());
     let (drive_watts, worked) = watts("--drive", &drive)?;
     let (other_watts, others) = watts("--other", &other)?;
     if let Some((own, other)) = worked.zip(others) {
-        let own = GivenResult { option: "--drive", result: &own };
-        let other = GivenResult { option: "--other", result: &other };
+        let own = OptionResult { option: "--drive", result: &own };
+        let other = OptionResult { option: "--other", result: &other };
         same_test(&own, &other)?;
         same_rate(&own, &other)?;
     }
@@ -96,13 +104,13 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
 }
 
 /// A result that an option names.
-struct GivenResult<'r> {
+struct OptionResult<'r> {
     option: &'static str,
     result: &'r TestResult,
 }
 
 /// Rejects two results of different work.
-fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+fn same_test(given_result: &OptionResult<'_>, other: &OptionResult<'_>) -> Result<(), Failure> {
     let asks = |result: &TestResult| {
         let test = &result.test;
         // The number of users changes a database's load; storage requests may come from any number of users.
@@ -132,7 +140,7 @@ fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<
 const SAME_RATE: f64 = 0.02;
 
 /// Rejects two results with different rates of work.
-fn same_rate(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+fn same_rate(given_result: &OptionResult<'_>, other: &OptionResult<'_>) -> Result<(), Failure> {
     let (a, b) = (given_result.result.iops.value, other.result.iops.value);
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
         return Ok(());
@@ -145,8 +153,13 @@ fn same_rate(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<
 }
 
 fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
-    let mut examples = ExampleInputs::default();
-    let size = examples.or("--video", args.video.clone(), "3840x2160", "3840x2160".to_owned());
+    let mut examples = DefaultedInputs::default();
+    let size = examples.value_or_example(
+        "--video",
+        args.video.clone(),
+        "3840x2160",
+        "3840x2160".to_owned(),
+    );
     let (width, height) = size
         .split_once('x')
         .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)))
@@ -154,18 +167,27 @@ fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
             Failure::input(format!("--video {size}: expected WIDTHxHEIGHT"))
                 .hint("for example 3840x2160")
         })?;
-    let bits = examples.or("--bits", args.bits, "12", 12);
-    let rate = examples.or("--frames", args.frames, "24", 24.0);
+    let bits = examples.value_or_example("--bits", args.bits, "12", 12);
+    let rate = examples.value_or_example("--frames", args.frames, "24", 24.0);
     let video = Video { width, height, bits, samples: args.samples, rate };
     let (plan, stream) = video.plan()?;
     Ok((examples.plan(plan), Stream { streams: args.streams, ..stream }.carriers(interfaces())))
 }
 
 fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
-    let mut examples = ExampleInputs::default();
-    let present =
-        examples.or("--present", args.present.clone(), "SATA=1.37e6", "SATA=1.37e6".to_owned());
-    let other = examples.or("--other", args.other.clone(), "SAS=1.71e6", "SAS=1.71e6".to_owned());
+    let mut examples = DefaultedInputs::default();
+    let present = examples.value_or_example(
+        "--present",
+        args.present.clone(),
+        "SATA=1.37e6",
+        "SATA=1.37e6".to_owned(),
+    );
+    let other = examples.value_or_example(
+        "--other",
+        args.other.clone(),
+        "SAS=1.71e6",
+        "SAS=1.71e6".to_owned(),
+    );
     let (present, ran) = rate("--present", &present)?;
     let (other, others) = rate("--other", &other)?;
     let unit = match ran.as_ref().or(others.as_ref()) {
@@ -174,8 +196,8 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
         None => "per second or minute, as given",
     };
     if let Some((own, other)) = ran.zip(others) {
-        let own = GivenResult { option: "--present", result: &own };
-        let other = GivenResult { option: "--other", result: &other };
+        let own = OptionResult { option: "--present", result: &own };
+        let other = OptionResult { option: "--other", result: &other };
         same_test(&own, &other)?;
     }
     let node =
@@ -184,7 +206,7 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     let other_price = args.other_drive_price.unwrap_or(args.drive_price);
     let demand = match args.demand {
         Some(demand) => demand,
-        None => present.1 * f64::from(examples.or("--nodes", args.nodes, "5", 5)),
+        None => present.1 * f64::from(examples.value_or_example("--nodes", args.nodes, "5", 5)),
     };
     let fleet = Fleet {
         demand,

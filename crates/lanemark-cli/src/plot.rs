@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use lanemark_lab::results::OutputFile;
-use lanemark_report::{Chart, Plot, PlotStyle};
+use lanemark_report::{PlotStyle, ResultChart, ResultPlot};
 
 use crate::args::PlotArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PLOT;
 use crate::{output, report};
 
-pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &PlotArgs) -> Result<CommandOutcome, Failure> {
     let out = &args.out;
     let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let answer = match extension.to_lowercase().as_str() {
@@ -31,15 +31,15 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
         output::print_sentence(&answer)?;
     }
     tell!("wrote {}", out.display());
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns the drawing, and the answer that the results state.
-fn draw_plot(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
+fn draw_plot(args: &PlotArgs) -> Result<(ResultPlot, Option<String>), Failure> {
     let (study, runs) = report::load(&args.results)?;
     let runs: Vec<_> = runs.iter().collect();
     let style = PlotStyle { dark: args.dark, columns: args.columns.into() };
-    let chart = Chart::from(args.chart);
+    let chart = ResultChart::from(args.chart);
     let plot = lanemark_report::plot(study.as_ref(), &runs, chart, args.panel.as_deref(), style);
     let plot = plot.ok_or_else(|| {
         let failure = Failure::input(format!(

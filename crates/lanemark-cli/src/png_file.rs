@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lanemark_lab::input;
-use lanemark_report::Plot;
+use lanemark_report::ResultPlot;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
@@ -32,8 +32,8 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the drawing as PNG, with `scale` PNG pixels per pixel of the drawing.
-pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
-    let failed = |why: String| Failure::run(format!("can't convert the drawing to PNG: {why}"));
+pub(crate) fn bytes(plot: &ResultPlot, scale: f32) -> Result<Vec<u8>, Failure> {
+    let to_failure = |why: String| Failure::run(format!("can't convert the drawing to PNG: {why}"));
     let (width, height) = (plot.width * f64::from(scale), plot.height * f64::from(scale));
     if width * height > PIXELS_MAX {
         let pixels = format!("{width:.0} x {height:.0}");
@@ -49,11 +49,12 @@ pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
             .hint("install one (Debian: fonts-dejavu-core), or write *.svg"));
     }
     let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
-    let tree = Tree::from_str(&plot.svg, &options).map_err(|error| failed(error.to_string()))?;
+    let tree =
+        Tree::from_str(&plot.svg, &options).map_err(|error| to_failure(error.to_string()))?;
     let mut pixels = Pixmap::new(width.ceil() as u32, height.ceil() as u32)
-        .ok_or_else(|| failed("it is empty".to_owned()))?;
+        .ok_or_else(|| to_failure("it is empty".to_owned()))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    encoded(&pixels).map_err(|error| failed(error.to_string()))
+    encoded(&pixels).map_err(|error| to_failure(error.to_string()))
 }
 
 /// Returns the pixels as PNG. The pixels are opaque, because the background covers the whole drawing.
@@ -73,12 +74,12 @@ fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
 mod tests {
     use super::*;
 
-    fn plot(width: f64, height: f64) -> Plot {
+    fn plot(width: f64, height: f64) -> ResultPlot {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\">\
              <rect width=\"100%\" height=\"100%\" fill=\"#ff0000\"/></svg>"
         );
-        Plot { svg, width, height }
+        ResultPlot { svg, width, height }
     }
 
     /// Returns the width and the height in a file's header.

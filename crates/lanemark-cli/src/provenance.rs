@@ -14,16 +14,16 @@ pub(crate) fn words_are(words: impl IntoIterator<Item = OsString>) -> &'static [
     WORDS.get_or_init(|| words.into_iter().collect())
 }
 
-fn words() -> Vec<String> {
+fn command_words() -> Vec<String> {
     WORDS.get().into_iter().flatten().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Returns the provenance of a result whose run starts now.
-pub(crate) fn own(seed: u64) -> Provenance {
+pub(crate) fn own_provenance(seed: u64) -> Provenance {
     let started_at = results::now();
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: words(),
+        command: command_words(),
         seed,
         finished_at: started_at.clone(),
         started_at,

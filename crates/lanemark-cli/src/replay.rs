@@ -4,21 +4,23 @@ use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_schema::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Order, Workload};
+use lanemark_schema::workload::{AverageMethod, TestOrder, Workload};
 use lanemark_sim::Progress as SoFar;
-use lanemark_sim::replay::{Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay};
+use lanemark_sim::replay::{
+    Pace, ReplayError, ReplayRun, ReplaySettings, RequestRefusal, Speed, replay,
+};
 use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Options, Reader, TraceError, TraceNotes};
 
 use crate::args::ReplayArgs;
-use crate::delivery::Delivery;
-use crate::failure::{Failure, Outcome};
+use crate::delivery::ResultDelivery;
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::progress::Progress;
-use crate::trace_file::ReadBytes;
+use crate::trace_file::TraceDigest;
 use crate::{formats, library, provenance, stop, trace_file};
 
-pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
     let stop = stop::on_signal();
     let library = library::open(&args.library)?;
     let settings = settings(&args.set)?;
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         as_one: args.as_one,
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
-    let mut provenance = provenance::own(args.seed);
+    let mut provenance = provenance::own_provenance(args.seed);
     provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
     let stem =
@@ -42,10 +44,20 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let id = workload::slug(&stem);
     let (what, json) = (format!("replay-{id}"), args.json);
     let printer = move |result: &RunResult| {
-        formats::shown(result, json, None, RequestedSections { detail: true, evidence: false })
+        formats::result_text(
+            result,
+            json,
+            None,
+            RequestedSections { detail: true, evidence: false },
+        )
     };
-    let delivery =
-        Delivery::open(args.save.destination(), &what, &provenance.started_at, None, printer)?;
+    let delivery = ResultDelivery::open(
+        args.save.destination(),
+        &what,
+        &provenance.started_at,
+        None,
+        printer,
+    )?;
 
     let mut progress = Progress::new();
     let limit = args.limit.unwrap_or(u64::MAX);
@@ -64,7 +76,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let run = outcome.map_err(|error| failure(error, &name, &reader.devices()))?;
     let replayed = run.sample.replay.as_ref().map_or(0, |replay| replay.requests);
     if replayed == 0 && run.sample.complete {
-        return Err(nothing(&name, &reader.other_devices(), &reader.other_actions()));
+        return Err(empty_trace_error(&name, &reader.other_devices(), &reader.other_actions()));
     }
     if left > 0 && run.sample.complete {
         provenance.inputs.insert(name, read_bytes.hash());
@@ -74,16 +86,16 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     result.workload.faults = faults;
     result.provenance = provenance;
     delivery.deliver(&mut result)?;
-    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }
 
-fn plan(args: &ReplayArgs, system: &System) -> Replay {
+fn plan(args: &ReplayArgs, system: &System) -> ReplaySettings {
     let pace = match args.as_fast_as_possible {
         true => Pace::AsFastAsPossible { queue_depth: args.queue_depth },
         false => Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED)),
     };
     let capacity = system.spec.volume_capacity().unwrap_or(system.spec.first().drive.capacity);
-    Replay {
+    ReplaySettings {
         pace,
         wrap: args.wrap,
         laid_out: args.filled.unwrap_or(capacity).min(capacity),
@@ -92,7 +104,7 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
 }
 
 /// Describes the progress in one line.
-fn line(so_far: &SoFar, read_bytes: &ReadBytes) -> String {
+fn line(so_far: &SoFar, read_bytes: &TraceDigest) -> String {
     let share =
         read_bytes.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
     let seconds = so_far.now.picoseconds() as f64 / 1e12;
@@ -114,8 +126,8 @@ fn result(
         id,
         name: file,
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test.clone()],
     };
     let mut warnings = system.warnings.clone();
@@ -180,7 +192,7 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
         ReplayError::Request { line, fault } => {
             let failure = Failure::input(format!("{trace}:{line}: {fault}"));
             match fault {
-                RequestFault::NoDrive { device, .. } => {
+                RequestRefusal::NoDrive { device, .. } => {
                     let name = devices.get(device as usize).map_or("", String::as_str);
                     failure.hint(format!(
                         "the request is for the device `{name}`; use --as-one to replay all devices on one drive, \
@@ -198,21 +210,25 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
     }
 }
 
-fn way_out(fault: &RequestFault) -> &'static str {
+fn way_out(fault: &RequestRefusal) -> &'static str {
     match fault {
-        RequestFault::Untimed => {
+        RequestRefusal::Untimed => {
             "use --as-fast-as-possible; a version 2 iolog contains times only after its first wait"
         }
-        RequestFault::TooLate => "use a higher --speed",
-        RequestFault::NoDrive { .. } => "select a device with --device",
-        RequestFault::OutOfRange { .. } => "use --wrap, or a drive as large as the recorded one",
-        RequestFault::TooLong { .. } => "check that the lengths are in the unit of the format",
+        RequestRefusal::TooLate => "use a higher --speed",
+        RequestRefusal::NoDrive { .. } => "select a device with --device",
+        RequestRefusal::OutOfRange { .. } => "use --wrap, or a drive as large as the recorded one",
+        RequestRefusal::TooLong { .. } => "check that the lengths are in the unit of the format",
     }
 }
 
 /// Returns the failure of a trace without a matching request. `others` and `actions` are the devices and events of the
 /// trace.
-pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) -> Failure {
+pub(crate) fn empty_trace_error(
+    trace: &str,
+    others: &[String],
+    actions: &[(char, &str)],
+) -> Failure {
     let failure = Failure::input(format!("{trace} contains no request to replay"));
     match (others, actions) {
         ([], []) => failure,

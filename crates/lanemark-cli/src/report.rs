@@ -10,17 +10,17 @@ use lanemark_schema::result::{RunResult, StudyOutcome};
 
 use crate::args::ReportArgs;
 use crate::charts;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::output;
 
-pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
     let library = args.interactive.as_deref().map(charts::library).transpose()?;
     let page = OutputFile::open(&args.html, &PAGE)?;
     let table = match args.results.as_slice() {
         [path] if path.extension().is_some_and(|extension| extension == "csv") => {
-            Some(results::located(path)?)
+            Some(results::find_result_file(path)?)
         }
         _ => None,
     };
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         page.write(&lanemark_report::sweep_html(&sweep, provenance::of(&path).as_ref()))?;
         output::print_sentence(&lanemark_report::sweep_answer(&sweep, None))?;
         tell!("wrote {}", args.html.display());
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     let (study, runs) = load(&args.results)?;
     let all: Vec<&RunResult> = runs.iter().collect();
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     })?;
     print_answer(study.as_ref(), &runs)?;
     tell!("wrote {}", args.html.display());
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Prints the answer of the results on a page or in a drawing.
@@ -61,9 +61,10 @@ pub(crate) fn print_answer(
 /// Returns whether a CSV file is an Iometer results file instead of a sweep.
 fn is_iometer(path: &Path) -> bool {
     // A pipe can be read only once, so it is treated as a sweep.
-    let text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
-    let format = || Some(recognise(&text()?));
-    !input::is_piped(path) && format() == Some(RecognisedFormat::Result(ResultFormat::Iometer))
+    let read_text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
+    let recognised_format = || Some(recognise(&read_text()?));
+    !input::is_piped(path)
+        && recognised_format() == Some(RecognisedFormat::Result(ResultFormat::Iometer))
 }
 
 /// Reads results from Lanemark and from other programs: up to one study, and any number of runs.

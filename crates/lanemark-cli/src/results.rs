@@ -5,11 +5,11 @@ use lanemark_lab::results::{self, ListedResult};
 use lanemark_schema::text::shown;
 
 use crate::args::ResultsArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::output;
 
-pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ResultsArgs) -> Result<CommandOutcome, Failure> {
     let folder = args.folder.clone().map_or_else(default_folder::of_results, Ok)?;
     // The first result creates the default folder.
     let mut all = match args.folder.is_none() && !folder.exists() {
@@ -23,23 +23,23 @@ pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
     all.retain(|listed| {
-        let text = searched(listed);
+        let text = searchable_text(listed);
         words.iter().all(|word| text.contains(word))
     });
     if args.json {
         output::print_json(&all)?;
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     if all.is_empty() {
         tell!("{}: no result matches", folder.display());
-        return Ok(Outcome::Done);
+        return Ok(CommandOutcome::Done);
     }
     let text: String = all.iter().map(line).collect();
     output::print(&text)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn searched(listed: &ListedResult) -> String {
+fn searchable_text(listed: &ListedResult) -> String {
     let ListedResult { path, title, command, .. } = listed;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{file} {title} {}", command.join(" ")).to_lowercase()

@@ -9,7 +9,7 @@ use lanemark_study::{Location, StudyError, studies};
 use serde::Serialize;
 
 use crate::args::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::output;
 
@@ -135,7 +135,7 @@ fn all() -> Result<Vec<Sample>, StudyError> {
     studies.chain(files).collect()
 }
 
-pub(crate) fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &SamplesArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         SamplesCommand::List(args) => match args.json {
             true => output::print_json(&all()?)?,
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
         },
         SamplesCommand::Copy(args) => copy(args)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns the list of samples as text, grouped under the titles of their kinds.

@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
 use lanemark_lab::{ErrorCause, assemble, input, settings};
-use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warning};
+use lanemark_schema::result::{LiveDelivery, RunResult, Sample, SimulatedTarget, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
 use lanemark_serve::metrics;
 use lanemark_serve::query_server::{QueryEnd, QueryServer, http};
-use lanemark_serve::reading::ServedReading;
+use lanemark_serve::reading::SystemReading;
 use lanemark_serve::registry::Registration;
-use lanemark_serve::session::{Plan, Session, SessionFigures, cache_of};
+use lanemark_serve::session::{Session, SessionFigures, SessionPlan, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
 
 use crate::args::ServeArgs;
-use crate::delivery::Delivery;
-use crate::failure::{Failure, Outcome};
+use crate::delivery::ResultDelivery;
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::progress::Progress;
 use crate::saving::Destination;
-use crate::serve_control::{ControlledServer, servable};
+use crate::serve_control::{ControlledServer, check_servable};
 use crate::{formats, library, output, provenance, serve_start, stop};
 
 /// Interval at which the command checks whether to end.
@@ -42,14 +42,14 @@ const PEM_MAX: u64 = 1 << 20;
 /// Interval between the lines of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
-pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let system = assemble(&library, &args.system, &settings(&args.set)?)?;
-    let (planned, from) = planned(args)?;
+    let (planned, from) = read_fault_plan(args)?;
     one_target(&system, &args.system)?;
     let size = size(args.size, args.over.as_deref(), &system)?;
-    planned.iter().try_for_each(|fault| servable(&system, size, fault))?;
+    planned.iter().try_for_each(|fault| check_servable(&system, size, fault))?;
     let spec = system.with_faults(&planned, &from)?;
     let location = match &args.data {
         Some(file) => DataLocation::File(file.clone()),
@@ -59,13 +59,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let plan = DataPlan { location, over, size, overwrite };
     let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
-    let mut provenance = provenance::own(args.seed);
+    let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
     let printer = move |result: &RunResult| {
-        formats::shown(
+        formats::result_text(
             result,
             json,
             None,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let out = Destination::of(args.out.as_deref());
     let delivery = match args.no_latency {
         true => None,
-        false => Some(Delivery::open(out, &what, &provenance.started_at, None, printer)?),
+        false => Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?),
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         serve_start::note_short_stroke(&system, size);
     }
     let outside = serve_start::self_test(args, &system, size);
-    let session = Session::start(Plan {
+    let session = Session::start(SessionPlan {
         system: &spec,
         faults: &planned,
         description: system.target.system.clone(),
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         session.serve_machines(path).map_err(fail)?;
         addresses.push(path.display().to_string());
     }
-    addresses.extend(mounted(args, &mut session)?);
+    addresses.extend(mount_exports(args, &mut session)?);
     let session = Arc::new(session);
     let registration = register(&system, &session);
     let stop_requested = Arc::new(AtomicBool::new(false));
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         size,
         stop: Arc::clone(&stop_requested),
     };
-    let desks = desks(args, served)?;
+    let desks = open_query_servers(args, served)?;
     for address in &addresses {
         match json {
             false => output::print(address)?,
@@ -150,21 +150,21 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     if is_broken {
         return Err(Failure::run("the server's engine failed and ended the server"));
     }
-    Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
+    Ok(if stop::requested(&signal) { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
 /// Reads the certificates and the key of `--listen`, and the authorities of accepted clients.
 #[cfg(feature = "full")]
 fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
-    use lanemark_serve::tls::{Clients, Tls};
+    use lanemark_serve::tls::{AcceptedClients, Tls};
     let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
     let read = |option: &str, path: &Path| {
         input::bytes(path, PEM_MAX)
             .map_err(|error| Failure::input(format!("{option} {}: {error}", path.display())))
     };
     let clients = match (&args.tls_clients, args.tls_anyone) {
-        (Some(authorities), _) => Clients::Of(read("--tls-clients", authorities)?),
-        (None, true) => Clients::Any,
+        (Some(authorities), _) => AcceptedClients::Of(read("--tls-clients", authorities)?),
+        (None, true) => AcceptedClients::Any,
         (None, false) => {
             return Err(Failure::input("--listen: the permitted clients are not stated")
                 .hint("use --tls-clients FILE with the clients' authorities, or --tls-anyone"));
@@ -176,7 +176,7 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
 }
 
 /// Provides the system as a file or as a disk, if requested, and returns their paths.
-fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failure> {
+fn mount_exports(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failure> {
     use lanemark_serve::mount::MountError;
     let note = match (&args.mount, args.attach) {
         (None, false) => return Ok(Vec::new()),
@@ -184,7 +184,7 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
         (file, true) => session.mounts().attach(file.as_deref()),
     };
     // The cached pages of the disk are written before the disk is removed.
-    stop::patient(MOUNTED_ENDS);
+    stop::extend_patience(MOUNTED_ENDS);
     let option = if args.attach { "--attach" } else { "--mount" };
     let note = note.map_err(|error| {
         let message = format!("{option}: {error}");
@@ -212,7 +212,7 @@ pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
 }
 
 /// Returns the faults from the command line and from the scenario, with the location for errors.
-fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
+fn read_fault_plan(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let mut planned = faults(&args.fault)?;
     let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };
     let name = path.display().to_string();
@@ -234,12 +234,12 @@ pub(crate) fn size(
     let image = image.map(|there| Bytes(there.len().next_multiple_of(SECTOR)));
     let capacity = system.capacity();
     let size = requested.or(image).unwrap_or(capacity);
-    let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
+    let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
     if size > capacity {
-        return wrong(format!("the drive has only {capacity}"));
+        return size_error(format!("the drive has only {capacity}"));
     }
     if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR) {
-        return wrong(format!("expected a multiple of {SECTOR} bytes, above 0"));
+        return size_error(format!("expected a multiple of {SECTOR} bytes, above 0"));
     }
     Ok(size.get())
 }
@@ -267,14 +267,17 @@ pub(crate) fn reading(system: &System, session: &Session) -> String {
         return "error: the system is served without latency\n".to_owned();
     };
     let SimulatedTarget { system, drive, .. } = system.target.clone();
-    match serde_json::to_string(&ServedReading { system, drive, faults, counters }) {
+    match serde_json::to_string(&SystemReading { system, drive, faults, counters }) {
         Ok(text) => text + "\n",
         Err(error) => format!("error: {error}\n"),
     }
 }
 
 /// Opens the control socket and the metrics port.
-fn desks(args: &ServeArgs, served: ControlledServer) -> Result<Vec<QueryServer>, Failure> {
+fn open_query_servers(
+    args: &ServeArgs,
+    served: ControlledServer,
+) -> Result<Vec<QueryServer>, Failure> {
     let mut desks = Vec::new();
     let session = Arc::clone(&served.session);
     if let Some(path) = &args.control {
@@ -317,7 +320,7 @@ fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
 
 /// Saves the served requests as a result.
 fn deliver(
-    delivery: Option<Delivery>,
+    delivery: Option<ResultDelivery>,
     system: &System,
     figures: SessionFigures,
     faults: Vec<Fault>,
@@ -356,12 +359,12 @@ pub(crate) fn result(
 }
 
 /// Returns the warning about a run whose client did not receive its answers at the modelled times.
-pub(crate) fn not_delivered(test: &str, live: &LiveUse) -> Option<Warning> {
-    let at = |percentile| {
+pub(crate) fn not_delivered(test: &str, live: &LiveDelivery) -> Option<Warning> {
+    let lateness_at = |percentile| {
         let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
         lanemark_schema::units::Duration::from_nanoseconds(ns)
     };
-    let (lateness, verdict) = ((at(50.0), at(99.0)), live.verdict());
+    let (lateness, verdict) = ((lateness_at(50.0), lateness_at(99.0)), live.verdict());
     let warning = Warning::NotDelivered { test: test.to_owned(), lateness, verdict };
     (!live.holds()).then_some(warning)
 }

@@ -14,7 +14,7 @@ use lanemark_sim::{FaultPhase, FaultState};
 use lanemark_study::System;
 
 use crate::args::ServeControlArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::output;
 use crate::serve::reading;
 
@@ -34,7 +34,7 @@ pub(crate) struct ControlledServer {
 }
 
 /// Rejects faults whose effect on the `size` bytes of data a server cannot reproduce, and faults without an effect.
-pub(crate) fn servable(system: &System, size: u64, fault: &Fault) -> Result<(), Failure> {
+pub(crate) fn check_servable(system: &System, size: u64, fault: &Fault) -> Result<(), Failure> {
     let has_several = system.spec.drives() > 1;
     let is_cut = matches!(fault.kind, FaultKind::PowerCut { .. });
     if has_several && is_cut && fault.drive.is_some() {
@@ -103,7 +103,7 @@ impl ControlledServer {
     /// Parses a fault that this server can apply. The fault's time counts from now.
     fn fault(&self, text: &str) -> Result<Fault, String> {
         let fault: Fault = text.parse()?;
-        servable(&self.system, self.size, &fault).map_err(|failure| failure.to_string())?;
+        check_servable(&self.system, self.size, &fault).map_err(|failure| failure.to_string())?;
         Ok(fault)
     }
 
@@ -190,7 +190,7 @@ fn listed(states: &[FaultState]) -> String {
 }
 
 /// Runs `lanemark serve-control`, which sends a command to a server.
-pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
+pub(crate) fn control(args: &ServeControlArgs) -> Result<CommandOutcome, Failure> {
     let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
         Failure::run(format!("{}: {error}", args.socket.display()))
             .hint("use the socket from the server's option --control")
@@ -199,7 +199,7 @@ pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
         Some(error) => Err(Failure::input(error.trim_end())),
         None => {
             output::print(&answer)?;
-            Ok(Outcome::Done)
+            Ok(CommandOutcome::Done)
         }
     }
 }

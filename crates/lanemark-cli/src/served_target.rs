@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lanemark_schema::result::{
-    LiveUse, RunResult, Sample, ServedTarget, Target, TestResult, Warning,
+    LiveDelivery, RunResult, Sample, ServedTarget, Target, TestResult, Warning,
 };
-use lanemark_serve::reading::ServedReading;
+use lanemark_serve::reading::SystemReading;
 use lanemark_serve::registry;
 
 use crate::failure::Failure;
@@ -17,10 +17,10 @@ use crate::serve::not_delivered;
 pub(crate) struct ServedMeasurement {
     socket: PathBuf,
     /// The reading before the current sample.
-    before: ServedReading,
+    before: SystemReading,
     target: ServedTarget,
     /// The delivery during each sample; the key is the test, and the list has the order of the samples.
-    taken: BTreeMap<String, Vec<Option<LiveUse>>>,
+    taken: BTreeMap<String, Vec<Option<LiveDelivery>>>,
 }
 
 impl ServedMeasurement {
@@ -58,7 +58,7 @@ impl ServedMeasurement {
         }
     }
 
-    fn new(socket: PathBuf, reading: ServedReading) -> Self {
+    fn new(socket: PathBuf, reading: SystemReading) -> Self {
         let target = ServedTarget {
             system: reading.system.clone(),
             drive: reading.drive.clone(),

@@ -1,21 +1,21 @@
 //! `lanemark sim`: runs a workload on a modelled system.
 
 use lanemark_lab::interval::DrawnSystem;
-use lanemark_lab::scale::{faults, scaled, watched};
+use lanemark_lab::scale::{faults, scaled_workload, with_series_settings};
 use lanemark_lab::{Event, Lab, LabRun, RunLength, assemble, opened, settings};
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
 
 use crate::args::SimArgs;
-use crate::delivery::Delivery;
-use crate::failure::{Failure, Outcome};
+use crate::delivery::ResultDelivery;
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::{OutputFormat, RequestedSections};
 use crate::messages::tell;
 use crate::progress::LabProgressLine;
 use crate::{formats, library, provenance, stop};
 
-pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     OutputFormat::check_printed(args.output_format)?;
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
@@ -28,11 +28,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let mut opened = opened::open(&library, &named, Some(target_size))?;
     let assumed = opened.simulate();
     formats::tell_notes(&opened);
-    let workload = scaled(opened.workload, &args.scale.scale())?;
-    let mut workload = watched(workload, &args.over_time.over_time())?;
+    let workload = scaled_workload(opened.workload, &args.scale.scale())?;
+    let mut workload = with_series_settings(workload, &args.over_time.over_time())?;
     workload.faults.extend(faults(&args.fault)?);
     system.with_faults(&workload.faults, &Location::file("--fault"))?;
-    let mut provenance = provenance::own(args.run.seed);
+    let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
@@ -42,10 +42,10 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let evidence = args.explain;
     let printer = move |result: &RunResult| {
         let detail = detail || result.tests.len() == 1;
-        formats::shown(result, json, format, RequestedSections { detail, evidence })
+        formats::result_text(result, json, format, RequestedSections { detail, evidence })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
-    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, printer)?;
+    let delivery = ResultDelivery::open(out, &what, &provenance.started_at, over_time, printer)?;
 
     let work = LabRun { system: &system, workload: &workload };
     let mut line = LabProgressLine::new(lab.samples(&work));
@@ -61,10 +61,10 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     if result.tests.is_empty() && !result.complete {
         drop(line);
         delivery.deliver_nothing();
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     if args.bottleneck && result.complete {
-        lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
+        lab.add_sensitivity(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
     if !args.no_interval && result.complete {
         let (library, name, settings) = (&library, system_name.as_str(), settings.as_slice());
@@ -85,5 +85,5 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
             result.workload.id
         );
     }
-    Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }

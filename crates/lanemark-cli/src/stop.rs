@@ -36,7 +36,7 @@ const CAUGHT: [i32; 13] = [
 ];
 
 /// The state of signal handling.
-struct State {
+struct SignalState {
     /// Flag that the first signal sets.
     flag: Arc<AtomicBool>,
     /// The number of the first signal; 0 before the signal.
@@ -52,9 +52,9 @@ struct State {
     last: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-fn state() -> &'static State {
-    static STATE: OnceLock<State> = OnceLock::new();
-    STATE.get_or_init(|| State {
+fn state() -> &'static SignalState {
+    static STATE: OnceLock<SignalState> = OnceLock::new();
+    STATE.get_or_init(|| SignalState {
         flag: Arc::default(),
         signal: AtomicI32::new(0),
         looked_at: AtomicBool::new(false),
@@ -66,14 +66,14 @@ fn state() -> &'static State {
 
 /// Starts the thread that waits for signals.
 pub(crate) fn watch() -> Result<(), Failure> {
-    let failed = |error| Failure::run(format!("signals can't be caught: {error}"));
+    let to_failure = |error| Failure::run(format!("signals can't be caught: {error}"));
     // nohup(1) ignores SIGHUP on purpose, and other parents may ignore other signals. SIGINT and SIGTERM are caught
     // even if they are ignored, because a shell without job control ignores SIGINT for background jobs.
     let is_caught = |signal: &&i32| [SIGINT, SIGTERM].contains(signal) || !is_ignored(**signal);
     let caught = CAUGHT.iter().filter(is_caught);
-    let mut signals = Signals::new(caught).map_err(failed)?;
-    let wait = move || signals.forever().for_each(received);
-    thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+    let mut signals = Signals::new(caught).map_err(to_failure)?;
+    let wait = move || signals.forever().for_each(on_stop_signal);
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(to_failure)?;
     Ok(())
 }
 
@@ -85,7 +85,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-fn received(signal: i32) {
+fn on_stop_signal(signal: i32) {
     let state = state();
     let first = state.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
     state.flag.store(true, Ordering::SeqCst);
@@ -95,7 +95,7 @@ fn received(signal: i32) {
     let more = Duration::from_millis(state.more_ms.load(Ordering::SeqCst));
     // The time limit and the action have separate threads, because the action may block, and a second signal must still
     // be received.
-    let last = move || {
+    let end_after_patience = move || {
         thread::sleep(PATIENCE + more);
         if finish_with() {
             end();
@@ -105,7 +105,8 @@ fn received(signal: i32) {
         thread::sleep(END + more);
         end();
     };
-    if thread::Builder::new().spawn(last).is_err() || thread::Builder::new().spawn(at_last).is_err()
+    if thread::Builder::new().spawn(end_after_patience).is_err()
+        || thread::Builder::new().spawn(at_last).is_err()
     {
         end();
     }
@@ -122,9 +123,9 @@ fn end() -> ! {
     state().ending.store(true, Ordering::SeqCst);
     watch::give_back();
     #[cfg(feature = "serve")]
-    lanemark_serve::undo::all();
+    lanemark_serve::undo::undo_all();
     lanemark_measure::remove_created();
-    reserved::abandon();
+    reserved::remove_reserved_files();
     private::remove_all();
     signal_hook::low_level::exit(i32::from(exit_code()))
 }
@@ -137,7 +138,7 @@ pub(crate) fn on_signal() -> Arc<AtomicBool> {
 
 /// Extends the time for a command to end, for cleanup that takes longer than removing files.
 #[cfg(any(feature = "oltp", feature = "serve"))]
-pub(crate) fn patient(more: Duration) {
+pub(crate) fn extend_patience(more: Duration) {
     let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
     state().more_ms.store(more, Ordering::SeqCst);
 }
@@ -159,7 +160,7 @@ pub(crate) fn ends_itself() {
 
 /// Clears the action after the command has ended. This function does not return while the signal thread is ending the
 /// program: the command may have failed only because that thread removed its files.
-pub(crate) fn ended() {
+pub(crate) fn clear_action() {
     while state().ending.load(Ordering::SeqCst) {
         thread::park();
     }
@@ -205,7 +206,7 @@ mod tests {
         at_end(move || again.store(true, Ordering::SeqCst));
         ends_itself();
         at_end(|| ());
-        ended();
+        clear_action();
         assert!(!finish_with() && !ran.load(Ordering::SeqCst));
         assert!(!requested(&on_signal()));
     }

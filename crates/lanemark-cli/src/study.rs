@@ -8,14 +8,14 @@ use lanemark_schema::result::RunResult;
 use lanemark_study::Study;
 
 use crate::args::StudyArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::LabProgressLine;
 use crate::saving::ResultSaver;
 use crate::{library, output, provenance, stop};
 
-pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &StudyArgs) -> Result<CommandOutcome, Failure> {
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         Some(path) => Some(results::load_run(&path.to_string_lossy())?),
         None => None,
     };
-    let mut provenance = provenance::own(args.run.seed);
+    let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
     let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     drop(line);
     if outcome.systems.is_empty() && lab.cancel.is_cancelled() {
         tell!("interrupted before a test was complete; nothing is saved");
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     // Files are written first; the outcome is printed even if saving fails.
     outcome.provenance.finished_at = results::now();
@@ -71,5 +71,5 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     }
     let complete = outcome.systems.len() == systems
         && outcome.systems.iter().all(|system| system.run.complete);
-    Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(if complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }

@@ -8,7 +8,7 @@ use lanemark_lab::columns::Column;
 use lanemark_lab::columns::{self, AxisKind};
 use lanemark_lab::reserved::ReservedName;
 use lanemark_lab::results::OutputFile;
-use lanemark_lab::scale::scaled;
+use lanemark_lab::scale::scaled_workload;
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, merge, opened, settings};
@@ -19,7 +19,7 @@ use lanemark_study::{Library, Location, StudyError, Sweep};
 use serde::Serialize;
 
 use crate::args::SweepArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 #[cfg(feature = "full")]
@@ -32,8 +32,8 @@ const LOADS: [&str; 2] = ["queue_depth", "threads"];
 /// The default axis of `--target`.
 const DEPTHS: &str = "queue_depth=1,2,3,4,6,8,12,16,24,32,48,64,96,128,192,256";
 
-pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
-    let Some(system) = &args.system else { return merged(args) };
+pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
+    let Some(system) = &args.system else { return merge_parts(args) };
     let lab = Lab {
         pool: args.jobs.map_or_else(Pool::default, Pool::new),
         cancel: stop::on_signal().into(),
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         None => default_out(args, &sweep)?,
     };
     let views = SweepOutputs { is_kept: scratch.is_none(), ..SweepOutputs::open(args, out)? };
-    let mut provenance = provenance::own(args.run.seed);
+    let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), provenance)?;
     let (mut ended, total, file_name) =
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
                 ),
                 false => tell!("interrupted; nothing is saved"),
             }
-            return Ok(Outcome::Interrupted);
+            return Ok(CommandOutcome::Interrupted);
         }
         (Some(outcome), None) => {
             views.show(&outcome)?;
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
             tell!("saved {file_name}, which contains {held} of the sweep's {all} points");
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Fails if no point of the sweep has figures.
@@ -99,11 +99,11 @@ fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
 }
 
 /// Merges the parts of a sweep.
-fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
+fn merge_parts(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
     let views = SweepOutputs::open(args, args.out.clone().unwrap_or_default())?;
-    let sweep = merge(&args.merge, &views.csv, provenance::own(args.run.seed))?;
+    let sweep = merge(&args.merge, &views.csv, provenance::own_provenance(args.run.seed))?;
     views.show(&sweep)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Returns a file in the default folder whose name depends only on the sweep and its points. If that folder is not
@@ -255,15 +255,15 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         tell!("note: {assumed}");
     }
     formats::tell_notes(&opened);
-    let mut workload = scaled(opened.workload, &args.run.scale.scale())?;
+    let mut workload = scaled_workload(opened.workload, &args.run.scale.scale())?;
     // Repeats differ only in their random numbers, and a sweep has many points, so one repeat per point is enough for a
     // curve.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     let length = RunLength::of(args.full);
-    Sweep::new(library, definition, workload, args.run.seed, length).map_err(located)
+    Sweep::new(library, definition, workload, args.run.seed, length).map_err(with_location)
 }
 
-fn located(error: StudyError) -> Failure {
+fn with_location(error: StudyError) -> Failure {
     match error.location == Location::file("sweep") {
         true => Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error }),
         false => error.into(),

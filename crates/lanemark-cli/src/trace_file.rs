@@ -19,12 +19,12 @@ const BUFFER: usize = 256 * 1024;
 /// A trace file whose bytes are counted and hashed as they are read.
 pub(crate) struct TraceFile {
     file: File,
-    read_bytes: Rc<ReadBytes>,
+    read_bytes: Rc<TraceDigest>,
 }
 
 /// The bytes of a trace that were read until now: their hash and their count.
 #[derive(Default)]
-pub(crate) struct ReadBytes {
+pub(crate) struct TraceDigest {
     hasher: RefCell<Sha256>,
     bytes: Cell<u64>,
     /// Size of the file, if known.
@@ -34,14 +34,14 @@ pub(crate) struct ReadBytes {
 /// Opens a compressed or uncompressed trace. The count and the hash describe the file as stored.
 pub(crate) fn open(
     path: &Path,
-) -> Result<(BufReader<TraceInput<TraceFile>>, Rc<ReadBytes>), Failure> {
+) -> Result<(BufReader<TraceInput<TraceFile>>, Rc<TraceDigest>), Failure> {
     let fail =
         |error: io::Error| Failure::input(format!("{}: can't be read: {error}", path.display()));
     let file = if input::is_piped(path) { input::open(path) } else { File::open(path) };
     let file = file.map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     let size = metadata.is_file().then_some(metadata.len());
-    let read_bytes = Rc::new(ReadBytes { size, ..ReadBytes::default() });
+    let read_bytes = Rc::new(TraceDigest { size, ..TraceDigest::default() });
     let file = TraceFile { file, read_bytes: Rc::clone(&read_bytes) };
     let text = TraceInput::new(file).map_err(fail)?;
     Ok((BufReader::with_capacity(BUFFER, text), read_bytes))
@@ -56,7 +56,7 @@ impl Read for TraceFile {
     }
 }
 
-impl ReadBytes {
+impl TraceDigest {
     /// Returns the share that has been read, if the size is known.
     pub(crate) fn share(&self) -> Option<f64> {
         let size = self.size.filter(|&size| size > 0)?;
@@ -90,7 +90,7 @@ mod tests {
             // The file grew while it was read.
             (Some(200), 300, Some(1.0)),
         ] {
-            let read = ReadBytes { size, bytes: Cell::new(bytes), ..ReadBytes::default() };
+            let read = TraceDigest { size, bytes: Cell::new(bytes), ..TraceDigest::default() };
             assert_eq!(read.share(), share, "{bytes} of {size:?}");
         }
     }

@@ -20,26 +20,28 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
-use lanemark_report::{CutSystem, trial_answer, trial_text};
+use lanemark_report::{PowerCutResults, trial_answer, trial_text};
 use lanemark_schema::result::{Provenance, RunResult, Sample};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Fault, LoadKind, Order, Test, TraceSummary, Workload};
+use lanemark_schema::workload::{
+    AverageMethod, Fault, LoadKind, Test, TestOrder, TraceSummary, Workload,
+};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
 use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::json;
 
 use crate::args::{FileSystem, TrialArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
-use crate::serve_control::servable;
-use crate::warden::Warden;
+use crate::serve_control::check_servable;
+use crate::warden::CleanupProcess;
 use crate::{library, output, provenance, serve, served_disk, stop};
-use contents::ContentsSource;
-use cuts::Cuts;
+use contents::InitialContents;
+use cuts::PowerCutTrial;
 use turn::TurnEnvironment;
 
 /// Maximum time for the cleanup.
@@ -62,18 +64,18 @@ struct TrialSystem {
     samples: Vec<Sample>,
 }
 
-pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
     let mut systems = systems(args, &library)?;
-    let mut provenance = provenance::own(args.seed);
+    let mut provenance = provenance::own_provenance(args.seed);
     provenance.inputs = library.used();
     let capacity =
         systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
-    let source = ContentsSource::of(args.from.as_deref())?;
+    let source = InitialContents::of(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
     for TrialSystem { system, faults, .. } in &systems {
-        faults.iter().try_for_each(|fault| servable(system, size, fault))?;
+        faults.iter().try_for_each(|fault| check_servable(system, size, fault))?;
         system.with_faults(faults, &Location::file("--fault"))?;
     }
     let has_disks = has_disks();
@@ -83,10 +85,10 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     }
     let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
     let savings = savings(args, &systems, &provenance)?;
-    stop::patient(END);
+    stop::extend_patience(END);
     let folder = folder(args.folder.as_deref())?;
     // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
-    let _warden = Warden::of(folder.path())?;
+    let _warden = CleanupProcess::of(folder.path())?;
     let outside = if has_disks { Some(served_disk::own_mounts()?) } else { None };
     // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
@@ -112,14 +114,14 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     let found = ran?;
     if systems.iter().any(|system| system.samples.is_empty()) {
         tell!("interrupted before each system completed a turn; nothing is saved");
-        return Ok(Outcome::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     deliver(args, &systems, &found, provenance, &savings, page.as_ref())?;
     let is_damaged = found.cuts.iter().any(|system| !system.failed.is_empty());
     Ok(match (found.complete, is_damaged) {
-        (_, true) => Outcome::Damaged,
-        (true, false) => Outcome::Done,
-        (false, false) => Outcome::Interrupted,
+        (_, true) => CommandOutcome::Damaged,
+        (true, false) => CommandOutcome::Done,
+        (false, false) => CommandOutcome::Interrupted,
     })
 }
 
@@ -216,7 +218,7 @@ fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
 
 /// The outcome of all turns and power cuts; the samples are in the systems.
 struct TrialOutcome {
-    cuts: Vec<CutSystem>,
+    cuts: Vec<PowerCutResults>,
     /// Whether the trial was completed without an interruption.
     complete: bool,
 }
@@ -252,7 +254,7 @@ fn trial(
         return Ok(TrialOutcome { cuts, complete: true });
     };
     for system in systems.iter() {
-        let cut = Cuts {
+        let cut = PowerCutTrial {
             bench,
             system: &system.name,
             check,
@@ -352,8 +354,8 @@ fn result(
         id: "trial".to_owned(),
         name: format!("trial of {command}"),
         repeats,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test.clone()],
     };
     let late = system.samples.iter().filter(|sample| !sample.is_served_in_time());
@@ -400,7 +402,7 @@ fn command_text(args: &TrialArgs) -> String {
     }
 }
 
-fn as_json(results: &[RunResult], cuts: &[CutSystem]) -> Result<String, Failure> {
+fn as_json(results: &[RunResult], cuts: &[PowerCutResults]) -> Result<String, Failure> {
     let runs: Vec<&RunResult> = results.iter().collect();
     let cuts: Vec<serde_json::Value> = cuts
         .iter()

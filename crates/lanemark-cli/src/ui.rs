@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lanemark_files::private::PrivateFile;
-use lanemark_ui::Ui;
+use lanemark_ui::UiServer;
 
 use crate::args::UiArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::{library, output, stop};
 
-pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &UiArgs) -> Result<CommandOutcome, Failure> {
     let cancel = stop::on_signal().into();
     let library = library::open(&args.library)?;
-    let ui = Ui::new(args.port, library).map_err(|error| {
+    let ui = UiServer::new(args.port, library).map_err(|error| {
         let failure = Failure::input(format!("--port {}: {error}", args.port));
         failure.hint("remove --port to let the system choose a free port")
     })?;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
     let outcome = ui.run(&cancel);
     drop(file);
     outcome.map_err(|error| Failure::run(format!("the server failed: {error}")))?;
-    Ok(Outcome::Interrupted)
+    Ok(CommandOutcome::Interrupted)
 }
 
 /// Opens `address` in the desktop's browser through a file that redirects to it, and returns the file. If that fails,
@@ -43,7 +43,7 @@ fn open(address: &str) -> Option<PrivateFile> {
     }
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
     let file = folder.join(format!("lanemark-ui-{}.html", std::process::id()));
-    lead(&file, address).ok()?;
+    write_redirect_page(&file, address).ok()?;
     let lead = PrivateFile::of(file.clone());
     let mut browser = Command::new("xdg-open");
     browser.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -54,7 +54,7 @@ fn open(address: &str) -> Option<PrivateFile> {
 }
 
 /// Writes a file that only this user can read, and that redirects a browser to `address`.
-fn lead(file: &Path, address: &str) -> std::io::Result<()> {
+fn write_redirect_page(file: &Path, address: &str) -> std::io::Result<()> {
     let mut open = OpenOptions::new();
     let mut written = open.write(true).create_new(true).mode(0o600).open(file)?;
     let page = format!(

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::scale::{real_without_faults, scaled};
+use lanemark_lab::scale::{real_without_faults, scaled_workload};
 use lanemark_lab::{ErrorCause, results};
 use lanemark_schema::result::Provenance;
 use lanemark_study::workload;
@@ -13,11 +13,11 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::args::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::progress::Progress;
 use crate::{library, messages, output, provenance, stop};
 
-pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &VerifyArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         VerifyCommand::Write(args) => write(args),
         VerifyCommand::Check(args) => check(args),
@@ -45,15 +45,16 @@ fn hash_of(path: &Path) -> Result<String, Failure> {
     }
 }
 
-fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
+fn write(args: &VerifyWriteArgs) -> Result<CommandOutcome, Failure> {
     let (stop, started_at) = (stop::on_signal(), results::now());
     messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;
-    let mut workload = scaled(workload::open(&library, &args.workload)?, &args.run.scale.scale())?;
+    let mut workload =
+        scaled_workload(workload::open(&library, &args.workload)?, &args.run.scale.scale())?;
     real_without_faults(&workload)?;
     // Additional repeats add no information, so the default is one repeat.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
-    let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
+    let journal = args.journal.clone().unwrap_or_else(|| journal_path(&args.path));
     let verification = Verification {
         path: &args.path,
         journal: &journal,
@@ -72,19 +73,19 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let written = written?;
     if args.json {
-        let mut provenance = provenance::own(args.run.seed);
+        let mut provenance = provenance::own_provenance(args.run.seed);
         provenance.started_at = started_at;
         provenance.inputs = library.used();
         output::print_json(&SavedOutcome { provenance, outcome: &written })?;
     } else {
         output::print(&lanemark_report::written_text(&written, &output::style()))?;
     }
-    Ok(if written.complete { Outcome::Done } else { Outcome::Interrupted })
+    Ok(if written.complete { CommandOutcome::Done } else { CommandOutcome::Interrupted })
 }
 
-fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
+fn check(args: &VerifyCheckArgs) -> Result<CommandOutcome, Failure> {
     let (stop, started_at) = (stop::on_signal(), results::now());
-    let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
+    let journal = args.journal.clone().unwrap_or_else(|| journal_path(&args.path));
     let check = Check {
         path: &args.path,
         journal: &journal,
@@ -95,21 +96,21 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     let mut progress = Progress::new();
     let verified = check.run(&mut |state| progress.show(&line(&state, "reading back")));
     drop(progress);
-    let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
+    let Some(verified) = verified? else { return Ok(CommandOutcome::Interrupted) };
     if args.json {
         // The seed of the written data is unknown, because the journal does not contain it.
-        let mut provenance = provenance::own(0);
+        let mut provenance = provenance::own_provenance(0);
         provenance.started_at = started_at;
         provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);
         output::print_json(&SavedOutcome { provenance, outcome: &verified })?;
     } else {
         output::print(&lanemark_report::verified_text(&verified, &output::style()))?;
     }
-    Ok(if verified.is_intact() { Outcome::Done } else { Outcome::Damaged })
+    Ok(if verified.is_intact() { CommandOutcome::Done } else { CommandOutcome::Damaged })
 }
 
 /// Returns the default path of the journal: in the current folder, named after the target.
-fn beside(target: &Path) -> PathBuf {
+fn journal_path(target: &Path) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".journal");
     PathBuf::from(name)
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_journal_is_in_this_folder_and_a_file_has_its_hash() {
-        assert_eq!(beside(Path::new("/mnt/data/file.bin")), Path::new("file.bin.journal"));
+        assert_eq!(journal_path(Path::new("/mnt/data/file.bin")), Path::new("file.bin.journal"));
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("abc");
         std::fs::write(&file, "abc").unwrap();

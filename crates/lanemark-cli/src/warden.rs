@@ -31,9 +31,9 @@ const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A running warden. Dropping it ends the warden without removing files.
-pub(crate) struct Warden(Child);
+pub(crate) struct CleanupProcess(Child);
 
-impl Warden {
+impl CleanupProcess {
     /// Starts a warden for `folder`, whose name begins with `lanemark-`.
     ///
     /// # Errors
@@ -50,19 +50,19 @@ impl Warden {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // The warden must not receive the terminal's signals.
         let mut warden = Self(command.process_group(0).spawn()?);
-        warden.say(BEGUN)?;
+        warden.send_word(BEGUN)?;
         Ok(warden)
     }
 
-    fn say(&mut self, word: u8) -> io::Result<()> {
+    fn send_word(&mut self, word: u8) -> io::Result<()> {
         self.0.stdin.as_mut().map_or(Ok(()), |pipe| pipe.write_all(&[word]))
     }
 }
 
-impl Drop for Warden {
+impl Drop for CleanupProcess {
     fn drop(&mut self) {
         // A warden that has ended does not need the message.
-        let _ = self.say(DONE);
+        let _ = self.send_word(DONE);
         let _ = self.0.wait();
     }
 }

@@ -22,7 +22,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The full-screen view of a run.
-pub(crate) struct Watch {
+pub(crate) struct RunScreen {
     is_shown: bool,
     /// Figures at the previous update.
     last: Option<LastUpdate>,
@@ -38,7 +38,7 @@ struct LastUpdate {
     device: Option<DeviceUse>,
 }
 
-impl Watch {
+impl RunScreen {
     pub(crate) fn new() -> Self {
         Self { is_shown: false, last: None, rates: VecDeque::new() }
     }
@@ -114,7 +114,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for RunScreen {
     fn drop(&mut self) {
         self.end();
     }

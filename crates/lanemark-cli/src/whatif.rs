@@ -4,12 +4,12 @@ use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, RunLength};
 
 use crate::args::WhatIfArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::formats::with;
 use crate::progress::LabProgressLine;
 use crate::{library, output, stop};
 
-pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
+pub(crate) fn run(args: &WhatIfArgs) -> Result<CommandOutcome, Failure> {
     let library = library::open(&args.run.library)?;
     // For a measured result, `--model` states the system.
     let is_result = std::path::Path::new(&args.from).is_file();
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
     });
     drop(line);
-    let Some(whatif) = outcome? else { return Ok(Outcome::Interrupted) };
+    let Some(whatif) = outcome? else { return Ok(CommandOutcome::Interrupted) };
     match args.json {
         true => output::print_json(&whatif)?,
         false => {
@@ -50,5 +50,5 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
             output::print(&text)?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

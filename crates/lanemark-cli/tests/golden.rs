@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lanemark_schema::result::{Metric, StudyOutcome};
+use lanemark_schema::result::{FigureMetric, StudyOutcome};
 
 /// The studies, each with a test below.
 const STUDIES: [&str; 7] = [
@@ -33,7 +33,7 @@ fn six_digits(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-fn name(metric: Metric) -> String {
+fn name(metric: FigureMetric) -> String {
     serde_json::to_value(metric).unwrap().as_str().unwrap().to_owned()
 }
 
@@ -55,8 +55,9 @@ fn rows(outcome: &StudyOutcome) -> String {
                 let mut own = figures.clone().filter(|figure| figure.system == system.name);
                 !own.any(|figure| figure.test == test.test.name && figure.metric == metric)
             };
-            for metric in
-                [Metric::Throughput, Metric::Latency].into_iter().filter(|one| of_cell(*one))
+            for metric in [FigureMetric::Throughput, FigureMetric::Latency]
+                .into_iter()
+                .filter(|one| of_cell(*one))
             {
                 let simulated = six_digits(metric.of(test).value);
                 let row = [&system.name, &test.test.name, &name(metric), &simulated];

@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 100;
 
 /// A companion file, open for reading and writing.
 #[derive(Debug)]
-pub struct Companion {
+pub struct CompanionFile {
     /// The file.
     pub file: File,
     /// Whether the file is empty, because it is new or was empty before.
@@ -61,15 +61,15 @@ pub fn path(named: &Path, ending: &str) -> PathBuf {
 ///
 /// # Errors
 /// Returns [`CompanionError::Foreign`] if another program's file has this name; the file is not changed.
-pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
+pub fn open(path: &Path, mark: &[u8]) -> Result<CompanionFile, CompanionError> {
     let system = |source| CompanionError::System { path: path.to_owned(), source };
     for _ in 0..ATTEMPTS {
         match create(path) {
-            Ok(file) => return Ok(Companion { file, is_empty: true }),
+            Ok(file) => return Ok(CompanionFile { file, is_empty: true }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(system(error)),
         }
-        match existing(path, mark) {
+        match open_existing(path, mark) {
             Err(CompanionError::System { source, .. })
                 if source.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
@@ -79,7 +79,7 @@ pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
 }
 
 /// Opens an existing companion.
-fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
+fn open_existing(path: &Path, mark: &[u8]) -> Result<CompanionFile, CompanionError> {
     let system = |source| CompanionError::System { path: path.to_owned(), source };
     let foreign =
         |reason: &str| CompanionError::Foreign { path: path.to_owned(), reason: reason.to_owned() };
@@ -107,11 +107,11 @@ fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
         return Err(foreign("also has another name"));
     }
     if there.len() == 0 {
-        return Ok(Companion { file, is_empty: true });
+        return Ok(CompanionFile { file, is_empty: true });
     }
     let mut begins = vec![0; mark.len()];
     match file.read_exact_at(&mut begins, 0) {
-        Ok(()) if begins == mark => Ok(Companion { file, is_empty: false }),
+        Ok(()) if begins == mark => Ok(CompanionFile { file, is_empty: false }),
         Ok(()) => Err(foreign("is not a Lanemark file")),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             Err(foreign("is not a Lanemark file"))
@@ -134,7 +134,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// Returns the kernel's error.
-pub fn part(named: &Path) -> io::Result<(File, PathBuf)> {
+pub fn create_partial_file(named: &Path) -> io::Result<(File, PathBuf)> {
     for number in 0..ATTEMPTS {
         let name = path(named, &format!(".{}-{number}.part", std::process::id()));
         match create(&name) {
@@ -212,13 +212,13 @@ mod tests {
     fn a_part_takes_no_name_that_is_taken() {
         let folder = tempfile::tempdir().unwrap();
         let named = folder.path().join("database");
-        let (_first, one) = part(&named).unwrap();
+        let (_first, one) = create_partial_file(&named).unwrap();
         std::os::unix::fs::symlink(
             folder.path().join("victim"),
             path(&named, &format!(".{}-1.part", std::process::id())),
         )
         .unwrap();
-        let (_second, two) = part(&named).unwrap();
+        let (_second, two) = create_partial_file(&named).unwrap();
         assert!(one.to_string_lossy().ends_with("-0.part"), "{one:?}");
         assert!(two.to_string_lossy().ends_with("-2.part"), "{two:?}");
         assert!(!folder.path().join("victim").exists());

@@ -34,7 +34,11 @@ pub fn device_number(device: u64) -> String {
 
 /// Returns the mount with the longest mount point above `path`; a mount of `device` takes precedence. If several file
 /// systems are mounted at one point, the last is visible.
-pub fn above<'m>(mounts: &'m [MountEntry], device: &str, path: &Path) -> Option<&'m MountEntry> {
+pub fn mount_of_device<'m>(
+    mounts: &'m [MountEntry],
+    device: &str,
+    path: &Path,
+) -> Option<&'m MountEntry> {
     mounts
         .iter()
         .filter(|mount| path.starts_with(&mount.point))
@@ -42,17 +46,17 @@ pub fn above<'m>(mounts: &'m [MountEntry], device: &str, path: &Path) -> Option<
 }
 
 /// Returns the topmost mount exactly at `path`.
-pub fn at<'m>(mounts: &'m [MountEntry], path: &Path) -> Option<&'m MountEntry> {
+pub fn mount_at<'m>(mounts: &'m [MountEntry], path: &Path) -> Option<&'m MountEntry> {
     mounts.iter().rev().find(|mount| mount.point == path)
 }
 
 /// Parses the text of mountinfo. Lines that do not describe a mount are omitted.
 pub fn parse(text: &[u8]) -> Vec<MountEntry> {
-    text.split(|byte| *byte == b'\n').filter_map(line).collect()
+    text.split(|byte| *byte == b'\n').filter_map(parse_mount_line).collect()
 }
 
 /// Parses a line such as `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`.
-fn line(line: &[u8]) -> Option<MountEntry> {
+fn parse_mount_line(line: &[u8]) -> Option<MountEntry> {
     let mut words = line.split(|byte| *byte == b' ');
     let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
     let device = text(words.nth(2)?);
@@ -112,18 +116,18 @@ nonsense
     #[test]
     fn the_mount_that_holds_a_path_most_closely_is_found() {
         let all = parse(MOUNTS);
-        let found = |device, path| above(&all, device, Path::new(path)).unwrap();
+        let found = |device, path| mount_of_device(&all, device, Path::new(path)).unwrap();
         assert_eq!(found("254:0", "/home/a").file_system, "ext4");
         assert_eq!(found("254:16", "/mnt/my disk/a").source, Path::new("/dev/vdb"));
         assert_eq!(found("254:16", "/mnt/again/a").point, Path::new("/mnt/again"));
         assert_eq!(found("0:99", "/data/a").source, Path::new("/dev/vdc"));
-        assert_eq!(above(&[], "0:1", Path::new("/")), None);
+        assert_eq!(mount_of_device(&[], "0:1", Path::new("/")), None);
     }
 
     #[test]
     fn the_topmost_mount_of_a_path_is_found_with_its_escapes() {
         let all = parse(MOUNTS);
-        let source = |path: &str| at(&all, Path::new(path)).map(|mount| mount.source.clone());
+        let source = |path: &str| mount_at(&all, Path::new(path)).map(|mount| mount.source.clone());
         assert_eq!(source("/tmp/a b").as_deref(), Some(Path::new("lanemark-serve")));
         assert_eq!(source("/").as_deref(), Some(Path::new("/dev/vda")));
         for none in ["/tmp", "/tmp/a", "/tmp/short", ""] {
@@ -134,6 +138,6 @@ nonsense
     #[test]
     fn this_process_has_a_root() {
         let all = mounts();
-        assert!(at(&all, Path::new("/")).is_some() || all.is_empty());
+        assert!(mount_at(&all, Path::new("/")).is_some() || all.is_empty());
     }
 }

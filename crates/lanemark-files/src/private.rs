@@ -49,8 +49,8 @@ impl PrivateFolder {
     pub fn within(folder: &Path, prefix: &str) -> io::Result<Self> {
         // The lock is held while the folder is created, so the process cannot end between the creation of the folder
         // and its entry in the list.
-        let mut alive = alive();
-        let alive = alive.as_mut().ok_or_else(ending)?;
+        let mut alive = live_files();
+        let alive = alive.as_mut().ok_or_else(process_ending_error)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(12).permissions(Permissions::from_mode(0o700));
         let folder = builder.tempdir_in(folder)?;
@@ -83,7 +83,7 @@ impl Drop for PrivateFolder {
 impl PrivateFile {
     /// Registers the file `path`, which is removed when this value is dropped or the process ends.
     pub fn of(path: PathBuf) -> Self {
-        if let Some(alive) = alive().as_mut() {
+        if let Some(alive) = live_files().as_mut() {
             alive.push(path.clone());
         }
         Self(path)
@@ -105,16 +105,16 @@ impl Drop for PrivateFile {
 /// # Errors
 /// Returns the step's error, or an error if the process is ending.
 pub fn write_step<T>(step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let alive = alive();
+    let alive = live_files();
     match alive.is_some() {
         true => step(),
-        false => Err(ending()),
+        false => Err(process_ending_error()),
     }
 }
 
 /// Removes all folders and files of the process, which must then end. No folder can be created afterwards.
 pub fn remove_all() {
-    let Some(all) = alive().take() else { return };
+    let Some(all) = live_files().take() else { return };
     for path in all.iter().rev() {
         for _ in 0..ATTEMPTS {
             let removed = match fs::symlink_metadata(path) {
@@ -130,16 +130,16 @@ pub fn remove_all() {
 }
 
 fn forget(path: &Path) {
-    if let Some(alive) = alive().as_mut() {
+    if let Some(alive) = live_files().as_mut() {
         alive.retain(|known| known != path);
     }
 }
 
-fn alive() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
+fn live_files() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
     ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn ending() -> io::Error {
+fn process_ending_error() -> io::Error {
     io::Error::other("the process is ending")
 }
 

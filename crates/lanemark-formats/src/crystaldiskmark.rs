@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 use lanemark_schema::result::{RunResult, Sample, Statistic, Target, TestResult};
 use lanemark_schema::text::shown;
-use lanemark_schema::workload::Average;
+use lanemark_schema::workload::AverageMethod;
 
 pub(crate) use read::{is_ours, read};
 
@@ -80,7 +80,7 @@ fn line(result: &TestResult) -> String {
     let test = &result.test;
     let median = |of: fn(&Sample) -> f64| {
         let values: Vec<f64> = result.samples.iter().map(of).collect();
-        Statistic::of(&values, Average::Median).value
+        Statistic::of(&values, AverageMethod::Median).value
     };
     let kind = if test.is_in_order() { "SEQ" } else { "RND" };
     let block = test.block.get();

@@ -32,7 +32,7 @@ pub enum SupportLevel {
 
 /// An option that is not supported exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct OptionNote {
     /// The file as the user named it.
     pub file: String,
     /// The line, counted from 1.
@@ -100,7 +100,7 @@ impl From<FormatError> for FormatErrors {
     }
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for OptionNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}: {}", self.file, self.line, self.option, self.reason)
     }

@@ -40,19 +40,21 @@ use std::path::PathBuf;
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
-use lanemark_schema::workload::{Average, Mix, Order, Pattern, Test, TestError, Workload};
+use lanemark_schema::workload::{
+    AverageMethod, Pattern, RequestMix, Test, TestError, TestOrder, Workload,
+};
 
 use crate::error::{FormatError, FormatErrors, SupportLevel};
-use block::Blocks;
-pub use command::{Command, command, is_command, words};
-use direction::Direction;
-use job::{Findings, Job};
+use block::BlockSizes;
+pub use command::{FioCommandLine, command, is_command, words};
+use direction::RwOption;
+use job::{Job, JobProblems};
 pub use job_environment::JobEnvironment;
-use number::Unit;
-pub use option::{Support, options};
+use number::DefaultTimeUnit;
+pub use option::{OptionSupport, options};
 pub(crate) use order::normal_for;
 use range::{JobRange, RequestedRange};
-pub use settings::{Engine, FioJobs, FioSettings, Sync};
+pub use settings::{FioJobs, FioSettings, IoEngine, SyncMethod};
 
 /// Maximum number of tests in a job file.
 const TESTS_MAX: usize = 4096;
@@ -62,7 +64,7 @@ const TESTS_MAX: usize = 4096;
 /// # Errors
 /// Returns all errors and unsupported options in the file, each with its line.
 pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatErrors> {
-    let mut found = Findings::default();
+    let mut found = JobProblems::default();
     let sections = lines::read(text, around, &mut found.faults);
     let jobs = job::jobs(&sections, &mut found);
     if jobs.is_empty() && found.faults.is_empty() {
@@ -82,14 +84,14 @@ pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatEr
         id: stem.to_owned(),
         name: format!("{stem}, from a fio job file"),
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests,
     };
     Ok(FioJobs { workload, settings, notes: found.notes })
 }
 
-fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
+fn settings(jobs: &[Job], findings: &mut JobProblems) -> FioSettings {
     let mut all = FioSettings::default();
     let mut is_stated = false;
     for job in jobs {
@@ -105,14 +107,14 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
                         job.note("ioengine", findings, SupportLevel::Nearly, reason);
                     }
                     all.engine = match all.engine {
-                        Some(Engine::IoUring) => Some(Engine::IoUring),
+                        Some(IoEngine::IoUring) => Some(IoEngine::IoUring),
                         _ => Some(engine),
                     };
                 }
                 Err(reason) => {
                     let expected =
                         "io_uring, libaio, posixaio, sync, psync, vsync, pvsync, pvsync2 or null";
-                    findings.fault(
+                    findings.add_error(
                         job.error("ioengine", &format!("an engine for local files ({reason})"))
                             .hint(format!("one of {expected}")),
                     );
@@ -123,21 +125,21 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
         let direct = job.flag("direct", findings).or(buffered).unwrap_or(false);
         // Trims do not use the page cache.
         let cached =
-            Direction::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
+            RwOption::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
                 if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };
             let error =
                 job.error(name, "the same value in all jobs, because the target is opened once");
-            findings.fault(error.hint("write a separate job file for each value"));
+            findings.add_error(error.hint("write a separate job file for each value"));
         }
         if cached {
             all.direct = Some(direct);
         }
         is_stated |= job.has("direct") || job.has("buffered");
         let sync = job.parsed("sync", findings, |text| match text {
-            "" | "1" | "sync" => Ok(Some(Sync::All)),
-            "dsync" => Ok(Some(Sync::Data)),
+            "" | "1" | "sync" => Ok(Some(SyncMethod::All)),
+            "dsync" => Ok(Some(SyncMethod::Data)),
             "0" | "none" => Ok(None),
             _ => Err("none, sync or dsync"),
         });
@@ -168,7 +170,7 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
         }
         if job.text("zonemode").is_some_and(|mode| !matches!(mode, "none" | "strided")) {
             let expected = "none or strided: zoned block devices are not supported";
-            findings.fault(job.error("zonemode", expected));
+            findings.add_error(job.error("zonemode", expected));
         }
     }
     if !is_stated {
@@ -178,7 +180,7 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
 }
 
 /// Sets whether jobs continue after errors. In Lanemark, the setting applies to all jobs.
-fn goes_on(job: &Job, all: &mut FioSettings, findings: &mut Findings) {
+fn goes_on(job: &Job, all: &mut FioSettings, findings: &mut JobProblems) {
     const NAME: &str = "continue_on_error";
     let wanted = job.parsed(NAME, findings, |text| match text {
         "" | "1" | "all" | "io" => Ok((true, None)),
@@ -206,17 +208,17 @@ fn tests(
     jobs: &[Job],
     around: &JobEnvironment<'_>,
     settings: &mut FioSettings,
-    findings: &mut Findings,
+    findings: &mut JobProblems,
 ) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<RequestedRange>)> =
         jobs.iter().map(|job| (job, RequestedRange::of(job, findings))).collect();
     let ranges = range::job_ranges(&wanted, around.target_size, findings);
     let mut tests: Vec<Test> = Vec::new();
     for (index, (job, placed)) in jobs.iter().zip(ranges).enumerate() {
-        let waits = waits(job, &jobs[..index], findings);
+        let waits = has_stonewall(job, &jobs[..index], findings);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
         // A job with an invalid range is also read, so that all its errors are reported.
-        let whole = |placed: &Vec<JobRange>| placed.clone();
+        let all_parts = |placed: &Vec<JobRange>| placed.clone();
         let nowhere = vec![JobRange {
             offset: Bytes::ZERO,
             span: Bytes(1 << 40),
@@ -225,7 +227,7 @@ fn tests(
             after: false,
             parted: false,
         }];
-        for (clone, range) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
+        for (clone, range) in placed.as_ref().map_or(nowhere, all_parts).iter().enumerate() {
             let Some(mut test) = test(job, range, findings) else { continue };
             if several {
                 test.name = format!("{}.{clone}", test.name);
@@ -240,7 +242,7 @@ fn tests(
             if let Err(error) = checked
                 && placed.is_some()
             {
-                findings.fault(out_of_bounds(job, &error));
+                findings.add_error(out_of_bounds(job, &error));
             }
             if waits_for_cache(job, &test) {
                 settings.wait_for_cache.push(test.name.clone());
@@ -252,7 +254,7 @@ fn tests(
     }
     if tests.len() >= TESTS_MAX {
         let error = FormatError::file(around.file, "there are too many jobs and clones");
-        findings.fault(error.hint("at most 4,096"));
+        findings.add_error(error.hint("at most 4,096"));
     }
     tests
 }
@@ -286,12 +288,12 @@ fn waits_for_cache(job: &Job, test: &Test) -> bool {
 }
 
 /// Returns whether a job begins only when the earlier jobs have ended.
-fn waits(job: &Job, before: &[Job], findings: &mut Findings) -> bool {
+fn has_stonewall(job: &Job, before: &[Job], findings: &mut JobProblems) -> bool {
     let walled = job.flag("stonewall", findings).unwrap_or(false);
     let Some(name) = job.text("wait_for") else { return walled };
     let Some(at) = before.iter().rposition(|other| other.name == name) else {
         let error = job.error("wait_for", "the name of an earlier job");
-        findings.fault(error);
+        findings.add_error(error);
         return walled;
     };
     if at + 1 < before.len() {
@@ -301,21 +303,21 @@ fn waits(job: &Job, before: &[Job], findings: &mut Findings) -> bool {
 }
 
 fn free_name(tests: &[Test], name: String) -> String {
-    let taken = |name: &str| tests.iter().any(|test| test.name == name);
-    if !taken(&name) {
+    let is_taken = |name: &str| tests.iter().any(|test| test.name == name);
+    if !is_taken(&name) {
         return name;
     }
-    (2..).map(|count| format!("{name} ({count})")).find(|name| !taken(name)).unwrap_or(name)
+    (2..).map(|count| format!("{name} ({count})")).find(|name| !is_taken(name)).unwrap_or(name)
 }
 
-fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
+fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test> {
     // After an error, the job is read only to find other errors, because a file with errors does not become a workload.
-    let direction = Direction::of(job, findings).unwrap_or(Direction::MIXED);
+    let direction = RwOption::of(job, findings).unwrap_or(RwOption::MIXED);
     let read_share = read_share(job, direction, findings);
-    let blocks = Blocks::of(job, direction, read_share.get(), findings);
+    let blocks = BlockSizes::of(job, direction, read_share.get(), findings);
     let depth = depth(job, findings);
     let is_whole = blocks.is_some() && depth.is_some();
-    let mut blocks = blocks.unwrap_or_else(Blocks::usual);
+    let mut blocks = blocks.unwrap_or_else(BlockSizes::usual);
     let pattern = order::pattern(job, direction, &mut blocks, findings);
     let is_whole = is_whole && pattern.is_some();
     let mut test = Test {
@@ -331,7 +333,7 @@ fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
         settings.read_share = read_share;
         settings.queue_depth = depth.unwrap_or(1);
         settings.alignment = blocks.alignment;
-        settings.mix = Mix {
+        settings.mix = RequestMix {
             sizes: blocks.sizes,
             trim_share: trim_share(job, direction, findings),
             flush_every: flushes(job, direction, findings),
@@ -346,7 +348,7 @@ fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
         job.note("numjobs", findings, SupportLevel::Nearly, reason);
     }
     test.start.delay = delay(job, findings);
-    pace::limits(job, placed, &mut test, findings);
+    pace::apply_limits(job, placed, &mut test, findings);
     let (mean, threads) = (test.block_mean(), test.threads);
     if let Some(requests) = test.requests_mut() {
         pace::arrivals(job, direction, mean, threads, requests, findings);
@@ -354,8 +356,8 @@ fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
     is_whole.then_some(test)
 }
 
-fn read_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio {
-    let percent = |name: &str, findings: &mut Findings| {
+fn read_share(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Ratio {
+    let percent = |name: &str, findings: &mut JobProblems| {
         job.parsed(name, findings, |text| {
             let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
             let ratio = percent.and_then(|percent| Ratio::new(percent / 100.0));
@@ -383,7 +385,7 @@ fn read_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio
     }
 }
 
-fn trim_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio {
+fn trim_share(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Ratio {
     match (direction.trims, direction.writes) {
         (false, _) => Ratio::ZERO,
         (true, false) => Ratio::ONE,
@@ -396,7 +398,7 @@ fn trim_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio
 }
 
 /// Returns the number of writes between two flushes.
-fn flushes(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u32> {
+fn flushes(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option<u32> {
     let mut every: Option<u64> = None;
     for name in ["fsync", "fdatasync"] {
         if let Some(count) = job.integer(name, findings).filter(|&count| count > 0) {
@@ -416,13 +418,13 @@ fn flushes(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u
 }
 
 /// Returns the queue depth. An engine that waits for its requests has one request outstanding, regardless of `iodepth`.
-fn depth(job: &Job, findings: &mut Findings) -> Option<u32> {
+fn depth(job: &Job, findings: &mut JobProblems) -> Option<u32> {
     let Some(depth) = QUEUE_DEPTH.accept(job.integer("iodepth", findings).unwrap_or(1)) else {
-        findings.fault(job.error("iodepth", &QUEUE_DEPTH.to_string()));
+        findings.add_error(job.error("iodepth", &QUEUE_DEPTH.to_string()));
         return None;
     };
-    let engine = job.text("ioengine").map_or(Ok((Engine::Sync, None)), settings::engine);
-    if depth > 1 && matches!(engine, Ok((Engine::Sync, _))) {
+    let engine = job.text("ioengine").map_or(Ok((IoEngine::Sync, None)), settings::engine);
+    if depth > 1 && matches!(engine, Ok((IoEngine::Sync, _))) {
         let reason =
             "1, because the engine waits for each request (the default engine of fio is psync)";
         job.note("iodepth", findings, SupportLevel::Nearly, reason);
@@ -431,7 +433,7 @@ fn depth(job: &Job, findings: &mut Findings) -> Option<u32> {
     Some(depth)
 }
 
-fn compressibility(job: &Job, findings: &mut Findings) -> Ratio {
+fn compressibility(job: &Job, findings: &mut JobProblems) -> Ratio {
     let percent = job.parsed("buffer_compress_percentage", findings, |text| {
         let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
         percent.and_then(|percent| Ratio::new(percent / 100.0)).ok_or("a percentage from 0 to 100")
@@ -452,7 +454,7 @@ fn compressibility(job: &Job, findings: &mut Findings) -> Ratio {
     percent.unwrap_or(Ratio::ZERO)
 }
 
-fn delay(job: &Job, findings: &mut Findings) -> Duration {
+fn delay(job: &Job, findings: &mut JobProblems) -> Duration {
     if job.text("startdelay").is_some_and(|text| text.contains('-')) {
         job.note(
             "startdelay",
@@ -461,6 +463,7 @@ fn delay(job: &Job, findings: &mut Findings) -> Duration {
             "the minimum of the range, without randomness",
         );
     }
-    let least = |text: &str| number::time(text.split('-').next().unwrap_or(text), Unit::Seconds);
-    job.parsed("startdelay", findings, least).unwrap_or(Duration::ZERO)
+    let parse_least =
+        |text: &str| number::time(text.split('-').next().unwrap_or(text), DefaultTimeUnit::Seconds);
+    job.parsed("startdelay", findings, parse_least).unwrap_or(Duration::ZERO)
 }

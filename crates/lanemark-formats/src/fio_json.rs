@@ -26,5 +26,5 @@ mod write;
 
 pub use draft::SuppliedSettings;
 pub use read::{FioOutput, read};
-pub use results::{Imported, results};
+pub use results::{ImportedResult, results};
 pub use write::write;

@@ -3,26 +3,26 @@
 use std::fmt;
 
 use crate::error::{FormatError, FormatErrors};
-use crate::fio_json::{self, FioOutput, Imported, SuppliedSettings};
+use crate::fio_json::{self, FioOutput, ImportedResult, SuppliedSettings};
 use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
-use crate::stated::StatedRun;
+use crate::stated::ReportedRun;
 use crate::{crystaldiskmark, diskspd, fio_text, iometer};
 
 /// A run by another program.
 #[derive(Clone)]
-pub struct ForeignRun(Content);
+pub struct ForeignRun(ForeignContent);
 
 #[derive(Clone)]
-enum Content {
+enum ForeignContent {
     FioOutput(FioOutput),
-    Stated(Box<StatedRun>),
+    Stated(Box<ReportedRun>),
 }
 
 impl fmt::Debug for ForeignRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Content::FioOutput(printed) => printed.fmt(f),
-            Content::Stated(stated) => stated.fmt(f),
+            ForeignContent::FioOutput(printed) => printed.fmt(f),
+            ForeignContent::Stated(stated) => stated.fmt(f),
         }
     }
 }
@@ -50,8 +50,10 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     };
     let stated = match format {
         ResultFormat::FioJson => {
-            let all = fio_json::read(text, file)?.into_iter();
-            return Ok(all.map(|printed| ForeignRun(Content::FioOutput(printed))).collect());
+            let outputs = fio_json::read(text, file)?.into_iter();
+            return Ok(outputs
+                .map(|printed| ForeignRun(ForeignContent::FioOutput(printed)))
+                .collect());
         }
         ResultFormat::FioText => fio_text::read_normal(text, file)?,
         ResultFormat::FioTerse => fio_text::read_terse(text, file)?,
@@ -60,7 +62,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
         ResultFormat::DiskspdXml => diskspd::read_xml(text, file)?,
         ResultFormat::Iometer => iometer::read_results(text, file)?,
     };
-    Ok(vec![ForeignRun(Content::Stated(Box::new(stated)))])
+    Ok(vec![ForeignRun(ForeignContent::Stated(Box::new(stated)))])
 }
 
 /// Returns the results of runs: one result per target for fio's JSON, and one result per file for other formats.
@@ -71,12 +73,12 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
 pub fn results(
     runs: Vec<ForeignRun>,
     supplied: &SuppliedSettings,
-) -> Result<Vec<Imported>, FormatErrors> {
+) -> Result<Vec<ImportedResult>, FormatErrors> {
     let (mut printed, mut stated) = (Vec::new(), Vec::new());
     for run in runs {
         match run.0 {
-            Content::FioOutput(one) => printed.push(one),
-            Content::Stated(one) => stated.push(one),
+            ForeignContent::FioOutput(one) => printed.push(one),
+            ForeignContent::Stated(one) => stated.push(one),
         }
     }
     let mut all = fio_json::results(printed, supplied)?;

@@ -13,7 +13,7 @@
 //! | `partly`, `stated`, `words`, `xml` | shared by the readers: incomplete tests, numbers with units, XML | – |
 //!
 //! The meaning of another program's file is preserved, or the difference is reported: an approximated value results in
-//! a [`Note`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No value is
+//! a [`OptionNote`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No value is
 //! omitted silently.
 //!
 //! fio's iolog is a trace, and `lanemark-trace` reads it.
@@ -33,5 +33,5 @@ mod stated;
 mod words;
 pub mod xml;
 
-pub use error::{FormatError, FormatErrors, Note, SupportLevel};
+pub use error::{FormatError, FormatErrors, OptionNote, SupportLevel};
 pub use recognised::{KnownFormat, RecognisedFormat, ResultFormat, recognise};

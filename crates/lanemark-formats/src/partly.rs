@@ -2,24 +2,24 @@
 
 use lanemark_schema::result::{LatencyDetail, LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{LoadKind, PartlyStated, Pattern, Requests};
+use lanemark_schema::workload::{LoadKind, PartialRequests, Pattern, SyntheticRequests};
 
 /// Returns the requests of a test in a closed loop. They are marked as completely stated if the source states both the
 /// pattern and the depth.
-pub(crate) fn asks(
+pub(crate) fn load_kind(
     stated: (Option<Pattern>, Option<u32>),
     read_share: Ratio,
     alignment: Bytes,
 ) -> LoadKind {
     match stated {
-        (Some(pattern), Some(queue_depth)) => LoadKind::Requests(Requests {
+        (Some(pattern), Some(queue_depth)) => LoadKind::Requests(SyntheticRequests {
             pattern,
             read_share,
             queue_depth,
-            ..Requests::aligned_to(alignment)
+            ..SyntheticRequests::aligned_to(alignment)
         }),
         (pattern, queue_depth) => {
-            LoadKind::PartlyStated(PartlyStated { pattern, read_share, queue_depth, alignment })
+            LoadKind::PartlyStated(PartialRequests { pattern, read_share, queue_depth, alignment })
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Results of programs that print figures without a complete description of their tests.
 //!
-//! A reader converts a text of this kind to a [`StatedRun`]. A setting that the text does not state is absent, and no
+//! A reader converts a text of this kind to a [`ReportedRun`]. A setting that the text does not state is absent, and no
 //! default is assumed. A test without a pattern or a depth can describe a result, but cannot be simulated until the
 //! user supplies the setting.
 
@@ -13,11 +13,11 @@ use lanemark_schema::result::{
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
-use lanemark_schema::workload::{Average, Order, Pattern, SECTOR, Test, Workload};
+use lanemark_schema::workload::{AverageMethod, Pattern, SECTOR, Test, TestOrder, Workload};
 
 use crate::error::{FormatError, shown};
-use crate::fio_json::{Imported, SuppliedSettings};
-use crate::partly::{asks, latency_warning};
+use crate::fio_json::{ImportedResult, SuppliedSettings};
+use crate::partly::{latency_warning, load_kind};
 
 /// Maximum number of tests in a file. A latency histogram takes 300 KB.
 pub(crate) const TESTS_MAX: usize = 1024;
@@ -36,7 +36,7 @@ const SECONDS_MAX: f64 = 200.0 * 86_400.0;
 
 /// A test as far as the source describes it.
 #[derive(Clone, Debug)]
-pub(crate) struct StatedTest {
+pub(crate) struct ReportedTest {
     pub(crate) name: String,
     pub(crate) pattern: Option<Pattern>,
     /// The size of each request; `None` if it is known only from the counts.
@@ -55,7 +55,7 @@ pub(crate) struct StatedTest {
 
 /// The content of a file from another program.
 #[derive(Clone, Debug)]
-pub(crate) struct StatedRun {
+pub(crate) struct ReportedRun {
     /// The name of the file in errors.
     pub(crate) file: String,
     /// Program and version, such as `CrystalDiskMark 8.0.4`.
@@ -67,12 +67,12 @@ pub(crate) struct StatedRun {
     pub(crate) direct: Option<bool>,
     /// Time at which the run began, in seconds since 1970, if it is stated with a time zone.
     pub(crate) timestamp: Option<u64>,
-    pub(crate) tests: Vec<StatedTest>,
+    pub(crate) tests: Vec<ReportedTest>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) notes: Vec<String>,
 }
 
-impl StatedRun {
+impl ReportedRun {
     pub(crate) fn new(file: &str, program: &str) -> Self {
         Self {
             file: file.to_owned(),
@@ -91,7 +91,7 @@ impl StatedRun {
     ///
     /// # Errors
     /// Returns an error if there are too many tests.
-    pub(crate) fn add(&mut self, test: StatedTest) -> Result<(), FormatError> {
+    pub(crate) fn add(&mut self, test: ReportedTest) -> Result<(), FormatError> {
         if self.tests.len() >= TESTS_MAX {
             return Err(FormatError::file(&self.file, format!("more than {TESTS_MAX} tests")));
         }
@@ -114,7 +114,10 @@ impl StatedRun {
     ///
     /// # Errors
     /// Returns an error if there is no test, or if a figure is impossible.
-    pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
+    pub(crate) fn imported(
+        self,
+        supplied: &SuppliedSettings,
+    ) -> Result<ImportedResult, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
             return Err(FormatError::file(&file, "no test with figures")
@@ -126,8 +129,8 @@ impl StatedRun {
             id: stem.clone(),
             name: format!("{stem}, measured by {}", self.program),
             repeats: 1,
-            average: Average::Mean,
-            order: Order::Listed,
+            average: AverageMethod::Mean,
+            order: TestOrder::Listed,
             tests: Vec::new(),
         };
         let mut warnings = self.warnings;
@@ -205,11 +208,11 @@ impl StatedRun {
         result.check().map_err(|error| {
             FormatError::file(&file, format!("contains impossible values: {error}"))
         })?;
-        Ok(Imported { result, files: vec![file], timestamp: self.timestamp, notes })
+        Ok(ImportedResult { result, files: vec![file], timestamp: self.timestamp, notes })
     }
 }
 
-impl StatedTest {
+impl ReportedTest {
     /// Creates a test without any settings.
     pub(crate) fn new(name: impl Into<String>, sample: Sample) -> Self {
         Self {
@@ -260,7 +263,7 @@ impl StatedTest {
         let threads = THREADS.clamp(self.threads.unwrap_or(1));
         let pattern = self.pattern.clone().or_else(|| supplied.pattern.clone());
         let depth = self.queue_depth.or(supplied.queue_depth).map(|depth| QUEUE_DEPTH.clamp(depth));
-        let asks = asks((pattern, depth), read_share, block);
+        let asks = load_kind((pattern, depth), read_share, block);
         let moved = Bytes(sample.bytes().get().max(1 << 20));
         let least = Bytes(block.get() * u64::from(threads));
         Test {
@@ -277,9 +280,13 @@ impl StatedTest {
 /// Returns the processor time of a job with one thread, from its `user` and `system` time in per cent.
 pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
     let requests = sample.operations() as f64;
-    let spent = |percent: f64| percent / 100.0 * sample.elapsed.as_seconds() * 1e9 / requests;
+    let ns_per_request =
+        |percent: f64| percent / 100.0 * sample.elapsed.as_seconds() * 1e9 / requests;
     let known = requests > 0.0 && [user, system].iter().all(|one| (0.0..=1e6).contains(one));
-    known.then(|| CpuUse { user_ns_per_request: spent(user), system_ns_per_request: spent(system) })
+    known.then(|| CpuUse {
+        user_ns_per_request: ns_per_request(user),
+        system_ns_per_request: ns_per_request(system),
+    })
 }
 
 /// Returns the result of one direction with `count` requests.

@@ -10,7 +10,7 @@ pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
 }
 
 /// Returns the whole number at the start of `text`.
-pub(crate) fn whole(text: &str) -> Option<u32> {
+pub(crate) fn whole_number(text: &str) -> Option<u32> {
     let text = text.trim_start();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
@@ -18,7 +18,7 @@ pub(crate) fn whole(text: &str) -> Option<u32> {
 
 /// Returns the number at the start of `text` and the rest. The number may have the suffix `k`, `M` or `G`, in powers of
 /// 1000.
-pub(crate) fn suffixed(text: &str) -> Option<(f64, &str)> {
+pub(crate) fn scaled_number(text: &str) -> Option<(f64, &str)> {
     let (number, rest) = number(text)?;
     let factor = match rest.chars().next() {
         Some('k' | 'K') => 1e3,
@@ -52,7 +52,7 @@ pub(crate) fn size(text: &str, decimal: bool) -> Option<(f64, &str)> {
 }
 
 /// Returns the text between `before` and `after` in `text`.
-pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
+pub(crate) fn text_between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(before)?;
     rest.split_once(after).map(|(inside, _)| inside)
 }
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn numbers_have_the_units_of_their_program() {
-        assert_eq!(suffixed("25.5k, BW"), Some((25_500.0, ", BW")));
-        assert_eq!(suffixed("9999, "), Some((9999.0, ", ")));
+        assert_eq!(scaled_number("25.5k, BW"), Some((25_500.0, ", BW")));
+        assert_eq!(scaled_number("9999, "), Some((9999.0, ", ")));
         assert_eq!(size("391MiB/10001msec", true), Some((391.0 * 1_048_576.0, "/10001msec")));
         assert_eq!(size("1 MiB (Q", false), Some((1_048_576.0, " (Q")));
         assert_eq!(size("512KB", false), Some((524_288.0, "")));
@@ -140,12 +140,12 @@ mod tests {
     fn a_number_ends_with_its_last_digit() {
         assert_eq!(number("  7.5 x"), Some((7.5, " x")));
         assert_eq!(number("x7"), None);
-        assert_eq!(whole(" 12x"), Some(12));
-        assert_eq!(whole("4294967295"), Some(u32::MAX));
-        assert_eq!(whole("4294967296"), None);
-        assert_eq!(whole("x"), None);
-        assert_eq!(suffixed("3M)"), Some((3e6, ")")));
-        assert_eq!(suffixed("3G)"), Some((3e9, ")")));
+        assert_eq!(whole_number(" 12x"), Some(12));
+        assert_eq!(whole_number("4294967295"), Some(u32::MAX));
+        assert_eq!(whole_number("4294967296"), None);
+        assert_eq!(whole_number("x"), None);
+        assert_eq!(scaled_number("3M)"), Some((3e6, ")")));
+        assert_eq!(scaled_number("3G)"), Some((3e9, ")")));
         for (text, binary, decimal) in [
             ("3B", 3.0, 3.0),
             ("3kB", 3072.0, 3000.0),
@@ -156,8 +156,8 @@ mod tests {
             assert_eq!(size(text, false), Some((binary, "")), "{text}");
             assert_eq!(size(text, true), Some((decimal, "")), "{text}");
         }
-        assert_eq!(between("a (b) (c)", "(", ")"), Some("b"));
-        assert_eq!(between("a (b", "(", ")"), None);
-        assert_eq!(between("a b)", "(", ")"), None);
+        assert_eq!(text_between("a (b) (c)", "(", ")"), Some("b"));
+        assert_eq!(text_between("a (b", "(", ")"), None);
+        assert_eq!(text_between("a b)", "(", ")"), None);
     }
 }

@@ -7,7 +7,7 @@ use lanemark_schema::result::{
     TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Average, Pattern};
+use lanemark_schema::workload::{AverageMethod, Pattern};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ proptest! {
         }).collect();
         let mut run = import(&output(options(), &[("read", direction(8, &json!({
             "min": 1, "max": 9, "mean": 5.0, "percentile": {"50.000000": 5}})))]).to_string());
-        run.workload.average = if median { Average::Median } else { Average::Mean };
+        run.workload.average = if median { AverageMethod::Median } else { AverageMethod::Mean };
         run.workload.repeats = samples.len() as u32;
         run.workload.tests[0] = run.tests[0].test.clone().with(|requests| {
             requests.read_share = lanemark_schema::units::Ratio::HALF;

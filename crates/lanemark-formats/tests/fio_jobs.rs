@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_formats::fio::{self, Engine, FioJobs, JobEnvironment, Support};
+use lanemark_formats::fio::{self, FioJobs, IoEngine, JobEnvironment, OptionSupport};
 use lanemark_formats::{FormatErrors, SupportLevel};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test, TrackedFigure};
@@ -49,10 +49,10 @@ fn named(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_option_is_in_a_job_file_here() {
     let files = [
-        (Support::Read, include_str!("jobs/read.fio")),
-        (Support::Nearly, include_str!("jobs/nearly.fio")),
-        (Support::Needless, include_str!("jobs/needless.fio")),
-        (Support::Refused, include_str!("jobs/refused.fio")),
+        (OptionSupport::Read, include_str!("jobs/read.fio")),
+        (OptionSupport::Nearly, include_str!("jobs/nearly.fio")),
+        (OptionSupport::Needless, include_str!("jobs/needless.fio")),
+        (OptionSupport::Refused, include_str!("jobs/refused.fio")),
     ];
     for (name, support) in fio::options() {
         let (_, text) = files.iter().find(|(of, _)| *of == support).unwrap();
@@ -68,10 +68,10 @@ fn every_option_is_in_its_list_of_the_document() {
         from.split_once(to).unwrap().0.replace('\n', " ")
     };
     let lists = [
-        (Support::Read, part("\nSupported; a value", "\nSupported approximately")),
-        (Support::Nearly, part("\nSupported approximately", "\nNot needed")),
-        (Support::Needless, part("\nNot needed", "\nRefused, unless")),
-        (Support::Refused, part("\nRefused, unless", "\n## JSON, written")),
+        (OptionSupport::Read, part("\nSupported; a value", "\nSupported approximately")),
+        (OptionSupport::Nearly, part("\nSupported approximately", "\nNot needed")),
+        (OptionSupport::Needless, part("\nNot needed", "\nRefused, unless")),
+        (OptionSupport::Refused, part("\nRefused, unless", "\n## JSON, written")),
     ];
     let mut counts = [0; 4];
     for (name, support) in fio::options() {
@@ -157,7 +157,7 @@ fn an_option_without_effect_is_noted_with_its_line() {
 #[test]
 fn the_options_that_are_read_become_tests() {
     let jobs = read(include_str!("jobs/read.fio"));
-    assert_eq!(jobs.settings.engine, Some(Engine::IoUring));
+    assert_eq!(jobs.settings.engine, Some(IoEngine::IoUring));
     assert_eq!(jobs.settings.direct, Some(true));
     assert_eq!(jobs.settings.verify.as_deref(), Some("crc32c"));
     let targets: Vec<_> = jobs.settings.targets.iter().map(|path| path.to_str().unwrap()).collect();
@@ -316,7 +316,10 @@ fn bad_input_is_reported_with_its_position() {
         ("[a]\nsize=0\n", "jobs.fio:2: size=0: expected a size above 0"),
         ("[a]\nsize=1m\nrw=read:-4k\n", "jobs.fio:3: rw=read:-4k: expected a step back"),
         ("[a]\nsize=1m\nrate=1m\nthinktime=5\n", "jobs.fio:4: thinktime=5: expected no"),
-        ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` does not set direct: expected "),
+        (
+            "[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n",
+            "jobs.fio:4: job `b` does not set direct: expected ",
+        ),
     ] {
         let error = first_error(text);
         assert!(error.starts_with(message), "{text:?}: {error}");

@@ -1,7 +1,7 @@
 //! The JSON output of fio 3.33 can be read, written, and read again without differences.
 
 use lanemark_formats::FormatErrors;
-use lanemark_formats::fio_json::{self, Imported, SuppliedSettings};
+use lanemark_formats::fio_json::{self, ImportedResult, SuppliedSettings};
 use lanemark_schema::result::{RunResult, Target, Warning};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Pattern;
@@ -26,7 +26,10 @@ const OLD: &str = r#"{
     "trim" : { "io_bytes" : 0, "bw" : 0, "iops" : 0.0, "runtime" : 0, "total_ios" : 0 },
     "usr_cpu" : 1.0, "sys_cpu" : 2.0 } ] }"#;
 
-fn import(files: &[(&str, &str)], span: Option<Bytes>) -> Result<Vec<Imported>, FormatErrors> {
+fn import(
+    files: &[(&str, &str)],
+    span: Option<Bytes>,
+) -> Result<Vec<ImportedResult>, FormatErrors> {
     let mut printed = Vec::new();
     for (file, text) in files {
         printed.extend(fio_json::read(text, file)?);
@@ -34,11 +37,11 @@ fn import(files: &[(&str, &str)], span: Option<Bytes>) -> Result<Vec<Imported>, 
     fio_json::results(printed, &SuppliedSettings { span, ..SuppliedSettings::default() })
 }
 
-fn read_any(text: &str) -> Result<Imported, FormatErrors> {
+fn read_any(text: &str) -> Result<ImportedResult, FormatErrors> {
     Ok(import(&[("out.json", text)], None)?.remove(0))
 }
 
-fn read(text: &str) -> Imported {
+fn read(text: &str) -> ImportedResult {
     read_any(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -171,7 +174,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let mut run = read(PLUS).result;
     assert!(run.tests.iter().all(|test| test.errors().is_empty()));
     let errors = &mut run.tests[0].samples[0].errors;
-    (0..3).for_each(|_| errors.count_errno(61));
+    (0..3).for_each(|_| errors.record_errno(61));
     let written = fio_json::write(&run, 0);
     // The job continued. If the error had ended the job, fio would have printed the number of the error.
     assert!(written.contains("\"total_err\" : 3") && written.contains("\"first_error\" : 61"));

@@ -4,7 +4,7 @@
 use lanemark_formats::SupportLevel;
 use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Interval, Load, Test, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Load, SeriesInterval, Test, TrackedFigure};
 
 fn read(text: &str) -> FioJobs {
     let around = JobEnvironment {
@@ -90,16 +90,16 @@ fn rounds_have_a_fifth_of_the_window_and_no_other_end() {
 fn logs_make_a_series_of_their_interval() {
     let fixed = |milliseconds: u64| {
         let interval = Duration::from_microseconds(1_000 * milliseconds);
-        Some(Interval::Fixed { interval })
+        Some(SeriesInterval::Fixed { interval })
     };
     for (options, interval) in [
         ("size=6m", None),
         ("size=6m\nlog_avg_msec=250", fixed(250)),
         ("size=6m\nlog_avg_msec=0", None),
-        ("size=6m\nwrite_bw_log=x", Some(Interval::Automatic)),
-        ("size=6m\nwrite_lat_log=x\nlog_avg_msec=0", Some(Interval::Automatic)),
+        ("size=6m\nwrite_bw_log=x", Some(SeriesInterval::Automatic)),
+        ("size=6m\nwrite_lat_log=x\nlog_avg_msec=0", Some(SeriesInterval::Automatic)),
         ("size=6m\nwrite_iops_log=x\nlog_avg_msec=250", fixed(250)),
-        ("size=6m\nwrite_hist_log=x", Some(Interval::Automatic)),
+        ("size=6m\nwrite_hist_log=x", Some(SeriesInterval::Automatic)),
     ] {
         assert_eq!(test(options).interval, interval, "{options}");
     }

@@ -1,13 +1,13 @@
 //! Results from other programs: each figure has the unit of its program, and figures that a text does not state are
 //! unknown.
 
-use lanemark_formats::fio_json::{Imported, SuppliedSettings};
+use lanemark_formats::fio_json::{ImportedResult, SuppliedSettings};
 use lanemark_formats::foreign;
 use lanemark_schema::result::{
     LatencyDetail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Average, Pattern};
+use lanemark_schema::workload::{AverageMethod, Pattern};
 
 /// The name and the text of each sample file.
 const SAMPLES: [(&str, &str); 11] = [
@@ -28,7 +28,7 @@ fn sample(name: &str) -> &'static str {
     SAMPLES.iter().find(|(own, _)| *own == name).unwrap().1
 }
 
-fn import(text: &str, supplied: &SuppliedSettings) -> Imported {
+fn import(text: &str, supplied: &SuppliedSettings) -> ImportedResult {
     let runs = foreign::read(text, "it.txt").unwrap_or_else(|error| panic!("{error}"));
     let mut all = foreign::results(runs, supplied).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(all.len(), 1);
@@ -404,7 +404,7 @@ fn survives(text: &str) {
                 test.iops.value.is_finite() && test.throughput_bytes_per_second.value.is_finite()
             );
         }
-        assert!(matches!(one.result.workload.average, Average::Mean | Average::Median));
+        assert!(matches!(one.result.workload.average, AverageMethod::Mean | AverageMethod::Median));
     }
 }
 

@@ -10,7 +10,7 @@
 //! decides: 0101 means parallel, and 0106 means serial. For any other class, the kind is unknown, and no link is
 //! reported.
 
-use lanemark_schema::result::{Identity, InspectedLink, PataLink, PciRole, SataLink};
+use lanemark_schema::result::{DeviceIdentity, InspectedLink, PataLink, PciFunctionKind, SataLink};
 
 use crate::rate;
 use crate::sysfs::{DevicePosition, Sysfs};
@@ -26,10 +26,10 @@ struct IdentifyData(Vec<u16>);
 pub(crate) fn link(
     sysfs: &Sysfs,
     port: &DevicePosition,
-    host: Option<PciRole>,
+    host: Option<PciFunctionKind>,
     channel: &str,
     target: &str,
-) -> (Option<InspectedLink>, Option<Identity>) {
+) -> (Option<InspectedLink>, Option<DeviceIdentity>) {
     let number = port.name().trim_start_matches("ata").to_owned();
     // With a port multiplier, the channel selects one of the multiplier's links.
     let candidates = [
@@ -37,13 +37,13 @@ pub(crate) fn link(
         (format!("link{number}.{channel}"), format!("dev{number}.{channel}.0")),
     ];
     let found = candidates.iter().find_map(|(link, device)| {
-        let inside = sysfs.position_in(port, format!("{link}/ata_link/{link}"));
+        let inside = sysfs.resolve_from(port, format!("{link}/ata_link/{link}"));
         let at = inside.or_else(|| sysfs.position(format!("class/ata_link/{link}")))?;
         Some((at, link, device))
     });
     let Some((at, link, device)) = found else { return (None, None) };
     let identify = sysfs
-        .position_in(port, format!("{link}/{device}/ata_device/{device}"))
+        .resolve_from(port, format!("{link}/{device}/ata_device/{device}"))
         .or_else(|| sysfs.position(format!("class/ata_device/{device}")))
         .and_then(|at| sysfs.value(&at, "id", IdentifyData::parse));
     let speed = |name| sysfs.value(&at, name, line_rate).flatten();
@@ -61,8 +61,8 @@ pub(crate) fn link(
     let speeds = [sata.negotiated_bits_per_second, sata.limit_bits_per_second];
     let speeds = speeds.into_iter().chain([sata.port_bits_per_second, sata.drive_bits_per_second]);
     let link = match (speeds.flatten().next(), host) {
-        (Some(_), _) | (None, Some(PciRole::Ahci)) => Some(InspectedLink::Sata(sata)),
-        (None, Some(PciRole::Ide)) => {
+        (Some(_), _) | (None, Some(PciFunctionKind::Ahci)) => Some(InspectedLink::Sata(sata)),
+        (None, Some(PciFunctionKind::Ide)) => {
             let ultra_dma = identify.as_ref().and_then(IdentifyData::ultra_dma);
             let line = ultra_dma.and_then(rate::pata);
             Some(InspectedLink::Pata(PataLink { ultra_dma, line }))
@@ -104,8 +104,8 @@ impl IdentifyData {
         (valid && selected.count_ones() == 1).then(|| selected.trailing_zeros() as u8)
     }
 
-    fn identity(&self) -> Identity {
-        Identity {
+    fn identity(&self) -> DeviceIdentity {
+        DeviceIdentity {
             vendor: None,
             model: self.characters(27, 46),
             serial: self.characters(10, 19),

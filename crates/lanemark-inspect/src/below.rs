@@ -1,7 +1,7 @@
 //! Finds the components of a device: the members of a RAID array, volume or encrypted device, the device that stores
 //! the file of a loop device, or the disk of a partition.
 
-use lanemark_schema::result::{BlockKind, InspectedDevice};
+use lanemark_schema::result::{BlockDeviceKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -39,13 +39,17 @@ impl DeviceNames {
 }
 
 /// Finds the components of the device at `block`.
-pub(crate) fn below(sysfs: &Sysfs, block: &BlockDevice, kind: &BlockKind) -> Vec<String> {
+pub(crate) fn devices_below(
+    sysfs: &Sysfs,
+    block: &BlockDevice,
+    kind: &BlockDeviceKind,
+) -> Vec<String> {
     let slaves = sysfs.names_in(&block.position, "slaves");
     if !slaves.is_empty() {
         return slaves;
     }
     match kind {
-        BlockKind::Loop { backing_file: Some(file) } if sysfs.is_live() => {
+        BlockDeviceKind::Loop { backing_file: Some(file) } if sysfs.is_live() => {
             let found = locate::locate(Path::new(file)).ok();
             found.and_then(|location| by_number(sysfs, &location.numbers)).into_iter().collect()
         }
@@ -61,7 +65,7 @@ pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
 
 /// Returns the device `name` and all its underlying devices from `all`, each once; partitions are read when they are
 /// found.
-pub(crate) fn stack(
+pub(crate) fn stacked_devices(
     sysfs: &Sysfs,
     names: &DeviceNames,
     all: &BTreeMap<String, InspectedDevice>,

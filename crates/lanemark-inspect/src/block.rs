@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedPath,
-    QueueLimits, WriteCache,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, InspectedHop, InspectedHopKind,
+    InspectedPartition, InspectedPath, QueueLimits, WriteCache,
 };
 use lanemark_schema::units::Bytes;
 
-use crate::pci::PciFunctions;
+use crate::pci::PciFunctionCache;
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{
-    chosen, flag, is_decimal, is_numbered, kibibytes, natural, node, number, sectors,
+    bracketed_choice, flag, is_decimal, is_numbered, kibibytes, natural, node, number, sectors,
 };
 use crate::{nvme, path};
 
@@ -28,17 +28,17 @@ pub(crate) struct BlockDevice {
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<BlockDevice> {
     let mut positions: BTreeMap<String, DevicePosition> = BTreeMap::new();
     let mut add = |name: String, position: DevicePosition| {
-        let better = positions
+        let replaces_known = positions
             .get(&name)
             .is_none_or(|known| !known.is_below("devices") && position.is_below("devices"));
-        if better && !is_partition(sysfs, &position) && !is_hidden(sysfs, &position) {
+        if replaces_known && !is_partition(sysfs, &position) && !is_hidden(sysfs, &position) {
             positions.insert(name, position);
         }
     };
     for folder in ["block", "class/block"] {
         let Some(folder) = sysfs.position(folder) else { continue };
         for name in sysfs.names(&folder) {
-            if let Some(position) = sysfs.position_in(&folder, &name) {
+            if let Some(position) = sysfs.resolve_from(&folder, &name) {
                 add(name.to_string_lossy().into_owned(), position);
             }
         }
@@ -64,7 +64,7 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &BlockDevice) -> Vec<String>
     names.retain(|name| {
         name.starts_with(&block.name)
             && sysfs
-                .position_in(&block.position, name)
+                .resolve_from(&block.position, name)
                 .is_some_and(|position| is_partition(sysfs, &position))
     });
     names
@@ -73,14 +73,16 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &BlockDevice) -> Vec<String>
 /// Reads all attributes of a device except its underlying devices.
 pub(crate) fn read(
     sysfs: &Sysfs,
-    functions: &PciFunctions,
+    functions: &PciFunctionCache,
     block: &BlockDevice,
 ) -> InspectedDevice {
     let at = &block.position;
     let kind = kind(sysfs, block);
     let paths = paths(sysfs, functions, block);
     let kind = match kind {
-        BlockKind::Virtual if paths.iter().any(|path| !path.hops.is_empty()) => BlockKind::Disk,
+        BlockDeviceKind::Virtual if paths.iter().any(|path| !path.hops.is_empty()) => {
+            BlockDeviceKind::Disk
+        }
         kind => kind,
     };
     InspectedDevice {
@@ -95,7 +97,7 @@ pub(crate) fn read(
         below: Vec::new(),
         partitions: partition_names(sysfs, block)
             .iter()
-            .filter_map(|name| Some(partition(sysfs, &sysfs.position_in(at, name)?)))
+            .filter_map(|name| Some(partition(sysfs, &sysfs.resolve_from(at, name)?)))
             .collect(),
         kind,
     }
@@ -107,7 +109,7 @@ pub(crate) fn read_partition(
     whole: &BlockDevice,
     name: &str,
 ) -> Option<InspectedDevice> {
-    let at = sysfs.position_in(&whole.position, name)?;
+    let at = sysfs.resolve_from(&whole.position, name)?;
     let partition = partition(sysfs, &at);
     Some(InspectedDevice {
         name: name.to_owned(),
@@ -115,17 +117,17 @@ pub(crate) fn read_partition(
         size: partition.size,
         removable: None,
         read_only: sysfs.value(&at, "ro", flag),
-        identity: Identity::default(),
+        identity: DeviceIdentity::default(),
         queue: QueueLimits::default(),
         paths: Vec::new(),
         below: vec![whole.name.clone()],
         partitions: Vec::new(),
-        kind: BlockKind::Partition(partition),
+        kind: BlockDeviceKind::Partition(partition),
     })
 }
 
 fn is_partition(sysfs: &Sysfs, position: &DevicePosition) -> bool {
-    sysfs.position_in(position, "partition").is_some()
+    sysfs.resolve_from(position, "partition").is_some()
 }
 
 /// Returns whether a device is only a path to another device, as with NVMe over several controllers.
@@ -142,41 +144,41 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
     }
 }
 
-/// Returns the kind of a device according to its folder; [`BlockKind::Virtual`] if the folder does not show the kind.
-fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockKind {
+/// Returns the kind of a device according to its folder; [`BlockDeviceKind::Virtual`] if the folder does not show the kind.
+fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockDeviceKind {
     let at = &block.position;
     let text = |path| sysfs.text(at, path);
     if let Some(namespace) = nvme::Namespace::parse(&block.name) {
-        return BlockKind::NvmeNamespace {
+        return BlockDeviceKind::NvmeNamespace {
             namespace: sysfs.value(at, "nsid", number).or(number(namespace.number)),
             subsystem: nvme::subsystem(at),
         };
     }
     if is_numbered(&block.name, "loop") {
-        return BlockKind::Loop { backing_file: text("loop/backing_file") };
+        return BlockDeviceKind::Loop { backing_file: text("loop/backing_file") };
     }
     if is_numbered(&block.name, "zram") {
-        return BlockKind::Zram;
+        return BlockDeviceKind::Zram;
     }
     if is_numbered(&block.name, "ram") {
-        return BlockKind::Ram;
+        return BlockDeviceKind::Ram;
     }
     if is_numbered(&block.name, "dm-") {
         let maker = text("dm/uuid").and_then(|uuid| {
             let maker = uuid.split('-').next()?;
             (!maker.is_empty() && maker.len() < uuid.len()).then(|| maker.to_owned())
         });
-        return BlockKind::DeviceMapper { mapped_name: text("dm/name"), maker };
+        return BlockDeviceKind::DeviceMapper { mapped_name: text("dm/name"), maker };
     }
-    if sysfs.position_in(at, "md").is_some() {
-        return BlockKind::Md {
+    if sysfs.resolve_from(at, "md").is_some() {
+        return BlockDeviceKind::Md {
             level: text("md/level"),
             members: sysfs.value(at, "md/raid_disks", leading_number),
             chunk: sysfs.value(at, "md/chunk_size", number).map(Bytes).filter(|c| c.get() > 0),
             degraded: sysfs.value(at, "md/degraded", number),
         };
     }
-    BlockKind::Virtual
+    BlockDeviceKind::Virtual
 }
 
 /// Parses `2`, or the first number of `2 (3)`, which the kernel prints while an array is reshaped.
@@ -184,7 +186,7 @@ fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
 
-fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> Vec<InspectedPath> {
+fn paths(sysfs: &Sysfs, functions: &PciFunctionCache, block: &BlockDevice) -> Vec<InspectedPath> {
     if let Some(namespace) = nvme::Namespace::parse(&block.name)
         && nvme::subsystem(&block.position).is_some()
     {
@@ -192,8 +194,8 @@ fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> Vec<In
             .into_iter()
             .filter_map(|path| {
                 // The walk does not include the last step, which is the controller itself in this case.
-                let inner = sysfs.position_in(&path.controller, "state");
-                let end = inner.or_else(|| sysfs.position_in(&path.controller, "transport"));
+                let inner = sysfs.resolve_from(&path.controller, "state");
+                let end = inner.or_else(|| sysfs.resolve_from(&path.controller, "transport"));
                 let mut hops = path::walk(sysfs, functions, &end?).hops;
                 tell_node(&mut hops, path.numa_node);
                 Some(InspectedPath { name: path.name, state: path.state, hops })
@@ -217,10 +219,12 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
 
 /// Returns a device's identity: the identity of its last hop if the hop has one, and otherwise the device's own
 /// attributes.
-fn identity(sysfs: &Sysfs, at: &DevicePosition, paths: &[InspectedPath]) -> Identity {
+fn identity(sysfs: &Sysfs, at: &DevicePosition, paths: &[InspectedPath]) -> DeviceIdentity {
     let last = paths.first().and_then(|first| first.hops.last()).map(|hop| &hop.part);
-    if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =
-        last
+    if let Some(
+        InspectedHopKind::ScsiDevice { identity, .. }
+        | InspectedHopKind::NvmeController { identity, .. },
+    ) = last
     {
         return identity.clone();
     }
@@ -228,7 +232,7 @@ fn identity(sysfs: &Sysfs, at: &DevicePosition, paths: &[InspectedPath]) -> Iden
         let text = |path: &&str| sysfs.text(at, path).filter(|text| !text.starts_with("0x"));
         paths.iter().find_map(text)
     };
-    Identity {
+    DeviceIdentity {
         vendor: text_of(&["device/vendor"]),
         model: text_of(&["device/model", "device/name"]),
         serial: text_of(&["device/serial", "serial"]),
@@ -246,7 +250,7 @@ fn queue(sysfs: &Sysfs, at: &DevicePosition) -> QueueLimits {
     let queues = sysfs.names_in(at, "mq").iter().filter(|name| is_decimal(name)).count();
     QueueLimits {
         rotational: sysfs.value(at, "queue/rotational", flag),
-        scheduler: sysfs.value(at, "queue/scheduler", chosen),
+        scheduler: sysfs.value(at, "queue/scheduler", bracketed_choice),
         write_cache: sysfs.value(at, "queue/write_cache", cache),
         force_unit_access: sysfs.value(at, "queue/fua", flag),
         requests_max: sysfs.value(at, "queue/nr_requests", number),

@@ -29,10 +29,10 @@ const DEPTH_MAX: usize = 128;
 
 /// Files that an inspection has read, by path in the tree.
 #[derive(Debug, Default)]
-pub(crate) struct RecordedFiles(BTreeMap<PathBuf, Entry>);
+pub(crate) struct RecordedFiles(BTreeMap<PathBuf, RecordedEntry>);
 
 #[derive(Debug)]
-enum Entry {
+enum RecordedEntry {
     Folder,
     Link(PathBuf),
     /// A file with its content, if the content was read.
@@ -52,11 +52,11 @@ impl RecordedFiles {
         let kind = metadata.file_type();
         let entry = if kind.is_symlink() {
             let Ok(target) = fs::read_link(full) else { return };
-            Entry::Link(target)
+            RecordedEntry::Link(target)
         } else if kind.is_dir() {
-            Entry::Folder
+            RecordedEntry::Folder
         } else if kind.is_file() {
-            Entry::File(Vec::new())
+            RecordedEntry::File(Vec::new())
         } else {
             return;
         };
@@ -65,7 +65,7 @@ impl RecordedFiles {
 
     /// Records the content of the file at `relative`.
     pub(crate) fn content(&mut self, relative: &Path, bytes: &[u8]) {
-        if let Some(Entry::File(content)) = self.0.get_mut(relative) {
+        if let Some(RecordedEntry::File(content)) = self.0.get_mut(relative) {
             *content = bytes.to_vec();
         }
     }
@@ -77,19 +77,19 @@ impl RecordedFiles {
             let mut header = Header::new_gnu();
             header.set_mtime(0);
             match entry {
-                Entry::Folder => {
+                RecordedEntry::Folder => {
                     header.set_entry_type(EntryType::Directory);
                     header.set_mode(0o755);
                     header.set_size(0);
                     tar.append_data(&mut header, relative, io::empty())?;
                 }
-                Entry::Link(target) => {
+                RecordedEntry::Link(target) => {
                     header.set_entry_type(EntryType::Symlink);
                     header.set_mode(0o777);
                     header.set_size(0);
                     tar.append_link(&mut header, relative, target)?;
                 }
-                Entry::File(content) => {
+                RecordedEntry::File(content) => {
                     header.set_entry_type(EntryType::Regular);
                     header.set_mode(0o644);
                     header.set_size(content.len() as u64);
@@ -113,16 +113,17 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
         let mut entry = entry?;
         entries += 1;
         if entries > ENTRIES_MAX {
-            return Err(wrong(&format!("more than {ENTRIES_MAX} entries")));
+            return Err(invalid_data_error(&format!("more than {ENTRIES_MAX} entries")));
         }
         let Some(relative) = relative_path(&entry.path()?)? else { continue };
         write_step(|| {
             let full = made_above(folder.path(), &relative)?;
             match entry.header().entry_type() {
-                EntryType::Directory => made(&full)?,
+                EntryType::Directory => create_folder(&full)?,
                 EntryType::Symlink => {
-                    let target =
-                        entry.link_name()?.ok_or_else(|| wrong("a link without a target"))?;
+                    let target = entry
+                        .link_name()?
+                        .ok_or_else(|| invalid_data_error("a link without a target"))?;
                     std::os::unix::fs::symlink(target, &full)?;
                 }
                 EntryType::Regular | EntryType::Continuous => {
@@ -134,7 +135,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                             "{} has more than {FILE_MAX} bytes, or all files together have more than {BYTES_MAX}",
                             relative.display()
                         );
-                        return Err(wrong(&message));
+                        return Err(invalid_data_error(&message));
                     }
                     // A second entry with the same name must not write through the first.
                     fs::File::create_new(&full)
@@ -142,14 +143,14 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                 }
                 _ => {
                     let message = format!("{} is not a folder, link or file", relative.display());
-                    return Err(wrong(&message));
+                    return Err(invalid_data_error(&message));
                 }
             }
             Ok(())
         })?;
     }
     match entries {
-        0 => Err(wrong("it is empty")),
+        0 => Err(invalid_data_error("it is empty")),
         _ => Ok(folder),
     }
 }
@@ -161,11 +162,16 @@ fn relative_path(path: &Path) -> io::Result<Option<PathBuf>> {
         match component {
             Component::Normal(name) => relative.push(name),
             Component::CurDir => {}
-            _ => return Err(wrong(&format!("{} leads out of the capture", path.display()))),
+            _ => {
+                return Err(invalid_data_error(&format!(
+                    "{} leads out of the capture",
+                    path.display()
+                )));
+            }
         }
     }
     if relative.components().count() > DEPTH_MAX {
-        return Err(wrong("its folders are nested too deeply"));
+        return Err(invalid_data_error("its folders are nested too deeply"));
     }
     Ok((!relative.as_os_str().is_empty()).then_some(relative))
 }
@@ -175,19 +181,19 @@ fn made_above(root: &Path, relative: &Path) -> io::Result<PathBuf> {
     let mut full = root.to_owned();
     for component in relative.parent().into_iter().flat_map(Path::components) {
         full.push(component);
-        made(&full)?;
+        create_folder(&full)?;
     }
     Ok(root.join(relative))
 }
 
-fn made(folder: &Path) -> io::Result<()> {
+fn create_folder(folder: &Path) -> io::Result<()> {
     match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(wrong("an entry is below a link or a file")),
+        Ok(_) => Err(invalid_data_error("an entry is below a link or a file")),
         Err(_) => fs::create_dir(folder),
     }
 }
 
-fn wrong(message: &str) -> io::Error {
+fn invalid_data_error(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("is not a capture: {message}"))
 }

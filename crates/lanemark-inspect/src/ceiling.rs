@@ -1,7 +1,7 @@
 //! Computes the ceilings of a real path's links for a test, with the formulas of the simulator.
 
 use lanemark_schema::result::{
-    Gigabits, HopCeiling, InspectedDevice, InspectedHop, InspectedLink, Inspection,
+    HopCeiling, InspectedDevice, InspectedHop, InspectedLink, Inspection, LineRate,
 };
 use lanemark_schema::units::{BitsPerSecond, Bytes};
 use lanemark_schema::workload::Test;
@@ -40,13 +40,13 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
 /// Follows the devices under the target, and returns the first device that has a path, if there is only one device at
 /// each level.
 pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
-    let named = |name: &str| inspection.devices.iter().find(|device| device.name == name);
-    let mut device = named(inspection.target.as_deref()?)?;
+    let device_named = |name: &str| inspection.devices.iter().find(|device| device.name == name);
+    let mut device = device_named(inspection.target.as_deref()?)?;
     // The limit exceeds the depth of any stack that the kernel allows, and ends the search in a cycle.
     for _ in 0..16 {
         match (device.paths.is_empty(), &device.below[..]) {
             (false, _) => return Some(device),
-            (true, [one]) => device = named(one)?,
+            (true, [one]) => device = device_named(one)?,
             (true, _) => return None,
         }
     }
@@ -85,7 +85,7 @@ fn model(link: &InspectedLink, unknown: Bytes) -> Option<LinkModel> {
 /// Returns the link as text, such as `PCIe 3.0 x4` or `SATA 6 Gb/s`.
 fn words(link: &InspectedLink) -> String {
     let rated = |name: &str, rate: Option<u64>| match rate {
-        Some(rate) => format!("{name} {}", Gigabits(rate)),
+        Some(rate) => format!("{name} {}", LineRate(rate)),
         None => name.to_owned(),
     };
     match link {
@@ -105,8 +105,8 @@ fn words(link: &InspectedLink) -> String {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::{
-        BlockKind, HopPart, Identity, InspectedPath, PataLink, PcieLink, PcieRate, QueueLimits,
-        SasLink, SataLink, UsbLink,
+        BlockDeviceKind, DeviceIdentity, InspectedHopKind, InspectedPath, PataLink, PcieLink,
+        PcieRate, QueueLimits, SasLink, SataLink, UsbLink,
     };
 
     use super::*;
@@ -199,7 +199,7 @@ mod tests {
         let hop = |(at, link): (usize, InspectedLink)| InspectedHop {
             name: format!("hop{at}"),
             place: format!("hop{at}"),
-            part: HopPart::AtaPort,
+            part: InspectedHopKind::AtaPort,
             link: Some(link),
             numa_node: None,
         };
@@ -208,11 +208,11 @@ mod tests {
         InspectedDevice {
             name: name.to_owned(),
             number: None,
-            kind: BlockKind::Disk,
+            kind: BlockDeviceKind::Disk,
             size: None,
             removable: None,
             read_only: None,
-            identity: Identity::default(),
+            identity: DeviceIdentity::default(),
             queue: QueueLimits::default(),
             paths: if inspected_path.hops.is_empty() { Vec::new() } else { vec![inspected_path] },
             below: below.iter().map(|&name| name.to_owned()).collect(),

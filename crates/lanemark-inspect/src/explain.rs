@@ -2,7 +2,7 @@
 //!
 //! The rules apply in this order; the first rule whose evidence is complete gives the verdict:
 //!
-//! 1. *held back*: a limit of a control group was reached ([`Limit::is_met`]).
+//! 1. *held back*: a limit of a control group was reached ([`CgroupLimit::is_met`]).
 //! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. If the throughput is above
 //!    [`LINK_MOST`] of the ceiling, the data did not cross that link.
 //! 3. *CPU-bound*: the program's busiest thread was idle for less than a tenth of the time. Alternatively, the whole
@@ -26,8 +26,8 @@
 //! show that the device is fully used.
 
 use lanemark_schema::result::{
-    Evidence, EvidenceItem, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget,
-    RunResult, Sample, Target, TestResult, Verdict,
+    CgroupLimit, CgroupLimitKind, Evidence, EvidenceItem, Explanation, HopCeiling, Inspection,
+    LimitingPart, MeasuredTarget, RunResult, Sample, Target, TestResult,
 };
 
 use crate::ceiling::ceilings;
@@ -103,7 +103,7 @@ struct TestEvidence {
     link: String,
     /// Throughput as a share of the bottleneck link's maximum ceiling and of its minimum ceiling.
     ceiling_share: Option<(f64, f64)>,
-    limit: Option<Limit>,
+    limit: Option<CgroupLimit>,
     thread_busy: Option<f64>,
     core_wait: Option<f64>,
     machine: Option<(f64, u32)>,
@@ -176,23 +176,27 @@ impl TestEvidence {
         }
     }
 
-    fn verdict(&self) -> Verdict {
-        if self.limit.as_ref().is_some_and(Limit::is_met) {
-            return Verdict::HeldBack;
+    fn verdict(&self) -> LimitingPart {
+        if self.limit.as_ref().is_some_and(CgroupLimit::is_met) {
+            return LimitingPart::HeldBack;
         }
         let to_device = self.kind != RequestDestination::NoDevice;
         let full = LINK_FULL..=LINK_MOST;
         if to_device && self.ceiling_share.is_some_and(|(share, _)| full.contains(&share)) {
-            return Verdict::LinkBound;
+            return LimitingPart::LinkBound;
         }
         let gain = self.deeper.map(|(_, gain)| gain - 1.0);
         if self.is_out_of_processors(gain) {
-            return Verdict::CpuBound;
+            return LimitingPart::CpuBound;
         }
         let crowded = self.is_crowded();
         let probe_crowded = crowded || self.deeper_crowded;
         if gain.is_some_and(|gain| gain >= DEEPER_GAINS) {
-            return if probe_crowded { Verdict::Undecided } else { Verdict::QueueStarved };
+            return if probe_crowded {
+                LimitingPart::Undecided
+            } else {
+                LimitingPart::QueueStarved
+            };
         }
         let device_full = self.device.as_ref().map(|(_, busy)| *busy >= DEVICE_FULL);
         let elsewhere = self.times.is_some_and(|(device, request, cpu)| {
@@ -201,16 +205,16 @@ impl TestEvidence {
             device < AT_DEVICE * not_ours && (!crowded || too_long_for_a_crowd)
         });
         if self.kind == RequestDestination::File && elsewhere && device_full == Some(false) {
-            return Verdict::FileSystemBound;
+            return LimitingPart::FileSystemBound;
         }
         if probe_crowded {
-            return Verdict::Undecided;
+            return LimitingPart::Undecided;
         }
         let link_may_be_full = self.ceiling_share.is_some_and(|(_, most)| most >= LINK_FULL);
         let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME);
         match to_device && no_more && device_full == Some(true) && !link_may_be_full {
-            true => Verdict::DriveBound,
-            false => Verdict::Undecided,
+            true => LimitingPart::DriveBound,
+            false => LimitingPart::Undecided,
         }
     }
 
@@ -247,10 +251,12 @@ impl TestEvidence {
         if self.kind == RequestDestination::NoDevice {
             signs.push(EvidenceItem::NoDevice);
         }
-        signs.extend(self.limit.clone().map(|Limit { text: limit, kind, share }| match kind {
-            LimitKind::Device => EvidenceItem::DeviceLimit { limit, share },
-            LimitKind::Processor => EvidenceItem::Quota { limit, share },
-        }));
+        signs.extend(self.limit.clone().map(
+            |CgroupLimit { text: limit, kind, share }| match kind {
+                CgroupLimitKind::Device => EvidenceItem::DeviceLimit { limit, share },
+                CgroupLimitKind::Processor => EvidenceItem::Quota { limit, share },
+            },
+        ));
         signs.extend(self.thread_busy.map(|share| EvidenceItem::ThreadBusy { share }));
         signs.extend(self.core_wait.map(|share| EvidenceItem::CoreWait { share }));
         signs.extend(self.machine.map(|(used, cores)| EvidenceItem::MachineBusy { used, cores }));
@@ -270,7 +276,7 @@ impl TestEvidence {
             Some((queue_depth, gain)) => EvidenceItem::DeeperQueue { queue_depth, gain },
             None => EvidenceItem::NoQueueProbe,
         });
-        if self.verdict() == Verdict::Undecided && (self.is_crowded() || self.deeper_crowded) {
+        if self.verdict() == LimitingPart::Undecided && (self.is_crowded() || self.deeper_crowded) {
             signs.push(EvidenceItem::Crowded);
         }
         signs
@@ -301,12 +307,12 @@ fn kind(target: &MeasuredTarget, samples: &[Sample]) -> RequestDestination {
 }
 
 /// Returns the limit that the rate was closest to, on average over all samples.
-fn nearest_limit(all: &[&Evidence]) -> Option<Limit> {
+fn nearest_limit(all: &[&Evidence]) -> Option<CgroupLimit> {
     let limits = all.iter().flat_map(|one| &one.limits);
     let averaged = limits.clone().map(|limit| {
         let same = limits.clone().filter(|other| other.text == limit.text);
         let share = average(same.map(|other| other.share)).unwrap_or(0.0);
-        Limit { share, ..limit.clone() }
+        CgroupLimit { share, ..limit.clone() }
     });
     averaged.max_by(|a, b| {
         (a.is_met(), a.share)

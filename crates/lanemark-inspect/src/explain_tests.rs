@@ -19,11 +19,11 @@ fn drive() -> TestEvidence {
     }
 }
 
-fn limit(kind: LimitKind, share: f64) -> Option<Limit> {
-    Some(Limit { text: "a limit".to_owned(), kind, share })
+fn limit(kind: CgroupLimitKind, share: f64) -> Option<CgroupLimit> {
+    Some(CgroupLimit { text: "a limit".to_owned(), kind, share })
 }
 
-fn is(verdict: Verdict, cases: &[fn(&mut TestEvidence)]) {
+fn is(verdict: LimitingPart, cases: &[fn(&mut TestEvidence)]) {
     for (number, spoil) in cases.iter().enumerate() {
         let mut evidence = drive();
         spoil(&mut evidence);
@@ -43,19 +43,19 @@ fn crowd(evidence: &mut TestEvidence) {
 #[test]
 fn each_verdict_needs_its_evidence() {
     is(
-        Verdict::DriveBound,
+        LimitingPart::DriveBound,
         &[
             |_| (),
             // A device that is always busy may execute requests one after another, so its own time is not evidence in
             // that case.
             |evidence| evidence.times = Some((20_000.0, 100_000.0, 0.0)),
-            |evidence| evidence.limit = limit(LimitKind::Device, 0.7),
-            |evidence| evidence.limit = limit(LimitKind::Processor, 0.02),
+            |evidence| evidence.limit = limit(CgroupLimitKind::Device, 0.7),
+            |evidence| evidence.limit = limit(CgroupLimitKind::Processor, 0.02),
         ],
     );
-    is(Verdict::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.97, 0.97))]);
+    is(LimitingPart::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.97, 0.97))]);
     is(
-        Verdict::CpuBound,
+        LimitingPart::CpuBound,
         &[
             |evidence| evidence.thread_busy = Some(0.98),
             |evidence| evidence.machine = Some((3.9, 4)),
@@ -63,7 +63,7 @@ fn each_verdict_needs_its_evidence() {
         ],
     );
     is(
-        Verdict::QueueStarved,
+        LimitingPart::QueueStarved,
         &[
             |evidence| evidence.deeper = Some((1, 1.9)),
             |evidence| evidence.deeper = Some((1, 1.497)),
@@ -75,7 +75,7 @@ fn each_verdict_needs_its_evidence() {
         ],
     );
     is(
-        Verdict::FileSystemBound,
+        LimitingPart::FileSystemBound,
         &[
             slow_file_system,
             |evidence| {
@@ -91,7 +91,7 @@ fn each_verdict_needs_its_evidence() {
         ],
     );
     is(
-        Verdict::Undecided,
+        LimitingPart::Undecided,
         &[
             |evidence| {
                 slow_file_system(evidence);
@@ -114,7 +114,7 @@ fn each_verdict_needs_its_evidence() {
         ],
     );
     is(
-        Verdict::Undecided,
+        LimitingPart::Undecided,
         &[
             |evidence| evidence.deeper = None,
             |evidence| evidence.device = None,
@@ -131,12 +131,12 @@ fn each_verdict_needs_its_evidence() {
 #[test]
 fn a_limit_that_is_met_comes_before_all_else() {
     is(
-        Verdict::HeldBack,
+        LimitingPart::HeldBack,
         &[
-            |evidence| evidence.limit = limit(LimitKind::Device, 0.99),
-            |evidence| evidence.limit = limit(LimitKind::Processor, 0.4),
+            |evidence| evidence.limit = limit(CgroupLimitKind::Device, 0.99),
+            |evidence| evidence.limit = limit(CgroupLimitKind::Processor, 0.4),
             |evidence| {
-                evidence.limit = limit(LimitKind::Device, 1.0);
+                evidence.limit = limit(CgroupLimitKind::Device, 1.0);
                 evidence.thread_busy = Some(1.0);
             },
         ],
@@ -153,27 +153,27 @@ fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain(
     }] {
         let mut evidence = drive();
         spoil(&mut evidence);
-        assert_ne!(evidence.verdict(), Verdict::Undecided);
+        assert_ne!(evidence.verdict(), LimitingPart::Undecided);
         crowd(&mut evidence);
-        assert_eq!(evidence.verdict(), Verdict::Undecided);
+        assert_eq!(evidence.verdict(), LimitingPart::Undecided);
         assert!(evidence.signs().contains(&EvidenceItem::Crowded));
         let mut evidence = drive();
         spoil(&mut evidence);
         evidence.core_wait = Some(0.4);
-        assert_eq!(evidence.verdict(), Verdict::Undecided);
+        assert_eq!(evidence.verdict(), LimitingPart::Undecided);
         // Programs that were active only while deeper queues were tried invalidate the result of these queues.
         let mut evidence = drive();
         spoil(&mut evidence);
-        let told_by_times = evidence.verdict() == Verdict::FileSystemBound;
+        let told_by_times = evidence.verdict() == LimitingPart::FileSystemBound;
         evidence.deeper_crowded = true;
-        assert_eq!(evidence.verdict() == Verdict::Undecided, !told_by_times);
+        assert_eq!(evidence.verdict() == LimitingPart::Undecided, !told_by_times);
         assert_eq!(evidence.signs().contains(&EvidenceItem::Crowded), !told_by_times);
     }
     // Evidence that other programs cannot explain remains valid: the program's own core, a full link, or a limit.
-    let own: [(fn(&mut TestEvidence), Verdict); 3] = [
-        (|evidence| evidence.thread_busy = Some(0.97), Verdict::CpuBound),
-        (|evidence| evidence.ceiling_share = Some((0.95, 0.95)), Verdict::LinkBound),
-        (|evidence| evidence.limit = limit(LimitKind::Device, 1.0), Verdict::HeldBack),
+    let own: [(fn(&mut TestEvidence), LimitingPart); 3] = [
+        (|evidence| evidence.thread_busy = Some(0.97), LimitingPart::CpuBound),
+        (|evidence| evidence.ceiling_share = Some((0.95, 0.95)), LimitingPart::LinkBound),
+        (|evidence| evidence.limit = limit(CgroupLimitKind::Device, 1.0), LimitingPart::HeldBack),
     ];
     for (spoil, verdict) in own {
         let mut evidence = drive();
@@ -186,7 +186,7 @@ fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain(
 #[test]
 fn a_rule_applies_to_targets_of_its_kind_alone() {
     is(
-        Verdict::Undecided,
+        LimitingPart::Undecided,
         &[
             |evidence| {
                 slow_file_system(evidence);
@@ -208,12 +208,12 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
 #[test]
 fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
     // The link would be full with 128 B of data per packet, but not with 4 KiB.
-    is(Verdict::Undecided, &[|evidence| evidence.ceiling_share = Some((0.82, 0.99))]);
+    is(LimitingPart::Undecided, &[|evidence| evidence.ceiling_share = Some((0.82, 0.99))]);
     // The link is full for any packet size.
-    is(Verdict::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.92, 1.1))]);
+    is(LimitingPart::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.92, 1.1))]);
     // Data that arrives faster than the link allows came from another source.
-    is(Verdict::DriveBound, &[|evidence| evidence.ceiling_share = Some((0.6, 0.7))]);
-    is(Verdict::Undecided, &[|evidence| evidence.ceiling_share = Some((3.0, 3.0))]);
+    is(LimitingPart::DriveBound, &[|evidence| evidence.ceiling_share = Some((0.6, 0.7))]);
+    is(LimitingPart::Undecided, &[|evidence| evidence.ceiling_share = Some((3.0, 3.0))]);
 }
 
 #[test]

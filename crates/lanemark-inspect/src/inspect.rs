@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lanemark_schema::result::{
-    BlockKind, InspectedDevice, InspectedFinding, Inspection, UnreadFile,
+    BlockDeviceKind, InspectedDevice, InspectedFinding, Inspection, UnreadFile,
 };
 
 use crate::below::{self, DeviceNames};
 use crate::block::{self, BlockDevice};
 use crate::error::InspectError;
 use crate::finding;
-use crate::pci::PciFunctions;
+use crate::pci::PciFunctionCache;
 use crate::sysfs::Sysfs;
 use crate::target;
 
@@ -23,7 +23,7 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     }
     let names = DeviceNames::new(sysfs, &blocks);
     let target = target.map(|target| target::resolve(sysfs, &names, target)).transpose()?;
-    let functions = PciFunctions::default();
+    let functions = PciFunctionCache::default();
     let (kept, spare): (Vec<&BlockDevice>, Vec<&BlockDevice>) = blocks.iter().partition(|block| {
         target.as_ref() == Some(&block.name) || !block::is_empty_spare(sysfs, block)
     });
@@ -44,11 +44,11 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     };
     let all: BTreeMap<String, InspectedDevice> =
         devices.into_iter().map(|device| (device.name.clone(), device)).collect();
-    let devices = below::stack(sysfs, &names, &all, &target);
+    let devices = below::stacked_devices(sysfs, &names, &all, &target);
     let positions = positions(&names, &devices);
     Ok(Inspection {
         target: Some(target),
-        findings: concerning(findings, &devices),
+        findings: findings_about(findings, &devices),
         unread: sysfs.unread().into_iter().filter(|unread| is_of(unread, &positions)).collect(),
         devices,
         empty_skipped: 0,
@@ -60,21 +60,21 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
 fn rank(device: &InspectedDevice) -> u8 {
     match device.kind {
         _ if finding::is_optical(device) => 1,
-        BlockKind::DeviceMapper { .. } => 2,
-        BlockKind::Loop { .. } => 3,
-        BlockKind::Ram | BlockKind::Zram => 4,
+        BlockDeviceKind::DeviceMapper { .. } => 2,
+        BlockDeviceKind::Loop { .. } => 3,
+        BlockDeviceKind::Ram | BlockDeviceKind::Zram => 4,
         _ => 0,
     }
 }
 
-fn device(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> InspectedDevice {
+fn device(sysfs: &Sysfs, functions: &PciFunctionCache, block: &BlockDevice) -> InspectedDevice {
     let mut device = block::read(sysfs, functions, block);
-    device.below = below::below(sysfs, block, &device.kind);
+    device.below = below::devices_below(sysfs, block, &device.kind);
     device
 }
 
 /// Returns the findings that concern any of `devices`.
-fn concerning(
+fn findings_about(
     findings: Vec<InspectedFinding>,
     devices: &[InspectedDevice],
 ) -> Vec<InspectedFinding> {

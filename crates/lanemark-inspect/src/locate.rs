@@ -7,14 +7,14 @@
 use std::fs;
 use std::path::Path;
 
-use lanemark_files::mounts::{above, device_number, mounts};
+use lanemark_files::mounts::{device_number, mount_of_device, mounts};
 use rustix::fs::FileType;
 
 use crate::error::InspectError;
 
 /// The location of a path: its block device and file system.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Location {
+pub(crate) struct FileLocation {
     /// Possible numbers of the block device, the most likely first.
     pub(crate) numbers: Vec<String>,
     /// Type of the path's file system.
@@ -22,19 +22,22 @@ pub(crate) struct Location {
 }
 
 /// Finds the location of `path`.
-pub(crate) fn locate(path: &Path) -> Result<Location, InspectError> {
-    let failed = |source| InspectError::Path { path: path.to_owned(), source };
-    let stat = rustix::fs::stat(path).map_err(|error| failed(error.into()))?;
+pub(crate) fn locate(path: &Path) -> Result<FileLocation, InspectError> {
+    let to_error = |source| InspectError::Path { path: path.to_owned(), source };
+    let stat = rustix::fs::stat(path).map_err(|error| to_error(error.into()))?;
     if FileType::from_raw_mode(stat.st_mode).is_block_device() {
-        return Ok(Location { numbers: vec![device_number(stat.st_rdev)], file_system: None });
+        return Ok(FileLocation { numbers: vec![device_number(stat.st_rdev)], file_system: None });
     }
-    let real = fs::canonicalize(path).map_err(failed)?;
+    let real = fs::canonicalize(path).map_err(to_error)?;
     let number = device_number(stat.st_dev);
     let mounts = mounts();
-    let mount = above(&mounts, &number, &real);
+    let mount = mount_of_device(&mounts, &number, &real);
     let source = mount.and_then(|mount| source_number(&mount.source));
     let file_system = mount.map(|mount| mount.file_system.clone());
-    Ok(Location { numbers: [Some(number), source].into_iter().flatten().collect(), file_system })
+    Ok(FileLocation {
+        numbers: [Some(number), source].into_iter().flatten().collect(),
+        file_system,
+    })
 }
 
 fn source_number(source: &Path) -> Option<String> {

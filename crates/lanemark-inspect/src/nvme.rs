@@ -4,7 +4,7 @@
 //! `devices/virtual/nvme-subsystem/nvme-subsysN`, a folder with a link to each controller. Below each controller is its
 //! path to the namespace, `nvmeXcYnZ`, with the numbers of the subsystem, the controller and the namespace.
 
-use lanemark_schema::result::{HopPart, Identity};
+use lanemark_schema::result::{DeviceIdentity, InspectedHopKind};
 
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_decimal, is_numbered, node, number};
@@ -18,7 +18,7 @@ pub(crate) struct Namespace<'a> {
 }
 
 /// A path to a namespace: its controller, its name if it has one, and its state.
-pub(crate) struct Path {
+pub(crate) struct NamespacePath {
     pub(crate) controller: DevicePosition,
     pub(crate) name: Option<String>,
     pub(crate) state: Option<String>,
@@ -52,24 +52,28 @@ pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<DevicePosition> {
     for folder in ["class/nvme-subsystem", "class/nvme"] {
         let Some(folder) = sysfs.position(folder) else { continue };
         for owner in sysfs.names(&folder) {
-            let Some(owner) = sysfs.position_in(&folder, owner) else { continue };
+            let Some(owner) = sysfs.resolve_from(&folder, owner) else { continue };
             let names = sysfs.names_in(&owner, ".").into_iter();
             let names = names.filter(|name| Namespace::parse(name).is_some());
-            found.extend(names.filter_map(|name| sysfs.position_in(&owner, name)));
+            found.extend(names.filter_map(|name| sysfs.resolve_from(&owner, name)));
         }
     }
     found
 }
 
 /// Returns the paths of the `namespace` at `at` through the controllers of its subsystem.
-pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_>) -> Vec<Path> {
+pub(crate) fn paths(
+    sysfs: &Sysfs,
+    at: &DevicePosition,
+    namespace: &Namespace<'_>,
+) -> Vec<NamespacePath> {
     let folder = at.parent();
     let controllers: Vec<DevicePosition> = sysfs
         .names(&folder)
         .into_iter()
         .filter_map(|name| name.into_string().ok())
         .filter(|name| is_controller(name))
-        .filter_map(|name| sysfs.position_in(&folder, name))
+        .filter_map(|name| sysfs.resolve_from(&folder, name))
         .collect();
     let path = |controller: &DevicePosition| {
         let name_of_controller = controller.name();
@@ -79,26 +83,27 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_
             name_of_controller.trim_start_matches("nvme"),
             namespace.number
         );
-        let position = sysfs.position_in(controller, &name)?;
+        let position = sysfs.resolve_from(controller, &name)?;
         let state = sysfs.text(&position, "ana_state");
         let numa_node = sysfs.value(&position, "numa_node", node).flatten();
-        Some(Path { controller: controller.clone(), name: Some(name), state, numa_node })
+        Some(NamespacePath { controller: controller.clone(), name: Some(name), state, numa_node })
     };
-    let named: Vec<Path> = controllers.iter().filter_map(path).collect();
+    let named: Vec<NamespacePath> = controllers.iter().filter_map(path).collect();
     if !named.is_empty() {
         return named;
     }
     // If the kernel hides the paths, or a capture does not contain them, every controller counts as one path.
-    let plain = |controller| Path { controller, name: None, state: None, numa_node: None };
-    controllers.into_iter().map(plain).collect()
+    let path_without_name =
+        |controller| NamespacePath { controller, name: None, state: None, numa_node: None };
+    controllers.into_iter().map(path_without_name).collect()
 }
 
 /// Returns the controller at `at` as a hop.
-pub(crate) fn controller(sysfs: &Sysfs, at: &DevicePosition) -> HopPart {
+pub(crate) fn controller(sysfs: &Sysfs, at: &DevicePosition) -> InspectedHopKind {
     let transport = sysfs.text(at, "transport");
     let fabric = transport.as_deref().is_some_and(|transport| transport != "pcie");
-    HopPart::NvmeController {
-        identity: Identity {
+    InspectedHopKind::NvmeController {
+        identity: DeviceIdentity {
             vendor: None,
             model: sysfs.text(at, "model"),
             serial: sysfs.text(at, "serial"),

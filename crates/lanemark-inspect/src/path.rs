@@ -7,10 +7,10 @@
 use std::rc::Rc;
 
 use lanemark_schema::result::{
-    HopPart, Identity, InspectedHop, InspectedLink, InspectedPath, PciRole,
+    DeviceIdentity, InspectedHop, InspectedHopKind, InspectedLink, InspectedPath, PciFunctionKind,
 };
 
-use crate::pci::{PciFunction, PciFunctions};
+use crate::pci::{PciFunction, PciFunctionCache};
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
@@ -38,10 +38,10 @@ enum ComponentKind {
 /// A path under construction.
 struct PathWalk<'a> {
     sysfs: &'a Sysfs,
-    functions: &'a PciFunctions,
+    functions: &'a PciFunctionCache,
     hops: Vec<InspectedHop>,
     /// The last PCI function on the path until now, with its role.
-    pci: Option<(Rc<PciFunction>, PciRole)>,
+    pci: Option<(Rc<PciFunction>, PciFunctionKind)>,
     /// The last ATA or SAS port on the path, to which the next device is attached.
     port: Option<(DevicePosition, ComponentKind)>,
     sas_address: Option<String>,
@@ -50,7 +50,7 @@ struct PathWalk<'a> {
 /// Returns the path to the device at `position`; the name and state of the path are not set.
 pub(crate) fn walk(
     sysfs: &Sysfs,
-    functions: &PciFunctions,
+    functions: &PciFunctionCache,
     position: &DevicePosition,
 ) -> InspectedPath {
     let hops = Vec::new();
@@ -71,7 +71,7 @@ impl PathWalk<'_> {
         match classify(at) {
             ComponentKind::Pci => self.pci(at, &next.map(DevicePosition::name).unwrap_or_default()),
             part @ ComponentKind::AtaPort => {
-                self.push(at, HopPart::AtaPort, None);
+                self.push(at, InspectedHopKind::AtaPort, None);
                 self.port = Some((at.clone(), part));
             }
             ComponentKind::ScsiHost => {
@@ -79,13 +79,17 @@ impl PathWalk<'_> {
                     let driver = sysfs
                         .text(at, &format!("scsi_host/{}/proc_name", at.name()))
                         .filter(|name| name != "<NULL>");
-                    self.push(at, HopPart::ScsiHost { driver }, None);
+                    self.push(at, InspectedHopKind::ScsiHost { driver }, None);
                 }
             }
             part @ ComponentKind::SasPort => self.port = Some((at.clone(), part)),
             ComponentKind::SasExpander => {
                 let link = self.sas_link();
-                self.push(at, HopPart::SasExpander { identity: sas::expander(sysfs, at) }, link);
+                self.push(
+                    at,
+                    InspectedHopKind::SasExpander { identity: sas::expander(sysfs, at) },
+                    link,
+                );
             }
             ComponentKind::SasEndDevice => self.sas_address = sas::address(sysfs, at),
             ComponentKind::ScsiDevice => self.scsi(at),
@@ -99,7 +103,7 @@ impl PathWalk<'_> {
             }
             ComponentKind::Virtio => {
                 let driver = sysfs.link_name(at, "driver");
-                self.push(at, HopPart::Virtio { driver }, None);
+                self.push(at, InspectedHopKind::Virtio { driver }, None);
             }
             ComponentKind::Within => {}
             ComponentKind::Unknown => self.unknown(at),
@@ -110,9 +114,10 @@ impl PathWalk<'_> {
         let function = self.functions.at(self.sysfs, at);
         let above = self.pci.as_ref().map(|(_, role)| *role);
         let role = function.role(above, next);
-        let inside_switch = role == PciRole::DownstreamPort && above == Some(PciRole::UpstreamPort);
-        let begins = matches!(above, None | Some(PciRole::VolumeManagement));
-        let link = if inside_switch || (begins && role == PciRole::RootPort) {
+        let inside_switch =
+            role == PciFunctionKind::DownstreamPort && above == Some(PciFunctionKind::UpstreamPort);
+        let begins = matches!(above, None | Some(PciFunctionKind::VolumeManagement));
+        let link = if inside_switch || (begins && role == PciFunctionKind::RootPort) {
             None
         } else {
             let above = self.pci.as_ref().filter(|_| !begins).map(|(above, _)| above.as_ref());
@@ -124,7 +129,7 @@ impl PathWalk<'_> {
 
     fn scsi(&mut self, at: &DevicePosition) {
         // For a device behind a USB bridge or virtio, the identity comes from the block device itself.
-        if matches!(self.hops.last().map(|hop| &hop.part), Some(HopPart::Usb { .. })) {
+        if matches!(self.hops.last().map(|hop| &hop.part), Some(InspectedHopKind::Usb { .. })) {
             return;
         }
         let name = at.name();
@@ -133,13 +138,13 @@ impl PathWalk<'_> {
             (Some((port, ComponentKind::AtaPort)), Some([_, channel, target, _])) => {
                 let host = self.pci.as_ref().map(|(_, role)| *role);
                 let (link, drive) = ata::link(self.sysfs, port, host, channel, target);
-                identity = whole(identity, drive);
+                identity = merged_identity(identity, drive);
                 link
             }
             _ => self.sas_link(),
         };
         let sas_address = self.sas_address.take();
-        self.push(at, HopPart::ScsiDevice { identity, sas_address }, link);
+        self.push(at, InspectedHopKind::ScsiDevice { identity, sas_address }, link);
         self.port = None;
     }
 
@@ -158,13 +163,13 @@ impl PathWalk<'_> {
         let driver = self.sysfs.link_name(at, "driver");
         match (bus.as_str(), &driver) {
             (_, Some(_)) | ("mmc_host" | "fc_remote_ports" | "iscsi_session", _) => {
-                self.push(at, HopPart::Other { bus, driver }, None);
+                self.push(at, InspectedHopKind::Other { bus, driver }, None);
             }
             _ => {}
         }
     }
 
-    fn push(&mut self, at: &DevicePosition, part: HopPart, link: Option<InspectedLink>) {
+    fn push(&mut self, at: &DevicePosition, part: InspectedHopKind, link: Option<InspectedLink>) {
         let position = at.text();
         // In addition to PCI functions, NVMe controllers and namespaces of persistent memory report a node.
         let numa_node = self.sysfs.value(at, "numa_node", node).flatten();
@@ -197,9 +202,9 @@ fn classify(at: &DevicePosition) -> ComponentKind {
 }
 
 /// Merges the drive's own identity with its SCSI identity, whose fields are shorter.
-fn whole(scsi: Identity, drive: Option<Identity>) -> Identity {
+fn merged_identity(scsi: DeviceIdentity, drive: Option<DeviceIdentity>) -> DeviceIdentity {
     let drive = drive.unwrap_or_default();
-    Identity {
+    DeviceIdentity {
         vendor: scsi.vendor,
         model: drive.model.or(scsi.model),
         serial: drive.serial.or(scsi.serial),
@@ -214,25 +219,25 @@ mod tests {
     #[test]
     fn the_drives_own_identity_takes_precedence() {
         let text = |text: &str| Some(text.to_owned());
-        let scsi = Identity {
+        let scsi = DeviceIdentity {
             vendor: text("ATA"),
             model: text("Samsung SSD 850 "),
             serial: None,
             firmware: text("2B6Q"),
         };
-        let drive = Identity {
+        let drive = DeviceIdentity {
             vendor: text("ignored"),
             model: text("Samsung SSD 850 PRO 1TB"),
             serial: text("S1"),
             firmware: None,
         };
-        let wanted = Identity {
+        let wanted = DeviceIdentity {
             vendor: text("ATA"),
             model: text("Samsung SSD 850 PRO 1TB"),
             serial: text("S1"),
             firmware: text("2B6Q"),
         };
-        assert_eq!(whole(scsi.clone(), Some(drive)), wanted);
-        assert_eq!(whole(scsi.clone(), None), scsi);
+        assert_eq!(merged_identity(scsi.clone(), Some(drive)), wanted);
+        assert_eq!(merged_identity(scsi.clone(), None), scsi);
     }
 }

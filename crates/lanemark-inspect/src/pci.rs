@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use lanemark_schema::result::{HopPart, PciRole, PcieLink, PcieRate};
+use lanemark_schema::result::{InspectedHopKind, PciFunctionKind, PcieLink, PcieRate};
 use lanemark_schema::units::Bytes;
 
 use crate::pcie_config::{PcieConfig, UNPRIVILEGED};
@@ -45,9 +45,9 @@ pub(crate) struct PciFunction {
 
 /// A cache of functions, so that a function above many devices is read once.
 #[derive(Debug, Default)]
-pub(crate) struct PciFunctions(RefCell<BTreeMap<DevicePosition, Rc<PciFunction>>>);
+pub(crate) struct PciFunctionCache(RefCell<BTreeMap<DevicePosition, Rc<PciFunction>>>);
 
-impl PciFunctions {
+impl PciFunctionCache {
     /// Returns the function at `position`.
     pub(crate) fn at(&self, sysfs: &Sysfs, position: &DevicePosition) -> Rc<PciFunction> {
         if let Some(known) = self.0.borrow().get(position) {
@@ -67,7 +67,7 @@ impl PciFunction {
         let width = |name| sysfs.value(at, name, pcie_lanes).flatten();
         let config = sysfs.bytes(at, "config");
         if let Some(bytes) = config.as_ref().filter(|bytes| bytes.len() <= UNPRIVILEGED) {
-            sysfs.partly(at, "config", bytes.len());
+            sysfs.record_partial_read(at, "config", bytes.len());
         }
         Self {
             vendor: word("vendor"),
@@ -83,39 +83,41 @@ impl PciFunction {
 
     /// Returns the role of the function below a function with the role `above`. If a capture does not contain the
     /// class, the role is derived from `next`, the name of the component below the function.
-    pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
+    pub(crate) fn role(&self, above: Option<PciFunctionKind>, next: &str) -> PciFunctionKind {
         let class = self.class.unwrap_or_else(|| class_before(next, self.driver.as_deref())) >> 8;
         if class == 0x0604 {
             return match (self.config.map(|config| config.port_type), above) {
-                (Some(4), _) => PciRole::RootPort,
-                (Some(5), _) => PciRole::UpstreamPort,
-                (Some(6), _) => PciRole::DownstreamPort,
-                (Some(_), _) => PciRole::Bridge,
-                (None, None | Some(PciRole::VolumeManagement)) => PciRole::RootPort,
-                (None, Some(PciRole::UpstreamPort)) => PciRole::DownstreamPort,
-                (None, Some(PciRole::RootPort | PciRole::DownstreamPort)) => PciRole::UpstreamPort,
-                (None, Some(_)) => PciRole::Bridge,
+                (Some(4), _) => PciFunctionKind::RootPort,
+                (Some(5), _) => PciFunctionKind::UpstreamPort,
+                (Some(6), _) => PciFunctionKind::DownstreamPort,
+                (Some(_), _) => PciFunctionKind::Bridge,
+                (None, None | Some(PciFunctionKind::VolumeManagement)) => PciFunctionKind::RootPort,
+                (None, Some(PciFunctionKind::UpstreamPort)) => PciFunctionKind::DownstreamPort,
+                (None, Some(PciFunctionKind::RootPort | PciFunctionKind::DownstreamPort)) => {
+                    PciFunctionKind::UpstreamPort
+                }
+                (None, Some(_)) => PciFunctionKind::Bridge,
             };
         }
         match (self.driver.as_deref(), class) {
-            (Some("vmd"), _) => PciRole::VolumeManagement,
-            (Some("virtio-pci"), _) => PciRole::Virtio,
-            (_, 0x0108) => PciRole::Nvme,
-            (_, 0x0106) => PciRole::Ahci,
-            (_, 0x0101) => PciRole::Ide,
-            (_, 0x0107) => PciRole::Sas,
-            (_, 0x0104) => PciRole::Raid,
-            (_, 0x0c03) => PciRole::Usb,
-            (_, 0x0c04) => PciRole::FibreChannel,
-            _ if class >> 8 == 0x01 => PciRole::Storage,
-            _ if class >> 8 == 0x02 => PciRole::Network,
-            _ if is_numbered(next, "virtio") => PciRole::Virtio,
-            _ => PciRole::Other,
+            (Some("vmd"), _) => PciFunctionKind::VolumeManagement,
+            (Some("virtio-pci"), _) => PciFunctionKind::Virtio,
+            (_, 0x0108) => PciFunctionKind::Nvme,
+            (_, 0x0106) => PciFunctionKind::Ahci,
+            (_, 0x0101) => PciFunctionKind::Ide,
+            (_, 0x0107) => PciFunctionKind::Sas,
+            (_, 0x0104) => PciFunctionKind::Raid,
+            (_, 0x0c03) => PciFunctionKind::Usb,
+            (_, 0x0c04) => PciFunctionKind::FibreChannel,
+            _ if class >> 8 == 0x01 => PciFunctionKind::Storage,
+            _ if class >> 8 == 0x02 => PciFunctionKind::Network,
+            _ if is_numbered(next, "virtio") => PciFunctionKind::Virtio,
+            _ => PciFunctionKind::Other,
         }
     }
 
-    pub(crate) fn part(&self, role: PciRole) -> HopPart {
-        HopPart::Pci {
+    pub(crate) fn part(&self, role: PciFunctionKind) -> InspectedHopKind {
+        InspectedHopKind::Pci {
             role,
             vendor: self.vendor,
             device: self.device,
@@ -200,7 +202,7 @@ fn is_in_chipset(sysfs: &Sysfs, at: &DevicePosition) -> bool {
         return false;
     }
     let bridge = format!("{domain}:00:{CHIPSET_BRIDGE}");
-    let Some(bridge) = sysfs.position_in(&at.parent(), bridge) else { return false };
+    let Some(bridge) = sysfs.resolve_from(&at.parent(), bridge) else { return false };
     let value = |attribute| sysfs.value(&bridge, attribute, hexadecimal);
     value("vendor") == Some(INTEL)
         && value("class").is_some_and(|class| class >> 8 == 0x0601)
@@ -240,20 +242,20 @@ mod tests {
     #[test]
     fn a_function_has_the_role_of_its_class_or_of_its_driver() {
         for (class, driver, next, role) in [
-            (0x01_0802, None, "", PciRole::Nvme),
-            (0x01_0601, Some("ahci"), "", PciRole::Ahci),
-            (0x01_0180, None, "", PciRole::Ide),
-            (0x01_0700, None, "", PciRole::Sas),
-            (0x01_0400, None, "", PciRole::Raid),
-            (0x01_0000, None, "", PciRole::Storage),
-            (0x01_8000, None, "", PciRole::Storage),
-            (0x02_0000, None, "virtio0", PciRole::Network),
-            (0x0c_0330, None, "", PciRole::Usb),
-            (0x0c_0400, None, "", PciRole::FibreChannel),
-            (0x01_0400, Some("vmd"), "", PciRole::VolumeManagement),
-            (0x01_0000, Some("virtio-pci"), "", PciRole::Virtio),
-            (0x03_0000, None, "virtio3", PciRole::Virtio),
-            (0x03_0000, None, "", PciRole::Other),
+            (0x01_0802, None, "", PciFunctionKind::Nvme),
+            (0x01_0601, Some("ahci"), "", PciFunctionKind::Ahci),
+            (0x01_0180, None, "", PciFunctionKind::Ide),
+            (0x01_0700, None, "", PciFunctionKind::Sas),
+            (0x01_0400, None, "", PciFunctionKind::Raid),
+            (0x01_0000, None, "", PciFunctionKind::Storage),
+            (0x01_8000, None, "", PciFunctionKind::Storage),
+            (0x02_0000, None, "virtio0", PciFunctionKind::Network),
+            (0x0c_0330, None, "", PciFunctionKind::Usb),
+            (0x0c_0400, None, "", PciFunctionKind::FibreChannel),
+            (0x01_0400, Some("vmd"), "", PciFunctionKind::VolumeManagement),
+            (0x01_0000, Some("virtio-pci"), "", PciFunctionKind::Virtio),
+            (0x03_0000, None, "virtio3", PciFunctionKind::Virtio),
+            (0x03_0000, None, "", PciFunctionKind::Other),
         ] {
             assert_eq!(function(Some(class), driver).role(None, next), role, "{class:x} {next}");
         }
@@ -262,17 +264,17 @@ mod tests {
     #[test]
     fn a_function_without_a_class_has_the_role_of_what_is_below_it() {
         for (next, driver, role) in [
-            ("0000:02:00.0", None, PciRole::RootPort),
-            ("nvme", None, PciRole::Nvme),
-            ("ata3", Some("ahci"), PciRole::Ahci),
-            ("ata3", Some("sata_nv"), PciRole::Ahci),
-            ("ata3", Some("pata_via"), PciRole::Ide),
-            ("ata3", Some("ata_piix"), PciRole::Storage),
-            ("ata3", None, PciRole::Storage),
-            ("host0", None, PciRole::Storage),
-            ("usb2", None, PciRole::Usb),
-            ("virtio1", None, PciRole::Virtio),
-            ("net", None, PciRole::Other),
+            ("0000:02:00.0", None, PciFunctionKind::RootPort),
+            ("nvme", None, PciFunctionKind::Nvme),
+            ("ata3", Some("ahci"), PciFunctionKind::Ahci),
+            ("ata3", Some("sata_nv"), PciFunctionKind::Ahci),
+            ("ata3", Some("pata_via"), PciFunctionKind::Ide),
+            ("ata3", Some("ata_piix"), PciFunctionKind::Storage),
+            ("ata3", None, PciFunctionKind::Storage),
+            ("host0", None, PciFunctionKind::Storage),
+            ("usb2", None, PciFunctionKind::Usb),
+            ("virtio1", None, PciFunctionKind::Virtio),
+            ("net", None, PciFunctionKind::Other),
         ] {
             assert_eq!(function(None, driver).role(None, next), role, "{next} {driver:?}");
         }
@@ -280,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_bridge_has_its_port_type_or_alternates_with_the_bridges_above() {
-        use PciRole::{Bridge, DownstreamPort, RootPort, UpstreamPort, VolumeManagement};
+        use PciFunctionKind::{Bridge, DownstreamPort, RootPort, UpstreamPort, VolumeManagement};
         let bridge = |port_type: Option<u8>, above| {
             let config = port_type.map(|port_type| config(port_type, None));
             PciFunction { config, ..function(Some(BRIDGE), None) }.role(above, "")
@@ -379,9 +381,9 @@ mod tests {
         assert_eq!(virtual_port().link(None), None);
         assert_eq!(lower().link(Some(&virtual_port())), None);
         assert_eq!(virtual_port().link(Some(&lower())), None);
-        let part = chipset.part(PciRole::Nvme);
-        let wanted = HopPart::Pci {
-            role: PciRole::Nvme,
+        let part = chipset.part(PciFunctionKind::Nvme);
+        let wanted = InspectedHopKind::Pci {
+            role: PciFunctionKind::Nvme,
             vendor: Some(0x144d),
             device: Some(0xa802),
             driver: None,

@@ -9,12 +9,12 @@
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
 use lanemark_sim::link::{
-    BurstPosition, LinkModel, Pcie, PcieGeneration, Phase, Sas, SasRate, Sata, SataCommands,
+    BurstPosition, CommandPhase, LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands,
     SataRate,
 };
 
 /// The line rate and the usable rate of a link.
-pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
+pub(crate) type LinkRates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
 /// Minimum and maximum packet payload that can be configured for a link (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
@@ -25,7 +25,7 @@ const LONG: Bytes = Bytes::kibi(128);
 const LANE_SIX: u64 = 8_000_000_000;
 
 /// Returns the rates of a PCIe link with packets of up to `payload`.
-pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> Rates {
+pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> LinkRates {
     let lanes = u32::from(rate.lanes);
     let Some(generation) = PcieGeneration::new(u64::from(rate.generation)) else {
         let line = (rate.generation == 6).then(|| BytesPerSecond(LANE_SIX * u64::from(lanes)));
@@ -38,12 +38,12 @@ pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> Rates {
 }
 
 /// Returns the rates of a SATA link.
-pub(crate) fn sata(bits_per_second: u64) -> Rates {
+pub(crate) fn sata(bits_per_second: u64) -> LinkRates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let model = LinkModel::Sata(Sata::new(rate, SataCommands::Queued));
     let line = model.rate();
     let whole = BurstPosition { first: true, last: true };
-    (Some(line), Some(LONG / model.cost(Phase::ToHost(LONG, whole)).to_host))
+    (Some(line), Some(LONG / model.cost(CommandPhase::ToHost(LONG, whole)).to_host))
 }
 
 /// Returns the rate of a PATA cable in an Ultra DMA mode: two bytes per clock edge (ATA/ATAPI-7, volume 2, table of
@@ -55,7 +55,7 @@ pub(crate) fn pata(ultra_dma: u8) -> Option<BytesPerSecond> {
 }
 
 /// Returns the rates of a SAS port with `phys` phys of `bits_per_second` each.
-pub(crate) fn sas(bits_per_second: u64, phys: u32) -> Rates {
+pub(crate) fn sas(bits_per_second: u64, phys: u32) -> LinkRates {
     let (times, parts) = match bits_per_second {
         22_500_000_000 => (128, 150 * 8),
         _ => (1, 10),

@@ -3,7 +3,7 @@
 //! The folder of a port contains a link to each of its phys; each phy reports its negotiated rate and its maximum rate.
 //! The rate of a wide port is the number of phys times the rate of the slowest phy.
 
-use lanemark_schema::result::{Identity, SasLink};
+use lanemark_schema::result::{DeviceIdentity, SasLink};
 
 use crate::rate;
 use crate::sysfs::{DevicePosition, Sysfs};
@@ -25,8 +25,8 @@ pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
     let speeds = |name: &str| -> Vec<Option<u64>> {
         attributes.iter().map(|at| sysfs.value(at, name, line_rate).flatten()).collect()
     };
-    let least = |speeds: &[Option<u64>]| speeds.iter().copied().flatten().min();
-    let negotiated = least(&speeds("negotiated_linkrate"));
+    let slowest = |speeds: &[Option<u64>]| speeds.iter().copied().flatten().min();
+    let negotiated = slowest(&speeds("negotiated_linkrate"));
     let capable: Vec<Option<u64>> = speeds("maximum_linkrate")
         .into_iter()
         .zip(speeds("maximum_linkrate_hw"))
@@ -36,20 +36,20 @@ pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
         })
         .collect();
     let counted = u32::try_from(phys.len()).unwrap_or(0);
-    let stated = || {
+    let stated_rate = || {
         let name = port.name();
-        let inside = sysfs.position_in(port, format!("sas_port/{name}"));
+        let inside = sysfs.resolve_from(port, format!("sas_port/{name}"));
         let at = inside.or_else(|| sysfs.position(format!("class/sas_port/{name}")))?;
         sysfs.value(&at, "num_phys", number::<u32>).filter(|&phys| phys <= PHYS_MAX as u32)
     };
-    let phys = if counted > 0 { counted } else { stated().unwrap_or(0) };
+    let phys = if counted > 0 { counted } else { stated_rate().unwrap_or(0) };
     if phys == 0 && negotiated.is_none() {
         return None;
     }
     let (line, usable) = negotiated.map_or((None, None), |bits| rate::sas(bits, phys));
     Some(SasLink {
         negotiated_bits_per_second: negotiated,
-        capable_bits_per_second: least(&capable),
+        capable_bits_per_second: slowest(&capable),
         phys,
         line,
         usable,
@@ -59,18 +59,18 @@ pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
 /// Finds the attributes of the phy `name` of `port`.
 fn phy(sysfs: &Sysfs, port: &DevicePosition, name: &str) -> Option<DevicePosition> {
     sysfs
-        .position_in(port, format!("{name}/sas_phy/{name}"))
+        .resolve_from(port, format!("{name}/sas_phy/{name}"))
         .or_else(|| sysfs.position(format!("class/sas_phy/{name}")))
 }
 
 /// Reads the identity of the expander at `at`.
-pub(crate) fn expander(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
+pub(crate) fn expander(sysfs: &Sysfs, at: &DevicePosition) -> DeviceIdentity {
     let name = at.name();
-    let inside = sysfs.position_in(at, format!("sas_expander/{name}"));
+    let inside = sysfs.resolve_from(at, format!("sas_expander/{name}"));
     let position = inside.or_else(|| sysfs.position(format!("class/sas_expander/{name}")));
     let attribute_text =
         |attribute| position.as_ref().and_then(|position| sysfs.text(position, attribute));
-    Identity {
+    DeviceIdentity {
         vendor: attribute_text("vendor_id"),
         model: attribute_text("product_id"),
         serial: None,
@@ -81,7 +81,7 @@ pub(crate) fn expander(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
 /// Returns the address of the end device at `at`.
 pub(crate) fn address(sysfs: &Sysfs, at: &DevicePosition) -> Option<String> {
     let name = at.name();
-    let inside = sysfs.position_in(at, format!("sas_device/{name}"));
+    let inside = sysfs.resolve_from(at, format!("sas_device/{name}"));
     let position = inside.or_else(|| sysfs.position(format!("class/sas_device/{name}")))?;
     sysfs.text(&position, "sas_address")
 }

@@ -1,6 +1,6 @@
 //! SCSI devices: their addresses and identities.
 
-use lanemark_schema::result::Identity;
+use lanemark_schema::result::DeviceIdentity;
 
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::is_decimal;
@@ -13,8 +13,8 @@ pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
 }
 
 /// Reads the identity of the device at `at`. The kernel truncates the model names of ATA drives to 16 characters here.
-pub(crate) fn identity(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
-    Identity {
+pub(crate) fn identity(sysfs: &Sysfs, at: &DevicePosition) -> DeviceIdentity {
+    DeviceIdentity {
         vendor: sysfs.text(at, "vendor"),
         model: sysfs.text(at, "model"),
         serial: serial(sysfs, at),

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use crate::capture::{self, RecordedFiles};
 use crate::error::InspectError;
 use crate::lspci;
-use crate::value::{cut, natural};
+use crate::value::{natural, truncated_text};
 
 /// Maximum number of bytes that are read from a file; nearly all sysfs files contain up to one page.
 const READ_MAX: u64 = 64 * 1024;
@@ -86,9 +86,9 @@ impl DevicePosition {
 impl Sysfs {
     /// Opens the tree at `root`.
     pub fn open(root: &Path) -> Result<Self, InspectError> {
-        let failed = |source| InspectError::Root { root: root.to_owned(), source };
-        let canonical = fs::canonicalize(root).map_err(failed)?;
-        fs::read_dir(&canonical).map_err(failed)?;
+        let to_error = |source| InspectError::Root { root: root.to_owned(), source };
+        let canonical = fs::canonicalize(root).map_err(to_error)?;
+        fs::read_dir(&canonical).map_err(to_error)?;
         let (unread, recording) = (RefCell::default(), None);
         Ok(Self { named: root.to_owned(), root: canonical, unread, recording, _folder: None })
     }
@@ -98,8 +98,8 @@ impl Sysfs {
     /// # Errors
     /// Returns an error if the input is not a capture.
     pub fn of_capture(input: impl Read, named: &Path) -> Result<Self, InspectError> {
-        let failed = |source| InspectError::Root { root: named.to_owned(), source };
-        let folder = capture::unpack(input).map_err(failed)?;
+        let to_error = |source| InspectError::Root { root: named.to_owned(), source };
+        let folder = capture::unpack(input).map_err(to_error)?;
         Self::of_folder(folder, named)
     }
 
@@ -110,8 +110,8 @@ impl Sysfs {
     /// Returns [`InspectError::Lspci`] if the text is neither of these outputs, or does not contain a storage
     /// controller.
     pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
-        let failed = |source| InspectError::Root { root: named.to_owned(), source };
-        let tree = lspci::tree(text).map_err(failed)?;
+        let to_error = |source| InspectError::Root { root: named.to_owned(), source };
+        let tree = lspci::tree(text).map_err(to_error)?;
         let tree =
             tree.map_err(|problem| InspectError::Lspci { file: named.to_owned(), problem })?;
         let sysfs = Self::of_folder(tree.folder, named)?;
@@ -125,8 +125,8 @@ impl Sysfs {
 
     fn of_folder(folder: PrivateFolder, named: &Path) -> Result<Self, InspectError> {
         // A manually created capture may contain the tree in a folder `sys`.
-        let below = folder.path().join("sys");
-        let root = if below.is_dir() { below } else { folder.path().to_owned() };
+        let sys_folder = folder.path().join("sys");
+        let root = if sys_folder.is_dir() { sys_folder } else { folder.path().to_owned() };
         let tree = Self::open(&root)?;
         Ok(Self { named: named.to_owned(), _folder: Some(folder), ..tree })
     }
@@ -185,7 +185,7 @@ impl Sysfs {
     }
 
     /// Returns the position that `path` leads to from `at`, if it exists.
-    pub(crate) fn position_in(
+    pub(crate) fn resolve_from(
         &self,
         at: &DevicePosition,
         path: impl AsRef<Path>,
@@ -218,7 +218,7 @@ impl Sysfs {
         let text = self.text(at, path)?;
         let value = parse(&text);
         if value.is_none() {
-            let value = cut(&text);
+            let value = truncated_text(&text);
             self.note(&at.0.join(path), UnreadReason::Meaningless { value });
         }
         value
@@ -229,7 +229,7 @@ impl Sysfs {
     }
 
     /// Records that a file was read only in part.
-    pub(crate) fn partly(&self, at: &DevicePosition, path: &str, bytes: usize) {
+    pub(crate) fn record_partial_read(&self, at: &DevicePosition, path: &str, bytes: usize) {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
@@ -273,12 +273,12 @@ impl Sysfs {
     /// Returns the names in the folder at `path` below `at` that are valid text.
     pub(crate) fn names_in(&self, at: &DevicePosition, path: &str) -> Vec<String> {
         let names =
-            self.position_in(at, path).map(|position| self.names(&position)).unwrap_or_default();
+            self.resolve_from(at, path).map(|position| self.names(&position)).unwrap_or_default();
         names.into_iter().filter_map(|name| name.into_string().ok()).collect()
     }
 
     fn read(&self, at: &DevicePosition, path: &str) -> Option<(Vec<u8>, PathBuf)> {
-        let position = self.position_in(at, path)?;
+        let position = self.resolve_from(at, path)?;
         match read_bounded(&self.root.join(&position.0)) {
             Ok(bytes) if bytes.len() as u64 > READ_MAX => {
                 self.note(&position.0, UnreadReason::TooLong);
@@ -290,11 +290,11 @@ impl Sysfs {
                 }
                 Some((bytes, position.0))
             }
-            Err(Unreadable::WrongKind) => {
+            Err(ReadFailure::WrongKind) => {
                 self.note(&position.0, UnreadReason::WrongKind);
                 None
             }
-            Err(Unreadable::System(error)) => {
+            Err(ReadFailure::System(error)) => {
                 self.note_error(&position.0, &error);
                 None
             }
@@ -390,23 +390,23 @@ impl Sysfs {
     }
 }
 
-enum Unreadable {
+enum ReadFailure {
     WrongKind,
     System(io::Error),
 }
 
 /// Reads a regular file, up to one byte more than [`READ_MAX`]. Named pipes and devices, which a captured tree may
 /// contain, are not opened.
-fn read_bounded(path: &Path) -> Result<Vec<u8>, Unreadable> {
-    let metadata = fs::symlink_metadata(path).map_err(Unreadable::System)?;
+fn read_bounded(path: &Path) -> Result<Vec<u8>, ReadFailure> {
+    let metadata = fs::symlink_metadata(path).map_err(ReadFailure::System)?;
     if !metadata.is_file() {
-        return Err(Unreadable::WrongKind);
+        return Err(ReadFailure::WrongKind);
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|error| Unreadable::System(error.into()))?;
+        .map_err(|error| ReadFailure::System(error.into()))?;
     let mut bytes = Vec::new();
-    File::from(file).take(READ_MAX + 1).read_to_end(&mut bytes).map_err(Unreadable::System)?;
+    File::from(file).take(READ_MAX + 1).read_to_end(&mut bytes).map_err(ReadFailure::System)?;
     Ok(bytes)
 }
 

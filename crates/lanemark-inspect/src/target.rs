@@ -25,7 +25,8 @@ pub(crate) fn resolve(
             return Ok(name);
         }
     }
-    if let Some(mapped) = plain.strip_prefix("mapper/").and_then(|name| mapped(sysfs, names, name))
+    if let Some(mapped) =
+        plain.strip_prefix("mapper/").and_then(|name| mapper_device_name(sysfs, names, name))
     {
         return Ok(mapped);
     }
@@ -46,7 +47,7 @@ pub(crate) fn resolve(
 }
 
 /// Returns the device whose device-mapper name is `name`.
-fn mapped(sysfs: &Sysfs, names: &DeviceNames, name: &str) -> Option<String> {
+fn mapper_device_name(sysfs: &Sysfs, names: &DeviceNames, name: &str) -> Option<String> {
     let is_named = |device: &&str| {
         names
             .get(device)

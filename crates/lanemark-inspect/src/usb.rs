@@ -3,7 +3,7 @@
 //! `2-1.3` is port 3 of the hub at port 1 of bus 2, and `2-1.3:1.0` is one of its interfaces. A root hub, such as
 //! `usb2`, is a part of its controller and not a separate hop.
 
-use lanemark_schema::result::{HopPart, Identity, UsbLink};
+use lanemark_schema::result::{DeviceIdentity, InspectedHopKind, UsbLink};
 
 use crate::rate;
 use crate::sysfs::{DevicePosition, Sysfs};
@@ -30,10 +30,10 @@ pub(crate) fn part(
     sysfs: &Sysfs,
     at: &DevicePosition,
     interface: Option<&DevicePosition>,
-) -> HopPart {
-    HopPart::Usb {
+) -> InspectedHopKind {
+    InspectedHopKind::Usb {
         hub: sysfs.text(at, "bDeviceClass").as_deref() == Some(HUB),
-        identity: Identity {
+        identity: DeviceIdentity {
             vendor: sysfs.text(at, "manufacturer"),
             model: sysfs.text(at, "product"),
             serial: sysfs.text(at, "serial"),

@@ -47,7 +47,7 @@ pub(crate) fn node(text: &str) -> Option<Option<u32>> {
 }
 
 /// Parses a selection such as `[none] mq-deadline kyber`, or the single name that older kernels print.
-pub(crate) fn chosen(text: &str) -> Option<String> {
+pub(crate) fn bracketed_choice(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once('[') {
         return Some(rest.split_once(']')?.0.to_owned()).filter(|name| !name.is_empty());
     }
@@ -162,7 +162,7 @@ fn split_after_digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-pub(crate) fn cut(text: &str) -> String {
+pub(crate) fn truncated_text(text: &str) -> String {
     text.chars().take(CUT).collect()
 }
 
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn the_scheduler_is_the_one_in_brackets() {
-        assert_eq!(chosen("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
-        assert_eq!(chosen("none").as_deref(), Some("none"));
-        assert_eq!(chosen("a b"), None);
-        assert_eq!(chosen("[none"), None);
+        assert_eq!(bracketed_choice("none [mq-deadline] kyber").as_deref(), Some("mq-deadline"));
+        assert_eq!(bracketed_choice("none").as_deref(), Some("none"));
+        assert_eq!(bracketed_choice("a b"), None);
+        assert_eq!(bracketed_choice("[none"), None);
     }
 }

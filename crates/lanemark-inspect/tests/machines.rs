@@ -2,7 +2,7 @@
 
 mod tree;
 
-use lanemark_schema::result::{BlockKind, InspectedLink, Inspection, PcieRate};
+use lanemark_schema::result::{BlockDeviceKind, InspectedLink, Inspection, PcieRate};
 use lanemark_schema::units::Bytes;
 use tree::{Payload, Tree, device, finding_texts, hops};
 
@@ -90,7 +90,7 @@ fn a_partition_is_shown_with_the_drive_below_it() {
     assert_eq!(inspection.target.as_deref(), Some("nvme0n1p1"));
     let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["nvme0n1p1", "nvme0n1"]);
-    assert!(matches!(&inspection.devices[0].kind, BlockKind::Partition(part)
+    assert!(matches!(&inspection.devices[0].kind, BlockDeviceKind::Partition(part)
         if part.start == Some(Bytes(1 << 20))));
     let text = serde_json::to_string(&inspection).unwrap();
     assert_eq!(serde_json::from_str::<Inspection>(&text).unwrap(), inspection);
@@ -161,7 +161,7 @@ fn raid_over_drives_behind_a_volume_management_device_is_followed_down() {
     let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["md126", "nvme0n1", "nvme1n1"]);
     assert!(
-        matches!(&inspection.devices[0].kind, BlockKind::Md { level: Some(level), members: Some(2), .. }
+        matches!(&inspection.devices[0].kind, BlockDeviceKind::Md { level: Some(level), members: Some(2), .. }
         if level == "raid0")
     );
     assert_eq!(
@@ -295,7 +295,7 @@ fn a_namespace_with_two_controllers_has_two_paths() {
     );
     assert_eq!(finding_texts(&inspection).len(), 2, "both links trained down");
     assert!(matches!(&device(&inspection, "nvme1n1").kind,
-        BlockKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
+        BlockDeviceKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
 }
 
 /// Returns the identification words of a PATA drive. Of the modes up to Ultra DMA 5, mode 2 is selected, and the words

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lanemark_inspect::{Sysfs, explain, inspect};
-use lanemark_measure::{Bench, EngineKind, Settings};
+use lanemark_measure::{Bench, EngineKind, MeasureSettings};
 use lanemark_schema::result::{
-    EvidenceItem, Explanation, Provenance, RunResult, SCHEMA_VERSION, Target, Verdict, Warning,
+    EvidenceItem, Explanation, LimitingPart, Provenance, RunResult, SCHEMA_VERSION, Target, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Average, Order, Test, Workload};
+use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 use lanemark_testbed::{Group, LoopDevice, Mounted, tool, tool_or_skip};
 
 const SPAN: Bytes = Bytes::mebi(64);
@@ -45,12 +45,12 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
         id: "small".to_owned(),
         name: "Small".to_owned(),
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test],
     };
     let stop = AtomicBool::new(false);
-    let settings = Settings { engine, probe: true, ..Settings::default() };
+    let settings = MeasureSettings { engine, probe: true, ..MeasureSettings::default() };
     let bench = Bench { settings, ..Bench::new(path, &workload, 7, &stop) };
     let done = bench.run(&mut |_| ()).unwrap();
     let mut run = RunResult {
@@ -75,7 +75,7 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
 
 /// Checks that the verdict is `wanted` when no other program uses the processors. Until then, it must be undecided,
 /// because other programs may be the cause.
-fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
+fn is(wanted: LimitingPart, mut take: impl FnMut() -> Explanation) {
     for _ in 0..TRIES {
         let explanation = take();
         if explanation.verdict == wanted {
@@ -83,7 +83,7 @@ fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
             return;
         }
         assert!(explanation.evidence.contains(&EvidenceItem::Crowded), "{explanation:?}");
-        assert_eq!(explanation.verdict, Verdict::Undecided);
+        assert_eq!(explanation.verdict, LimitingPart::Undecided);
     }
     eprintln!("the machine was busy all the time, and the run said so");
 }
@@ -105,7 +105,7 @@ fn a_limit_on_the_device_holds_a_run_back() {
         };
         let Some(_group) = group else { return };
         let (explanation, _) = explained(device.node(), reads(64, 1500), EngineKind::IoUring);
-        assert_eq!(explanation.verdict, Verdict::HeldBack, "{explanation:?}");
+        assert_eq!(explanation.verdict, LimitingPart::HeldBack, "{explanation:?}");
         let met = explanation.evidence.iter().any(
             |sign| matches!(sign, EvidenceItem::DeviceLimit { share, .. } if (0.9..1.4).contains(share)),
         );
@@ -119,7 +119,7 @@ fn a_quota_of_processor_time_holds_a_run_back() {
     let Some(_group) = Group::processor_time(4000) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (explanation, warnings) = explained(folder.path(), reads(1, 1500), EngineKind::Synchronous);
-    assert_eq!(explanation.verdict, Verdict::HeldBack, "{explanation:?}");
+    assert_eq!(explanation.verdict, LimitingPart::HeldBack, "{explanation:?}");
     let quota =
         |sign: &EvidenceItem| matches!(sign, EvidenceItem::Quota { share, .. } if *share > 0.1);
     assert!(explanation.evidence.iter().any(quota), "{explanation:?}");
@@ -163,7 +163,7 @@ fn other_programs_on_the_processors_make_the_verdict_undecided() {
             .evidence
             .iter()
             .any(|sign| matches!(sign, EvidenceItem::ThreadBusy { share } if *share >= 0.9));
-        let wanted = if own { Verdict::CpuBound } else { Verdict::Undecided };
+        let wanted = if own { LimitingPart::CpuBound } else { LimitingPart::Undecided };
         assert_eq!(explanation.verdict, wanted, "{explanation:?}");
         let is_busy = |warning: &Warning| matches!(warning, Warning::OthersBusy { used, cores, .. } if *used > 0.4 * f64::from(*cores));
         assert!(warnings.iter().any(is_busy), "{warnings:?}");
@@ -174,7 +174,9 @@ fn other_programs_on_the_processors_make_the_verdict_undecided() {
 fn one_request_at_a_time_is_too_few() {
     let _alone = alone();
     let Some(device) = device() else { return };
-    is(Verdict::QueueStarved, || explained(device.node(), reads(1, 800), EngineKind::IoUring).0);
+    is(LimitingPart::QueueStarved, || {
+        explained(device.node(), reads(1, 800), EngineKind::IoUring).0
+    });
 }
 
 #[test]
@@ -202,7 +204,7 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
         let think = Duration::from_microseconds(100_000);
         let written = Test { span: Bytes::mebi(8), ..reads(1, 3000) }
             .with(|requests| requests.read_share = Ratio::ZERO);
-        is(Verdict::FileSystemBound, || {
+        is(LimitingPart::FileSystemBound, || {
             explained(
                 mounted.path(),
                 written.clone().with(|requests| requests.think = think),

@@ -4,7 +4,7 @@
 //! The tests of the Python package compare its output with the outputs of the command and of the package. The package's
 //! benchmark compares their run times.
 
-use lanemark_lab::scale::{WorkloadScale, scaled};
+use lanemark_lab::scale::{WorkloadScale, scaled_workload};
 use lanemark_lab::{Lab, assemble, open_library, opened};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = assemble(&library, system, &[])?;
     let opened = opened::open(&library, workload, Some(system.capacity()))?;
     let scale = WorkloadScale { duration: Some(duration.parse()?), ..WorkloadScale::default() };
-    let workload = scaled(opened.workload, &scale)?;
+    let workload = scaled_workload(opened.workload, &scale)?;
     let provenance =
         lanemark_schema::result::Provenance { seed: seed.parse()?, ..Default::default() };
     let run = || Lab::default().run(&system, &workload, &provenance, &mut |_| ());

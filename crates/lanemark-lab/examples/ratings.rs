@@ -8,9 +8,9 @@ use std::path::Path;
 
 use lanemark_lab::Lab;
 use lanemark_lab::ratings::{REACHED, RatingComparison};
-use lanemark_schema::result::{Metric, Role};
+use lanemark_schema::result::{FigureMetric, FigureRole};
 use lanemark_study::library::{LibraryKind, open_file};
-use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
+use lanemark_study::ratings::{self, MISS, ModelledRating, RatedDrive, Rating};
 use lanemark_study::{Library, rated};
 
 const INTRODUCTION: &str = "\
@@ -120,8 +120,8 @@ fn out_of_reach(met: &RatingComparison) -> String {
     )
 }
 
-fn summary(rows: &[(&RatedDrive, &Rating, Rated)]) {
-    for role in [Role::Calibrated, Role::Predicted] {
+fn summary(rows: &[(&RatedDrive, &Rating, ModelledRating)]) {
+    for role in [FigureRole::Calibrated, FigureRole::Predicted] {
         let mut errors: Vec<f64> = rows
             .iter()
             .filter(|(_, rating, _)| rating.role() == role)
@@ -142,10 +142,10 @@ fn summary(rows: &[(&RatedDrive, &Rating, Rated)]) {
     println!();
 }
 
-fn name(role: Role) -> &'static str {
+fn name(role: FigureRole) -> &'static str {
     match role {
-        Role::Calibrated => "calibrated",
-        Role::Predicted => "predicted",
+        FigureRole::Calibrated => "calibrated",
+        FigureRole::Predicted => "predicted",
     }
 }
 
@@ -164,8 +164,9 @@ fn what(rating: &Rating) -> String {
     what
 }
 
-fn row(drive: &str, rating: &Rating, rated: &Rated) -> String {
-    let (unit, digits) = (rating.metric.unit(), usize::from(rating.metric == Metric::Latency));
+fn row(drive: &str, rating: &Rating, rated: &ModelledRating) -> String {
+    let (unit, digits) =
+        (rating.metric.unit(), usize::from(rating.metric == FigureMetric::Latency));
     format!(
         "| {drive} | {} | {:.digits$} {unit} | {:.digits$} {unit} | {:+.1}% | {} |",
         what(rating),

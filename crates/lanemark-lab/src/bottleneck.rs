@@ -2,15 +2,15 @@
 
 use lanemark_schema::result::{RunResult, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_sim::sensitivity::{ChangedSystem, variants, weigh};
+use lanemark_sim::sensitivity::{ChangedSystem, compute_sensitivity, variants};
 use lanemark_sim::{CheckedSystem, Progress, SimError};
 
 use crate::error::LabError;
-use crate::event::{Event, Watch};
+use crate::event::{Event, EventObserver};
 use crate::lab::Lab;
 
 /// A variant to run, with the number of its test.
-struct Job {
+struct VariantRun {
     test: usize,
     variant: ChangedSystem,
 }
@@ -22,11 +22,11 @@ impl Lab {
     ///
     /// # Errors
     /// Returns an error if a variant does not run to its end.
-    pub fn bottleneck(
+    pub fn add_sensitivity(
         &self,
         spec: &CheckedSystem,
         result: &mut RunResult,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<(), LabError> {
         let spec = spec.with_faults(&result.workload.faults);
         let spec = &spec.map_err(|errors| LabError::run(errors[0].to_string()))?;
@@ -39,10 +39,11 @@ impl Lab {
             let asked = one.test.clone().checked();
             let asked = asked.map_err(|error| LabError::run(error.to_string()))?;
             let variants = variants(spec, &asked, base);
-            jobs.extend(variants.into_iter().map(|variant| Job { test, variant }));
+            jobs.extend(variants.into_iter().map(|variant| VariantRun { test, variant }));
         }
         let seed = result.provenance.seed;
-        let key = |job: &Job| StreamKey { seed, test: job.test as u32, repeat: 0, thread: 0 };
+        let key =
+            |job: &VariantRun| StreamKey { seed, test: job.test as u32, repeat: 0, thread: 0 };
         let mut outcomes: Vec<Option<Result<Sample, SimError>>> =
             jobs.iter().map(|_| None).collect();
         let mut ended = 0;
@@ -67,22 +68,23 @@ impl Lab {
         let mut pairs: Vec<_> = jobs.into_iter().zip(outcomes).collect();
         for (test, one) in result.tests.iter_mut().enumerate() {
             let others = pairs.split_off(pairs.partition_point(|(job, _)| job.test <= test));
-            let own = std::mem::replace(&mut pairs, others);
+            let own_pairs = std::mem::replace(&mut pairs, others);
             let Some(base) = one.samples.first() else { continue };
             let (mut asked, mut told) = (Vec::new(), Vec::new());
-            let whole = own.iter().all(|(_, outcome)| outcome.is_some());
-            for (job, outcome) in own {
+            let whole = own_pairs.iter().all(|(_, outcome)| outcome.is_some());
+            for (job, outcome) in own_pairs {
                 let Some(outcome) = outcome else { continue };
-                let failed = |error| {
+                let to_error = |error| {
                     LabError::run(format!(
                         "test `{}`, {}: {error}",
                         one.test.name, job.variant.change
                     ))
                 };
-                told.push(outcome.map_err(failed)?);
+                told.push(outcome.map_err(to_error)?);
                 asked.push(job.variant);
             }
-            one.sensitivity = (whole && !asked.is_empty()).then(|| weigh(base, &asked, &told));
+            one.sensitivity =
+                (whole && !asked.is_empty()).then(|| compute_sensitivity(base, &asked, &told));
         }
         Ok(())
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A cancellation flag that all of its clones share. Once set, it stays set.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicBool>);
 
-impl Cancel {
+impl CancelFlag {
     /// Requests cancellation. A running test ends within a few thousand events of the simulator, which take a few
     /// milliseconds.
     pub fn cancel(&self) {
@@ -20,7 +20,7 @@ impl Cancel {
     }
 }
 
-impl From<Arc<AtomicBool>> for Cancel {
+impl From<Arc<AtomicBool>> for CancelFlag {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }

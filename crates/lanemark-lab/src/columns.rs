@@ -10,7 +10,7 @@ use lanemark_schema::result::{
     TestResult, write_amplification,
 };
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio, Watts};
-use lanemark_schema::workload::Average;
+use lanemark_schema::workload::AverageMethod;
 
 /// A named column.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,9 +70,9 @@ impl RunTable {
 }
 
 /// A table under construction, with rows of one type.
-struct Rows<R>(Vec<R>, Vec<Column>);
+struct TableBuilder<R>(Vec<R>, Vec<Column>);
 
-impl<R> Rows<R> {
+impl<R> TableBuilder<R> {
     fn whole(mut self, name: &str, of: impl Fn(&R) -> u64) -> Self {
         let whole = |row| i64::try_from(of(row)).unwrap_or(i64::MAX);
         self.1.push(column(name, ColumnValues::Whole(self.0.iter().map(whole).collect())));
@@ -91,7 +91,7 @@ impl<R> Rows<R> {
     }
 }
 
-impl<R> Rows<R> {
+impl<R> TableBuilder<R> {
     /// Adds the columns of one direction, whose figures `of` returns.
     fn direction(mut self, direction: &str, of: impl Fn(&R) -> Option<DirectionFigures>) -> Self {
         let found: Vec<Option<DirectionFigures>> = self.0.iter().map(of).collect();
@@ -118,11 +118,11 @@ const DIRECTION_FIGURES: [(&str, DirectionFigure); 7] = [
 ];
 
 /// Returns the read figures of `samples`, averaged by `average`.
-fn reads(samples: &[Sample], average: Average) -> Option<DirectionFigures> {
+fn reads(samples: &[Sample], average: AverageMethod) -> Option<DirectionFigures> {
     DirectionFigures::of(samples, |sample| sample.reads.as_ref(), average)
 }
 
-fn writes(samples: &[Sample], average: Average) -> Option<DirectionFigures> {
+fn writes(samples: &[Sample], average: AverageMethod) -> Option<DirectionFigures> {
     DirectionFigures::of(samples, |sample| sample.writes.as_ref(), average)
 }
 
@@ -135,7 +135,7 @@ fn tests(run: &RunResult) -> Vec<Column> {
     let percentile = |at: f64| {
         move |test: &&TestResult| test.latency().percentile_ns(at).map(|ns| ns as f64 / 1e3)
     };
-    Rows(run.tests.iter().collect(), Vec::new())
+    TableBuilder(run.tests.iter().collect(), Vec::new())
         .text("test", |test| test.test.name.clone())
         .whole("block_bytes", |test| test.test.block.get())
         .number("read_share", |test| Some(test.test.read_share().get()))
@@ -171,7 +171,7 @@ fn repeats(run: &RunResult) -> impl Iterator<Item = (&TestResult, usize, &Sample
 }
 
 fn samples(run: &RunResult) -> Vec<Column> {
-    Rows(repeats(run).collect(), Vec::new())
+    TableBuilder(repeats(run).collect(), Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
         .whole("repeat", |(_, repeat, _)| *repeat as u64)
         .number("elapsed_seconds", |(.., sample)| Some(sample.elapsed.as_seconds()))
@@ -181,8 +181,10 @@ fn samples(run: &RunResult) -> Vec<Column> {
         .number("latency_p99_us", |(.., sample)| {
             sample.latency().percentile_ns(99.0).map(|ns| ns as f64 / 1e3)
         })
-        .direction("read", |(.., sample)| reads(std::slice::from_ref(*sample), Average::Mean))
-        .direction("write", |(.., sample)| writes(std::slice::from_ref(*sample), Average::Mean))
+        .direction("read", |(.., sample)| reads(std::slice::from_ref(*sample), AverageMethod::Mean))
+        .direction("write", |(.., sample)| {
+            writes(std::slice::from_ref(*sample), AverageMethod::Mean)
+        })
         .number("write_amplification", |(.., sample)| sample.drive?.write_amplification())
         .whole("in_flight_at_end", |(.., sample)| sample.in_flight.map_or(0, |one| one.requests))
         .number("in_flight_age_max_us", |(.., sample)| {
@@ -198,7 +200,7 @@ fn hops(run: &RunResult) -> Vec<Column> {
     });
     let of =
         |get: fn(&HopUse) -> Option<f64>| move |(.., hop): &(&TestResult, usize, &HopUse)| get(hop);
-    Rows(rows.collect(), Vec::new())
+    TableBuilder(rows.collect(), Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
         .whole("repeat", |(_, repeat, _)| *repeat as u64)
         .text("hop", |(.., hop)| hop.id.to_string())
@@ -221,7 +223,7 @@ fn series(run: &RunResult) -> Vec<Column> {
             })
         })
     });
-    Rows(rows.collect(), Vec::new())
+    TableBuilder(rows.collect(), Vec::new())
         .text("test", |row| row.0.test.name.clone())
         .whole("repeat", |row| row.1 as u64)
         .number("start_seconds", |row| Some(row.2))
@@ -251,7 +253,7 @@ fn latency_rows(tests: &[TestResult]) -> Vec<Column> {
         }
         rows.extend(bins.into_iter().map(|(ns, counts)| (test, ns, counts)));
     }
-    Rows(rows, Vec::new())
+    TableBuilder(rows, Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
         .number("latency_us", |(_, ns, _)| Some(*ns as f64 / 1e3))
         .whole("requests", |(.., [reads, writes])| reads + writes)
@@ -262,7 +264,7 @@ fn latency_rows(tests: &[TestResult]) -> Vec<Column> {
 
 /// Returns the columns of a study's figures: the published and the simulated values.
 pub fn figures(study: &StudyOutcome) -> Vec<Column> {
-    Rows(study.figures.iter().collect(), Vec::new())
+    TableBuilder(study.figures.iter().collect(), Vec::new())
         .text("figure", |check| check.figure.id.clone())
         .text("system", |check| check.figure.system.clone())
         .text("test", |check| check.figure.test.clone())

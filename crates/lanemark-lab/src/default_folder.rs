@@ -17,22 +17,24 @@ pub const VARIABLE: &str = "LANEMARK_RESULTS";
 /// # Errors
 /// Returns an error if neither the variables nor the user's account name a folder.
 pub fn of_results() -> Result<PathBuf, LabError> {
-    chosen(|name| std::env::var_os(name), std::env::home_dir)
+    choose_folder(|name| std::env::var_os(name), std::env::home_dir)
 }
 
 /// Returns the default folder for these values of the variables and the home folder `home`.
-fn chosen(
+fn choose_folder(
     value: impl Fn(&str) -> Option<OsString>,
     home: impl FnOnce() -> Option<PathBuf>,
 ) -> Result<PathBuf, LabError> {
-    let set = |name: &str| value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(folder) = set(VARIABLE) {
+    let absolute_variable =
+        |name: &str| value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(folder) = absolute_variable(VARIABLE) {
         return Ok(folder);
     }
     // A relative path in `XDG_STATE_HOME` is invalid according to its specification.
-    let state = set("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
-    let usual = || home().filter(|home| home.is_absolute()).map(|home| home.join(".local/state"));
-    let state = state.or_else(usual).ok_or_else(|| {
+    let state = absolute_variable("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
+    let usual_folder =
+        || home().filter(|home| home.is_absolute()).map(|home| home.join(".local/state"));
+    let state = state.or_else(usual_folder).ok_or_else(|| {
         LabError::run("there is no folder for results, because the home folder is unknown")
             .hint(format!("set {VARIABLE}"))
     })?;
@@ -48,7 +50,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
         };
-        let chosen = chosen(value, || home.map(PathBuf::from));
+        let chosen = choose_folder(value, || home.map(PathBuf::from));
         chosen.ok().map(|folder| folder.display().to_string())
     }
 

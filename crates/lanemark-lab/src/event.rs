@@ -59,4 +59,4 @@ pub enum Event<'e> {
 }
 
 /// An observer of events. The observer is called in the thread that started the run.
-pub type Watch<'w> = dyn FnMut(Event<'_>) + 'w;
+pub type EventObserver<'w> = dyn FnMut(Event<'_>) + 'w;

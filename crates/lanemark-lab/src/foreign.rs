@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use lanemark_formats::fio_json::{Imported, SuppliedSettings};
+use lanemark_formats::fio_json::{ImportedResult, SuppliedSettings};
 use lanemark_formats::{FormatError, RecognisedFormat, foreign, recognise};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 
@@ -35,7 +35,7 @@ pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
             .into());
     }
     let Some(one) = all.pop() else { return Ok(None) };
-    let started_at = began(&one).unwrap_or_default();
+    let started_at = start_time_text(&one).unwrap_or_default();
     let mut run = one.result;
     let note = |note| Warning::Imported { note };
     run.warnings.extend(one.notes.into_iter().map(note));
@@ -50,7 +50,7 @@ pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
 }
 
 /// Returns the time at which an imported run began, in RFC 3339, if it is stated.
-pub fn began(imported: &Imported) -> Option<String> {
+pub fn start_time_text(imported: &ImportedResult) -> Option<String> {
     // Dates after the year 9999 cannot be formatted.
     let seconds = imported.timestamp.filter(|&seconds| seconds < 253_402_300_800)?;
     let began = UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;

@@ -44,16 +44,16 @@ pub fn open(path: &Path) -> io::Result<File> {
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
     let is_piped = is_piped(path);
-    let fits = |kind: std::fs::FileType| kind.is_file() || is_piped && kind.is_fifo();
+    let is_readable_kind = |kind: std::fs::FileType| kind.is_file() || is_piped && kind.is_fifo();
     // Opening a tape rewinds it, and opening a watchdog starts it.
-    if !fits(std::fs::metadata(path)?.file_type()) {
+    if !is_readable_kind(std::fs::metadata(path)?.file_type()) {
         return Err(refused());
     }
     // Without this flag, a pipe without a writer, or a pipe that has taken this name in the meantime, would block the
     // open.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !fits(file.metadata()?.file_type()) {
+    if !is_readable_kind(file.metadata()?.file_type()) {
         return Err(refused());
     }
     if is_piped {

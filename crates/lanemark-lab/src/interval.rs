@@ -7,7 +7,7 @@
 //! that the library does not contain (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{
-    Calibration, PercentileInterval, PredictionInterval, RunResult, TestResult,
+    ParameterOverride, PercentileInterval, PredictionInterval, RunResult, TestResult,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{LoadKind, Test, Workload};
@@ -25,11 +25,11 @@ use summary::summary;
 use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 pub use work::DRAWS;
 use work::{
-    DrawnOutcomes, DrawnWork, NominalTest, PROBES, ShortFigures, ShortRun, TAILS, formula_margin,
+    DrawnOutcomes, DrawnSystems, NominalTest, PROBES, ShortFigures, ShortRun, TAILS, formula_margin,
 };
 
 use crate::error::LabError;
-use crate::event::{Event, Watch};
+use crate::event::{Event, EventObserver};
 use crate::lab::{Lab, assemble, setting};
 
 /// The minimum number of usable draws for an interval. Some draws do not result in a valid system: in half of the draws
@@ -67,7 +67,7 @@ impl Lab {
         &self,
         subject: &DrawnSystem<'_>,
         result: &mut RunResult,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<(), LabError> {
         if !result.workload.faults.is_empty() || !result.complete {
             return Ok(());
@@ -110,11 +110,11 @@ impl Lab {
         &self,
         sides: &[(DrawnSystem<'_>, &[(Test, f64)])],
         seed: u64,
-        watch: &mut Watch<'_>,
-    ) -> Result<Draws, LabError> {
+        watch: &mut EventObserver<'_>,
+    ) -> Result<IntervalDraws, LabError> {
         let bases: Vec<System> =
             sides.iter().map(|(subject, _)| subject.system()).collect::<Result<_, _>>()?;
-        let mut columns: Vec<Column> = Vec::new();
+        let mut columns: Vec<UncertainColumn> = Vec::new();
         for ((subject, _), base) in sides.iter().zip(&bases) {
             for value in subject.uncertain(base) {
                 let of = subject.part_of(&value.parameter);
@@ -122,7 +122,7 @@ impl Lab {
                     .iter()
                     .any(|column| column.of == of && column.value.parameter == value.parameter)
                 {
-                    columns.push(Column { of, value });
+                    columns.push(UncertainColumn { of, value });
                 }
             }
         }
@@ -132,8 +132,9 @@ impl Lab {
             .iter()
             .enumerate()
             .map(|(place, column)| {
-                let same = |other: &Column| other.of == column.of && other.is_of_processor();
-                let first = columns.iter().position(same);
+                let is_same_processor =
+                    |other: &UncertainColumn| other.of == column.of && other.is_of_processor();
+                let first = columns.iter().position(is_same_processor);
                 first.filter(|_| column.is_of_processor()).unwrap_or(place)
             })
             .collect();
@@ -158,7 +159,7 @@ impl Lab {
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
-        let work = DrawnWork { bases: &bases, systems: &systems, sides: &tests, seed };
+        let work = DrawnSystems { bases: &bases, systems: &systems, sides: &tests, seed };
         let total = RUNS * tests.iter().map(|tests| tests.len()).sum::<usize>();
         let mut ended = 0;
         watch(Event::Drawn { ended, total });
@@ -185,17 +186,17 @@ impl Lab {
             }
         }
         let whole = !self.cancel.is_cancelled();
-        Ok(Draws { columns, deviations, outcomes, whole })
+        Ok(IntervalDraws { columns, deviations, outcomes, whole })
     }
 
     /// Simulates each of `pieces`, and reports the number of ended pieces out of `total`.
     fn each_run(
         &self,
-        work: &DrawnWork<'_>,
+        work: &DrawnSystems<'_>,
         pieces: &[ShortRun],
         ended: &mut usize,
         total: usize,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Vec<Option<NominalTest>> {
         let mut runs: Vec<Option<NominalTest>> = vec![None; pieces.len()];
         self.pool.each(
@@ -223,7 +224,7 @@ pub struct DrawnSystem<'s> {
     /// The name of the system, `drive@platform:port`.
     pub name: &'s str,
     /// Values that replace library values.
-    pub settings: &'s [(Calibration, Location)],
+    pub settings: &'s [(ParameterOverride, Location)],
     /// Values with their own ranges, which replace the ranges in the files.
     pub ranges: &'s [UncertainValue],
 }
@@ -243,14 +244,14 @@ impl DrawnSystem<'_> {
 
     /// Returns the uncertain values of `system`. A value that is set is certain.
     fn uncertain(&self, system: &System) -> Vec<UncertainValue> {
-        let own = |value: &&UncertainValue| {
+        let is_not_overridden = |value: &&UncertainValue| {
             !self.ranges.iter().any(|other| other.parameter == value.parameter)
         };
-        let free = |value: &UncertainValue| {
+        let is_free = |value: &UncertainValue| {
             !self.settings.iter().any(|(setting, _)| setting.parameter == value.parameter)
         };
-        let all = system.uncertain.iter().filter(own).chain(self.ranges).cloned();
-        all.filter(free).collect()
+        let all = system.uncertain.iter().filter(is_not_overridden).chain(self.ranges).cloned();
+        all.filter(is_free).collect()
     }
 
     /// Returns the name of the drive or platform to which `parameter` belongs.
@@ -263,7 +264,7 @@ impl DrawnSystem<'_> {
     /// Returns the system with each uncertain value at its deviation, or `None` if the resulting system is not valid.
     fn draw_system(
         &self,
-        columns: &[Column],
+        columns: &[UncertainColumn],
         deviations: &[f64],
     ) -> Result<Option<System>, LabError> {
         let mut all = self.settings.to_vec();
@@ -279,13 +280,13 @@ impl DrawnSystem<'_> {
 
 /// An uncertain value of one or several sides.
 #[derive(Clone, Debug)]
-struct Column {
+struct UncertainColumn {
     /// The name of the drive or platform.
     of: String,
     value: UncertainValue,
 }
 
-impl Column {
+impl UncertainColumn {
     /// Returns whether the value is a time for which the host's processor works on a request.
     fn is_of_processor(&self) -> bool {
         let times = ["request_submit", "write_submit", "request_complete", "driver_time"];
@@ -296,7 +297,7 @@ impl Column {
 
 /// The evidence for a figure that is applied to another system.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CarriedEvidence {
+pub(crate) struct TransferredEvidence {
     /// The standard deviation of a figure's logarithm due to chance.
     pub(crate) chance: f64,
     /// Whether the other system is limited by a drive or link that also limited a measured test.
@@ -305,8 +306,8 @@ pub(crate) struct CarriedEvidence {
 
 /// Short tests with values drawn from their ranges.
 #[derive(Clone, Debug)]
-pub(crate) struct Draws {
-    columns: Vec<Column>,
+pub(crate) struct IntervalDraws {
+    columns: Vec<UncertainColumn>,
     /// The deviations, one row per draw.
     deviations: Vec<Vec<f64>>,
     /// The outcomes, by side and test.
@@ -315,7 +316,7 @@ pub(crate) struct Draws {
     whole: bool,
 }
 
-impl Draws {
+impl IntervalDraws {
     /// Returns the interval of test `test` of `side`.
     pub(crate) fn interval(&self, side: usize, test: usize) -> Option<PredictionInterval> {
         let outcomes = self.outcomes.get(side)?.get(test)?;
@@ -352,7 +353,7 @@ impl Draws {
         &self,
         test: usize,
         ratio: bool,
-        known: CarriedEvidence,
+        known: TransferredEvidence,
     ) -> Option<PredictionInterval> {
         let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
@@ -398,7 +399,7 @@ const FULL_LEFT_OUT: f64 = 1.034;
 pub(crate) const SIDES: f64 = 1.2816;
 
 /// Returns the factor by which a measured figure may exceed the link formulas of `system`, at 80%.
-pub(crate) fn above_formulas(system: &SystemSpec, known: CarriedEvidence) -> f64 {
+pub(crate) fn above_formulas(system: &SystemSpec, known: TransferredEvidence) -> f64 {
     formula_margin(system) * (SIDES * known.chance).exp()
 }
 
@@ -412,9 +413,9 @@ mod tests {
             let value = UncertainValue {
                 parameter: parameter.to_owned(),
                 text: "1 us".to_owned(),
-                range: lanemark_study::origin::Range { low: 0.5, high: 2.0 },
+                range: lanemark_study::origin::ValueRange { low: 0.5, high: 2.0 },
             };
-            Column { of: "a".to_owned(), value }.is_of_processor()
+            UncertainColumn { of: "a".to_owned(), value }.is_of_processor()
         };
         assert!(is("platform.cpu.request_submit") && is("platform.nvme.driver_time"));
         assert!(is("platform.cpu.write_submit") && is("platform.cpu.request_complete"));

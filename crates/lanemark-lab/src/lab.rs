@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use lanemark_schema::result::{Calibration, Provenance, RunResult, Sample, Warning};
+use lanemark_schema::result::{ParameterOverride, Provenance, RunResult, Sample, Warning};
 use lanemark_schema::workload::Workload;
 use lanemark_sim::{Progress, RunLength};
 use lanemark_study::document::Context;
@@ -17,9 +17,9 @@ use lanemark_study::platform::Platform;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 
-use crate::cancel::Cancel;
+use crate::cancel::CancelFlag;
 use crate::error::LabError;
-use crate::event::{Event, TestPosition, Watch};
+use crate::event::{Event, EventObserver, TestPosition};
 use crate::pool::Pool;
 
 /// Interval at which a repeat reports its progress.
@@ -31,7 +31,7 @@ pub struct Lab {
     /// The threads that run tests.
     pub pool: Pool,
     /// The flag that cancels running work.
-    pub cancel: Cancel,
+    pub cancel: CancelFlag,
     /// The simulated part of each test. A test that converges runs once, regardless of the workload's repeats.
     pub length: RunLength,
 }
@@ -76,7 +76,7 @@ pub fn open_library(folder: Option<&Path>) -> Result<Library, LabError> {
 pub fn assemble(
     library: &Library,
     name: &str,
-    settings: &[(Calibration, Location)],
+    settings: &[(ParameterOverride, Location)],
 ) -> Result<System, LabError> {
     let parts = SystemName::parse(name).map_err(|error| without_port(library, name, error))?;
     let named_at = NameLocations::all(&Location::file(name));
@@ -97,8 +97,8 @@ fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
     if let Err(error) = library.open(LibraryKind::Drive, drive) {
         return error.into();
     }
-    let fits = |port: &String| assemble(library, &format!("{name}:{port}"), &[]).is_ok();
-    let fitting: Vec<String> = ports.into_iter().filter(fits).collect();
+    let is_valid_port = |port: &String| assemble(library, &format!("{name}:{port}"), &[]).is_ok();
+    let fitting: Vec<String> = ports.into_iter().filter(is_valid_port).collect();
     let message = format!("`{name}` does not name a port");
     LabError::input(message).hint(match fitting.as_slice() {
         [] => format!("no port of {platform} fits {drive}; use a different platform"),
@@ -120,12 +120,12 @@ fn platform_ports(library: &Library, platform: &str) -> Result<Vec<String>, Stud
 ///
 /// # Errors
 /// Returns an error if `text` has a different form.
-pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
+pub fn setting(text: &str) -> Result<(ParameterOverride, Location), LabError> {
     let Some((parameter, value)) = text.split_once('=') else {
         return Err(LabError::input(format!("--set {text}: expected PARAMETER=VALUE"))
             .hint("for example --set drive.flash.read=\"60 us\""));
     };
-    let calibration = Calibration {
+    let calibration = ParameterOverride {
         parameter: parameter.trim().to_owned(),
         value: value.trim().to_owned(),
         figure: None,
@@ -138,7 +138,7 @@ pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
 ///
 /// # Errors
 /// Returns the error of the first text that is not a setting.
-pub fn settings(texts: &[String]) -> Result<Vec<(Calibration, Location)>, LabError> {
+pub fn settings(texts: &[String]) -> Result<Vec<(ParameterOverride, Location)>, LabError> {
     texts.iter().map(|text| setting(text)).collect()
 }
 
@@ -153,7 +153,7 @@ impl Lab {
         system: &System,
         workload: &Workload,
         provenance: &Provenance,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<RunResult, LabError> {
         let mut runs = self.run_all(&[LabRun { system, workload }], provenance, watch)?;
         Ok(runs.swap_remove(0))
@@ -181,7 +181,7 @@ impl Lab {
         &self,
         works: &[LabRun<'_>],
         provenance: &Provenance,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<Vec<RunResult>, LabError> {
         let mut tests = works.iter().flat_map(|work| &work.workload.tests);
         if let Some(test) = tests.find(|test| test.needs_page_cache()) {
@@ -223,9 +223,9 @@ impl Lab {
             || (),
             |(), piece, tell| {
                 let TestPosition { run, test, repeat } = pieces[piece];
-                let wanted =
+                let is_wanted =
                     || !self.cancel.is_cancelled() && piece < failed.load(Ordering::Relaxed);
-                if !wanted() || !tell(RepeatMessage::Begun) {
+                if !is_wanted() || !tell(RepeatMessage::Begun) {
                     return;
                 }
                 let (work, mut last) = (&works[run], None::<Instant>);
@@ -234,7 +234,7 @@ impl Lab {
                     if due {
                         last = Some(Instant::now());
                     }
-                    wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
+                    is_wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
                 };
                 let (workload, seed, length) = (work.workload, provenance.seed, self.length);
                 let outcome = work.system.samples(workload, test, repeat, seed, length, &mut watch);
@@ -257,10 +257,13 @@ impl Lab {
                         for (test, sample) in (at.test..).zip(group) {
                             let at = TestPosition { test, ..at };
                             watch(Event::Sampled(at, &sample));
-                            let own = &mut samples[at.run];
-                            own[at.test][at.repeat as usize] = Some(sample);
-                            if own[at.test].iter().all(Option::is_some) {
-                                watch(Event::TestEnded { at, so_far: &|| result(at.run, own) });
+                            let run_samples = &mut samples[at.run];
+                            run_samples[at.test][at.repeat as usize] = Some(sample);
+                            if run_samples[at.test].iter().all(Option::is_some) {
+                                watch(Event::TestEnded {
+                                    at,
+                                    so_far: &|| result(at.run, run_samples),
+                                });
                             }
                         }
                     }

@@ -73,13 +73,13 @@ pub mod sweep;
 pub mod weight;
 pub mod whatif;
 
-pub use cancel::Cancel;
+pub use cancel::CancelFlag;
 pub use error::{ErrorCause, LabError};
-pub use event::{Event, TestPosition, Watch};
+pub use event::{Event, EventObserver, TestPosition};
 pub use lab::{Lab, LabRun, assemble, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;
-pub use sweep::{Chunks, SweepFile, merge};
+pub use sweep::{ChunkRunner, SweepFile, merge};
 pub use whatif::{WhatIfJob, WhatIfSide};
 
 /// The book's page on the Rust library, whose code is compiled and run with the examples.

@@ -4,7 +4,7 @@
 //! no port can make it faster. Any other link is made sixteen times as fast, which effectively removes the limit. Only
 //! links are examined, because the buyer of a drive cannot change the drive's parts.
 
-use lanemark_schema::result::{HopId, LinkLoss, PathPart, SystemChange, TestResult};
+use lanemark_schema::result::{HopId, LinkLoss, PathSection, SystemChange, TestResult};
 use lanemark_schema::rng::StreamKey;
 use lanemark_sim::Progress;
 use lanemark_sim::sensitivity::variants;
@@ -34,13 +34,13 @@ impl Lab {
         let Some(base) = result.samples.first() else { return Ok(None) };
         let busiest = base.path.as_ref().and_then(|path| path.busiest_hop());
         let limits = |hop: &&lanemark_schema::result::HopUse| {
-            hop.utilisation >= BUSY && PathPart::of(hop.id) == PathPart::Link
+            hop.utilisation >= BUSY && PathSection::of(hop.id) == PathSection::Link
         };
         let Some(hop) = busiest.filter(limits) else { return Ok(None) };
-        let failed = |error: &dyn std::fmt::Display| {
+        let to_error = |error: &dyn std::fmt::Display| {
             LabError::run(format!("test `{}`, with a faster link: {error}", result.test.name))
         };
-        let test = result.test.clone().checked().map_err(|error| failed(&error))?;
+        let test = result.test.clone().checked().map_err(|error| to_error(&error))?;
         let trunk = system.spec.trunk.len();
         let last = trunk + system.spec.first().port_path.links.len() - 1;
         let own = match hop.id {
@@ -66,7 +66,7 @@ impl Lab {
         let sample = match sample {
             Ok(sample) => sample,
             Err(_) if self.cancel.is_cancelled() => return Ok(None),
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(to_error(&error)),
         };
         let rate = sample.throughput().0 as f64;
         let share = 1.0 - base.throughput().0 as f64 / rate;
@@ -74,7 +74,7 @@ impl Lab {
             HopId::Link(depth) if usize::from(depth) < trunk => system.spec.drives() as u32,
             _ => 1,
         };
-        let told = LinkLoss {
+        let loss = LinkLoss {
             link: hop.name.clone(),
             drives,
             times: 1 << doublings,
@@ -83,6 +83,6 @@ impl Lab {
             bytes_per_second: rate,
             iops: sample.iops(),
         };
-        Ok((share.is_finite() && share >= 0.005).then_some(told))
+        Ok((share.is_finite() && share >= 0.005).then_some(loss))
     }
 }

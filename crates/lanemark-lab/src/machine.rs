@@ -21,8 +21,8 @@ pub fn tree(path: &Path) -> Result<Sysfs, LabError> {
     if !is_capture || path.is_dir() {
         return Ok(Sysfs::open(path)?);
     }
-    let failed = |error| LabError::input(format!("{}: can't be read: {error}", path.display()));
-    Ok(Sysfs::of_capture(input::open(path).map_err(failed)?, path)?)
+    let to_error = |error| LabError::input(format!("{}: can't be read: {error}", path.display()));
+    Ok(Sysfs::of_capture(input::open(path).map_err(to_error)?, path)?)
 }
 
 /// Returns the machine whose tree is at `path`, as a platform file named `name`. The call needs no privileges. Values

@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
-use lanemark_measure::Outcome;
+use lanemark_measure::MeasureOutcome;
 use lanemark_schema::result::{Inspection, Provenance, RunResult, SCHEMA_VERSION, Target};
 use lanemark_schema::workload::Workload;
 
 /// Returns the result of a measurement, complete or partial.
-pub fn result(measured: &Outcome, workload: &Workload, provenance: &Provenance) -> RunResult {
+pub fn result(
+    measured: &MeasureOutcome,
+    workload: &Workload,
+    provenance: &Provenance,
+) -> RunResult {
     RunResult {
         schema_version: SCHEMA_VERSION,
         inspection: None,
@@ -23,7 +27,11 @@ pub fn result(measured: &Outcome, workload: &Workload, provenance: &Provenance) 
 
 /// Returns the result of a completed measurement, with an explanation based on the path to its target. If the path
 /// cannot be read, the result omits it and remains valid.
-pub fn explained(measured: &Outcome, workload: &Workload, provenance: &Provenance) -> RunResult {
+pub fn explained_result(
+    measured: &MeasureOutcome,
+    workload: &Workload,
+    provenance: &Provenance,
+) -> RunResult {
     let mut result = result(measured, workload, provenance);
     let inspection =
         Sysfs::open(Path::new("/sys")).and_then(|sysfs| inspect_device(&sysfs, measured));
@@ -33,7 +41,7 @@ pub fn explained(measured: &Outcome, workload: &Workload, provenance: &Provenanc
 }
 
 /// Returns the path to the target's block device.
-fn inspect_device(sysfs: &Sysfs, measured: &Outcome) -> Result<Inspection, InspectError> {
+fn inspect_device(sysfs: &Sysfs, measured: &MeasureOutcome) -> Result<Inspection, InspectError> {
     let device = measured.target.block_device.as_deref();
     inspect(sysfs, Some(device.unwrap_or(&measured.target.path)))
 }

@@ -5,9 +5,9 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use lanemark_formats::fio::{self, Engine, FioSettings, JobEnvironment};
-use lanemark_formats::{Note, iometer};
-use lanemark_measure::{EngineKind, OnError};
+use lanemark_formats::fio::{self, FioSettings, IoEngine, JobEnvironment};
+use lanemark_formats::{OptionNote, iometer};
+use lanemark_measure::{EngineKind, ErrorReaction};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Test, Workload};
@@ -25,7 +25,7 @@ pub struct OpenedWorkload {
     /// The engine settings of a job file.
     pub settings: Option<FioSettings>,
     /// Notes on settings of another program's file that are only approximated, or that are not used.
-    pub notes: Vec<Note>,
+    pub notes: Vec<OptionNote>,
     /// The file and its hash, if it is not a file of the library.
     pub input: Option<(String, String)>,
 }
@@ -66,7 +66,7 @@ pub fn open(
     };
     opened.input = Some((file.to_owned(), hash(text.as_bytes())));
     if let Some(wanted) = test {
-        only(&mut opened.workload, file, wanted)?;
+        keep_only_test(&mut opened.workload, file, wanted)?;
     }
     Ok(opened)
 }
@@ -132,7 +132,7 @@ fn included(folder: &Path, path: &str) -> Result<String, String> {
 }
 
 /// Removes all tests of a workload except one.
-fn only(workload: &mut Workload, file: &str, wanted: &str) -> Result<(), LabError> {
+fn keep_only_test(workload: &mut Workload, file: &str, wanted: &str) -> Result<(), LabError> {
     let wanted = workload::slug(wanted);
     let names: Vec<String> = workload.tests.iter().map(|test| workload::slug(&test.name)).collect();
     let Some(at) = names.iter().position(|name| *name == wanted) else {
@@ -170,7 +170,7 @@ impl OpenedWorkload {
         let settings = self.settings.as_ref();
         let is_cached = |test: &Test| test.reads() || test.writes();
         let is_buffered = settings.is_some_and(|settings| {
-            settings.direct != Some(true) && settings.engine != Some(Engine::Null)
+            settings.direct != Some(true) && settings.engine != Some(IoEngine::Null)
         });
         if !(whole_pages || is_buffered && self.workload.tests.iter().any(is_cached)) {
             return None;
@@ -200,9 +200,9 @@ impl OpenedWorkload {
     pub fn engine(&self) -> Option<EngineKind> {
         let job_engine = self.settings.as_ref()?.engine?;
         Some(match job_engine {
-            Engine::IoUring => EngineKind::IoUring,
-            Engine::Sync => EngineKind::Synchronous,
-            Engine::Null => EngineKind::Null,
+            IoEngine::IoUring => EngineKind::IoUring,
+            IoEngine::Sync => EngineKind::Synchronous,
+            IoEngine::Null => EngineKind::Null,
         })
     }
 
@@ -214,10 +214,10 @@ impl OpenedWorkload {
     }
 
     /// Returns the job file's reaction to failed requests.
-    pub fn on_error(&self) -> OnError {
+    pub fn on_error(&self) -> ErrorReaction {
         match self.settings.as_ref().and_then(|settings| settings.goes_on) {
-            Some(true) => OnError::Continue,
-            _ => OnError::Stop,
+            Some(true) => ErrorReaction::Continue,
+            _ => ErrorReaction::Stop,
         }
     }
 }

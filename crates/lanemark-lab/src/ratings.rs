@@ -6,7 +6,7 @@ use lanemark_schema::workload::{Test, TestBuilder};
 use lanemark_sim::run_test;
 use lanemark_sim::spec::{CheckedSystem, MediaSpec, ProtocolKind};
 use lanemark_study::Library;
-use lanemark_study::rated::{Market, Rated};
+use lanemark_study::rated::{BoxRatings, Market};
 use serde::Serialize;
 
 use crate::error::LabError;
@@ -51,7 +51,7 @@ impl Lab {
         &self,
         library: &Library,
         name: &str,
-        rated: &Rated,
+        rated: &BoxRatings,
     ) -> Result<Vec<RatingComparison>, LabError> {
         let (port, threads) = match rated.protocol {
             ProtocolKind::Nvme => ("pcie", 16),
@@ -81,7 +81,7 @@ impl Lab {
         };
         let block = 131_072.0;
         let sequential = |test: TestBuilder| test.queue_depth(32);
-        let many = |test: TestBuilder| test.queue_depth(32).threads(threads);
+        let multithreaded = |test: TestBuilder| test.queue_depth(32).threads(threads);
         let mega = |rate: Option<f64>| rate.map(|rate| rate / 1e6);
         let micro = |time: Option<f64>| time.map(|time| time * 1e6);
         let rate = |rate: Option<f64>| rate.unwrap_or(1.0);
@@ -105,7 +105,7 @@ impl Lab {
             rate(rated.write) / block,
             most,
         );
-        let reads = many(Test::random_read("4 KiB"));
+        let reads = multithreaded(Test::random_read("4 KiB"));
         ask(
             "random reads",
             "1/s",
@@ -115,7 +115,7 @@ impl Lab {
             f64::INFINITY,
         );
         if rated.market == Market::Client {
-            let writes = many(Test::random_write("4 KiB"));
+            let writes = multithreaded(Test::random_write("4 KiB"));
             ask(
                 "random writes",
                 "1/s",
@@ -145,12 +145,14 @@ impl Lab {
             f64::INFINITY,
         );
         let figures = self.pool.map(rated_tests.len(), |piece| {
-            let (met, test) = &rated_tests[piece];
-            simulated(&system.spec, met.unit, test)
+            let (comparison, test) = &rated_tests[piece];
+            simulated_figure(&system.spec, comparison.unit, test)
         });
-        let met = rated_tests.into_iter().zip(figures);
-        Ok(met
-            .filter_map(|((met, _), figure)| Some(RatingComparison { simulated: figure?, ..met }))
+        let comparison = rated_tests.into_iter().zip(figures);
+        Ok(comparison
+            .filter_map(|((comparison, _), figure)| {
+                Some(RatingComparison { simulated: figure?, ..comparison })
+            })
             .collect())
     }
 }
@@ -166,7 +168,7 @@ fn cache(spec: &CheckedSystem) -> Bytes {
 }
 
 /// Returns the figure of a short test in `unit`, or `None` if the test does not fit the drive.
-fn simulated(spec: &CheckedSystem, unit: &str, test: &Test) -> Option<f64> {
+fn simulated_figure(spec: &CheckedSystem, unit: &str, test: &Test) -> Option<f64> {
     let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
     let sample = run_test(spec, &test.clone().checked().ok()?, key).ok()?;
     Some(match unit {

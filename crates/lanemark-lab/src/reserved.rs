@@ -51,7 +51,7 @@ impl ReservedName {
         clean(folder_of(path));
         let lock = LockFile::take(path).map_err(|error| unwritable(path, &error))?;
         let lock = lock.ok_or_else(|| {
-            let lock = beside(path, ".lock").unwrap_or_default();
+            let lock = sibling_path(path, ".lock").unwrap_or_default();
             let (path, lock) = (path.display(), lock.display());
             LabError::input(format!(
                 "{path}: another run is writing it, according to its lock {lock}"
@@ -128,7 +128,7 @@ impl Drop for ReservedName {
 
 /// Removes the temporary files of all runs in this process, for a program that is about to end without dropping their
 /// owners.
-pub fn abandon() {
+pub fn remove_reserved_files() {
     let alive = std::mem::take(&mut *ALIVE.lock().unwrap_or_else(PoisonError::into_inner));
     // A folder was created before its files, and can be removed only when it is empty.
     for path in alive.iter().rev() {
@@ -149,7 +149,7 @@ struct LockFile {
 impl LockFile {
     /// Takes the lock of `path`, or returns `None` if another run holds it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
-        let name = beside(path, ".lock")?;
+        let name = sibling_path(path, ".lock")?;
         for _ in 0..TRIES {
             match Self::make(&name) {
                 Ok(Some(made)) => return Ok(Some(made)),
@@ -203,7 +203,7 @@ impl Drop for LockFile {
 /// Writes `bytes` to a file that replaces `path`. If `first` is set, `path` must be free.
 pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
     for number in 0..TRIES {
-        let name = beside(path, &format!("-{}-{number}.tmp", std::process::id()))?;
+        let name = sibling_path(path, &format!("-{}-{number}.tmp", std::process::id()))?;
         let mut made = match LockFile::make(&name) {
             Ok(Some(made)) => made,
             Ok(None) => continue,
@@ -281,7 +281,7 @@ fn is_there(path: &Path) -> bool {
 }
 
 /// Returns the name of the companion file of `path` with this ending.
-fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
+fn sibling_path(path: &Path, ending: &str) -> io::Result<PathBuf> {
     let name =
         path.file_name().ok_or_else(|| io::Error::other("the path does not end in a file name"))?;
     let mut own = std::ffi::OsString::from(OURS);

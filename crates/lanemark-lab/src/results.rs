@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use lanemark_schema::result::{
-    FittedDrive, OutOfRange, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
+    FittedDrive, OutOfRangeValue, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
 };
 use lanemark_study::sweep::rows;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -74,7 +74,7 @@ pub fn now() -> String {
 }
 
 /// Returns the error for a result that no reader would accept.
-fn unreadable(error: &OutOfRange) -> LabError {
+fn unreadable(error: &OutOfRangeValue) -> LabError {
     LabError::run(format!("the result can't be saved, because it could not be read again: {error}"))
 }
 
@@ -106,14 +106,14 @@ pub fn list(folder: &Path) -> Result<Vec<ListedResult>, LabError> {
     for entry in std::fs::read_dir(folder).map_err(unread)? {
         let path = entry.map_err(unread)?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            found.extend(listed(path));
+            found.extend(read_listed_result(path));
         }
     }
     found.sort_by(|one, other| (&other.started_at, &one.path).cmp(&(&one.started_at, &other.path)));
     Ok(found)
 }
 
-fn listed(path: PathBuf) -> Option<ListedResult> {
+fn read_listed_result(path: PathBuf) -> Option<ListedResult> {
     let text = input::text(&path, input::RESULT_MAX).ok()?;
     let FileHead { schema_version, workload, systems, title, provenance, complete } =
         head(&path.display().to_string(), &text).ok()??;
@@ -123,7 +123,7 @@ fn listed(path: PathBuf) -> Option<ListedResult> {
         _ => return None,
     };
     let known = schema_version? == u64::from(SCHEMA_VERSION);
-    let (RunStart { started_at, command }, study) = (provenance?, systems.is_some());
+    let (RunProvenance { started_at, command }, study) = (provenance?, systems.is_some());
     let command = command.into_iter().skip(1).collect();
     let complete = complete.unwrap_or(true);
     known.then_some(ListedResult { path, title, started_at, study, command, complete })
@@ -135,7 +135,7 @@ struct FileHead {
     schema_version: Option<u64>,
     /// Title of a study.
     title: Option<String>,
-    provenance: Option<RunStart>,
+    provenance: Option<RunProvenance>,
     /// Workload of a run.
     workload: Option<LookedUpName>,
     /// Systems of a study.
@@ -144,7 +144,7 @@ struct FileHead {
 }
 
 #[derive(Deserialize)]
-struct RunStart {
+struct RunProvenance {
     #[serde(default)]
     started_at: String,
     #[serde(default)]
@@ -172,7 +172,7 @@ pub fn load(path: &Path) -> Result<SavedResult, LabError> {
 /// # Errors
 /// Returns an error if the file cannot be read, or the error of [`read_any`].
 pub fn load_any(path: &Path) -> Result<SavedResult, LabError> {
-    let path = &located(path)?;
+    let path = &find_result_file(path)?;
     read_any(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
@@ -181,7 +181,7 @@ pub fn load_any(path: &Path) -> Result<SavedResult, LabError> {
 ///
 /// # Errors
 /// Returns an error that names both folders if neither contains the file.
-pub fn located(path: &Path) -> Result<PathBuf, LabError> {
+pub fn find_result_file(path: &Path) -> Result<PathBuf, LabError> {
     let is_bare = path.file_name().is_some_and(|name| name == path.as_os_str() && name != "-");
     // If the file cannot be read, the code that reads it reports the error.
     if !is_bare || path.symlink_metadata().is_ok() {
@@ -228,7 +228,7 @@ pub fn read_text(name: &str, text: &str) -> Result<SavedResult, LabError> {
         ))
         .hint("use the version of lanemark that wrote it, or a newer version"));
     }
-    let damaged = |error: OutOfRange| {
+    let damaged = |error: OutOfRangeValue| {
         LabError::input(format!("{name} is a damaged Lanemark result: {error}"))
     };
     match head.systems {
@@ -257,19 +257,19 @@ fn head(name: &str, text: &str) -> Result<Option<FileHead>, LabError> {
 
 /// Reads the result of a run on a real database.
 pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
-    let other = || {
+    let wrong_kind_error = || {
         LabError::input(format!("{} is not a result of an OLTP run", path.display()))
             .hint("use a file that `lanemark oltp run` saved")
     };
-    match load(&located(path)?)? {
+    match load(&find_result_file(path)?)? {
         SavedResult::Run(run) if matches!(run.target, Target::Database(_)) => Ok(*run),
-        _ => Err(other()),
+        _ => Err(wrong_kind_error()),
     }
 }
 
 /// Reads the completed points of a sweep.
 pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
-    let path = &located(path)?;
+    let path = &find_result_file(path)?;
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     let sweep = rows::read(&text).map_err(|line| {

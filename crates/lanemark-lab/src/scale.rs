@@ -1,7 +1,9 @@
 //! Changes to a workload for one run: its size and duration, the intervals that it records, and its faults.
 
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Fault, Interval, Rounds, TestError, TrackedFigure, Workload};
+use lanemark_schema::workload::{
+    Fault, RoundSettings, SeriesInterval, TestError, TrackedFigure, Workload,
+};
 
 use crate::error::LabError;
 
@@ -18,7 +20,7 @@ pub struct WorkloadScale {
 
 /// Changes to the recording of tests over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OverTime {
+pub struct SeriesSettings {
     /// Length of the rounds in which every test runs until they are steady.
     pub steady: Option<Duration>,
     /// The figure that must be steady.
@@ -33,7 +35,10 @@ pub struct OverTime {
 ///
 /// # Errors
 /// Returns an error if a test does not accept the changes.
-pub fn scaled(mut workload: Workload, scale: &WorkloadScale) -> Result<Workload, LabError> {
+pub fn scaled_workload(
+    mut workload: Workload,
+    scale: &WorkloadScale,
+) -> Result<Workload, LabError> {
     if let Some(repeats) = scale.repeats {
         workload.repeats = repeats;
     }
@@ -65,16 +70,19 @@ pub fn scaled(mut workload: Workload, scale: &WorkloadScale) -> Result<Workload,
 ///
 /// # Errors
 /// Returns an error if a test does not accept these changes.
-pub fn watched(mut workload: Workload, args: &OverTime) -> Result<Workload, LabError> {
+pub fn with_series_settings(
+    mut workload: Workload,
+    args: &SeriesSettings,
+) -> Result<Workload, LabError> {
     for test in &mut workload.tests {
         if let Some(length) = args.steady {
-            test.rounds = Some(Rounds { length, tracked: args.track.unwrap_or_default() });
+            test.rounds = Some(RoundSettings { length, tracked: args.track.unwrap_or_default() });
             (test.duration, test.volume) = (None, None);
         }
         match args.interval {
-            Some(interval) => test.interval = Some(Interval::Fixed { interval }),
+            Some(interval) => test.interval = Some(SeriesInterval::Fixed { interval }),
             None if args.series && test.interval.is_none() => {
-                test.interval = Some(Interval::Automatic);
+                test.interval = Some(SeriesInterval::Automatic);
             }
             None => {}
         }
@@ -91,10 +99,10 @@ pub fn watched(mut workload: Workload, args: &OverTime) -> Result<Workload, LabE
 /// # Errors
 /// Returns an error that names every text that cannot be parsed.
 pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
-    let read = |text: &String| {
+    let parse_fault = |text: &String| {
         text.parse::<Fault>().map_err(|error| format!("--fault \"{text}\": {error}"))
     };
-    let (good, bad): (Vec<_>, Vec<_>) = texts.iter().map(read).partition(Result::is_ok);
+    let (good, bad): (Vec<_>, Vec<_>) = texts.iter().map(parse_fault).partition(Result::is_ok);
     let errors: Vec<String> = bad.into_iter().filter_map(Result::err).collect();
     if errors.is_empty() {
         return Ok(good.into_iter().flatten().collect());

@@ -4,7 +4,7 @@ use lanemark_schema::result::{Provenance, StudyOutcome};
 use lanemark_study::{Library, Study};
 
 use crate::error::LabError;
-use crate::event::{Event, Watch};
+use crate::event::{Event, EventObserver};
 use crate::interval::{DrawnSystem, draws_of};
 use crate::lab::{Lab, LabRun};
 
@@ -28,7 +28,7 @@ impl Lab {
         study: &Study,
         provenance: &Provenance,
         extras: AdditionalResults<'_>,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<StudyOutcome, LabError> {
         let works: Vec<LabRun<'_>> =
             study.systems().map(|(_, system, workload)| LabRun { system, workload }).collect();
@@ -38,7 +38,7 @@ impl Lab {
             let total: usize = runs.iter().map(draws_of).sum();
             let mut before = 0;
             for (run, (name, settings)) in runs.iter_mut().zip(study.made_of()) {
-                let own = draws_of(run);
+                let own_draws = draws_of(run);
                 let subject = DrawnSystem { library, name, settings, ranges: &[] };
                 self.add_intervals(&subject, run, &mut |event| match event {
                     Event::Drawn { ended, .. } => {
@@ -46,12 +46,12 @@ impl Lab {
                     }
                     event => watch(event),
                 })?;
-                before += own;
+                before += own_draws;
             }
         }
         if extras.bottleneck {
             for (run, work) in runs.iter_mut().zip(&works) {
-                self.bottleneck(&work.system.spec, run, watch)?;
+                self.add_sensitivity(&work.system.spec, run, watch)?;
             }
         }
         Ok(study.outcome(provenance, runs))

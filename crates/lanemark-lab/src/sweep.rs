@@ -17,9 +17,9 @@ use lanemark_study::sweep::{PointRunner, rows};
 use lanemark_study::{Library, Sweep};
 
 use crate::error::LabError;
-use crate::event::{Event, Watch};
+use crate::event::{Event, EventObserver};
 use crate::lab::Lab;
-pub use chunk::{Chunks, table};
+pub use chunk::{ChunkRunner, table};
 use journal::Journal;
 pub use merge::merge;
 
@@ -81,24 +81,24 @@ impl Lab {
         &self,
         library: Library,
         mut file: SweepFile<'_>,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<Option<SweepResult>, LabError> {
         let (mut ended, total) = (file.before(), file.total);
         let (sweep, pending) = (file.sweep, &file.pending);
         // A library records the files that it read, so it belongs to one thread.
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
         let start = || {
-            let own = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            PointRunner::new(sweep, own.unwrap_or_default())
+            let own_library = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            PointRunner::new(sweep, own_library.unwrap_or_default())
         };
         let mut saved = Ok(());
         self.pool.each(
             pending.len(),
             start,
             |runner, place, tell| {
-                let wanted = || !self.cancel.is_cancelled();
-                if wanted()
-                    && let Some(point) = runner.run(pending[place], &mut |_| wanted())
+                let is_wanted = || !self.cancel.is_cancelled();
+                if is_wanted()
+                    && let Some(point) = runner.run(pending[place], &mut |_| is_wanted())
                 {
                     tell(point);
                 }

@@ -3,9 +3,9 @@
 mod deviation;
 mod question;
 
-use deviation::{MeasuredDeviation, carried};
+use deviation::{MeasuredDeviation, carried_deviation};
 use lanemark_schema::result::{
-    FittedDrive, PathPart, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
+    FittedDrive, PathSection, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
     WhatIfFigures, WhatIfTest,
 };
 use lanemark_schema::units::{Bytes, Duration};
@@ -16,8 +16,8 @@ use lanemark_study::{System, UncertainValue};
 pub use question::WhatIfQuestion;
 
 use crate::error::LabError;
-use crate::event::Watch;
-use crate::interval::{self, CarriedEvidence, DrawnSystem, Draws, may_be_drawn};
+use crate::event::EventObserver;
+use crate::interval::{self, DrawnSystem, IntervalDraws, TransferredEvidence, may_be_drawn};
 use crate::lab::{Lab, LabRun};
 
 /// Number of counted requests in a shortened test of small requests. Fewer large requests are sufficient.
@@ -95,7 +95,7 @@ impl Lab {
     pub fn what_if(
         &self,
         job: &WhatIfJob<'_>,
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
         let WhatIfJob { present, other, subjects, measured, seed, .. } = job;
         let (mut present, mut other) = (present.clone(), other.clone());
@@ -128,7 +128,7 @@ impl Lab {
                 .samples
                 .first()
                 .and_then(|sample| other_system.assumed_limit(&two.test, sample));
-            let carried = carried(&seen, place, other.limit);
+            let carried = carried_deviation(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
                 random: is_random(&one.test),
@@ -146,11 +146,11 @@ impl Lab {
                 .filter(|_| may_be_drawn(&before.workload, one))
                 .and_then(|draws| match carried {
                     Some(carried) => {
-                        let known = CarriedEvidence {
+                        let known = TransferredEvidence {
                             chance: carried.chance.unwrap_or_default(),
                             is_full: matches!(
                                 test.other.limit,
-                                Some(PathPart::Drive | PathPart::Link)
+                                Some(PathSection::Drive | PathSection::Link)
                             ),
                         };
                         let ratio = test.limit_stays();
@@ -186,8 +186,8 @@ impl Lab {
         subjects: [DrawnSystem<'_>; 2],
         runs: [&RunResult; 2],
         seed: u64,
-        watch: &mut Watch<'_>,
-    ) -> Result<Draws, LabError> {
+        watch: &mut EventObserver<'_>,
+    ) -> Result<IntervalDraws, LabError> {
         let predicted = |run: &RunResult| -> Vec<(Test, f64)> {
             run.tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect()
         };
@@ -211,11 +211,11 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
         // credits.
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
-    let even = |side: &&mut WhatIfSide| {
+    let is_steady = |side: &&mut WhatIfSide| {
         let faults = !side.workload.faults.is_empty() || !side.system.spec.faults.is_empty();
         !faults && side.system.spec.attachments.iter().all(settled)
     };
-    if whole.writes() || whole.trims() || !plain || !sides.iter().all(even) {
+    if whole.writes() || whole.trims() || !plain || !sides.iter().all(is_steady) {
         return None;
     }
     let outstanding = sides.iter().filter_map(|side| side.workload.tests.get(at));

@@ -68,7 +68,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
     let of = |threads: usize| {
         let lab = lab(threads);
         let mut run = lab.run(&here, &workload, &seed(), &mut |_| ()).unwrap();
-        lab.bottleneck(&here.spec, &mut run, &mut |_| ()).unwrap();
+        lab.add_sensitivity(&here.spec, &mut run, &mut |_| ()).unwrap();
         assert!(run.tests.iter().all(|test| test.sensitivity.is_some()));
         let outcome = lab.study(&study, &seed(), Default::default(), &mut |_| ()).unwrap();
         let whatif = lab.what_if(&job, &mut |_| ()).unwrap().unwrap();
@@ -184,7 +184,7 @@ fn what_is_cancelled_before_it_begins_has_nothing() {
     let run = lab.run(&system, &workload, &seed(), &mut |_| events += 1).unwrap();
     assert_eq!((run.tests.len(), run.complete, events), (0, false, 0));
     let mut whole = system.run(&workload, seed()).unwrap();
-    lab.bottleneck(&system.spec, &mut whole, &mut |_| events += 1).unwrap();
+    lab.add_sensitivity(&system.spec, &mut whole, &mut |_| events += 1).unwrap();
     assert!(whole.tests.iter().all(|test| test.sensitivity.is_none()) && events == 0);
     let side = WhatIfSide { name: NVME.to_owned(), system, workload };
     let job = WhatIfJob {

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::{Cancel, ErrorCause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge};
+use lanemark_lab::{
+    CancelFlag, ErrorCause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge,
+};
 use lanemark_schema::result::Provenance;
 use lanemark_study::sweep::{Axis, SweepDefinition};
 use lanemark_study::{Library, Sweep, workload};
@@ -117,7 +119,7 @@ fn a_sweep_that_is_cancelled_keeps_its_points() {
     let place = Place::new();
     let (library, path) = (Library::built_in(), place.path("s.csv"));
     let sweep = sweep(&library, 1);
-    let lab = Lab { cancel: Cancel::default(), ..Lab::default() };
+    let lab = Lab { cancel: CancelFlag::default(), ..Lab::default() };
     let file = SweepFile::open(&path, &sweep, None, Provenance::default()).unwrap();
     let mut ended = 0;
     let watch = &mut |_: Event<'_>| {

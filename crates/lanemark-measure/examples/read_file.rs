@@ -11,9 +11,9 @@ use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, Settings};
+use lanemark_measure::{Bench, MeasureSettings};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Order, Pattern, Test, Workload};
+use lanemark_schema::workload::{AverageMethod, Pattern, Test, TestOrder, Workload};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         id: "read-file".to_owned(),
         name: test.name.clone(),
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test],
     };
     let stop = AtomicBool::new(false);
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         overwrite: None,
         offered: None,
         purge: None,
-        settings: Settings::default(),
+        settings: MeasureSettings::default(),
         stop: &stop,
     };
     let outcome = bench.run(&mut |_| ())?;

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_schema::result::{
-    Evidence, MeasuredTarget, ProcessorUse, QueueProbe, Sample, TestResult, Warning,
+    Evidence, MeasuredTarget, ProcessorUse, QueueDepthProbe, Sample, TestResult, Warning,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
-use lanemark_schema::workload::{Arrival, Test, Workload};
+use lanemark_schema::workload::{Test, TraceArrival, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
@@ -19,20 +19,20 @@ use crate::awake::AwakeProcessors;
 use crate::clock::Clock;
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
-use crate::event::{Event, Outcome, SampleInProgress};
+use crate::event::{Event, MeasureOutcome, SampleInProgress};
 use crate::evidence::CounterReading;
-use crate::layout::{LAYOUT_BLOCK, Layout};
-use crate::limits::{Limits, Rates};
+use crate::layout::{FileFill, LAYOUT_BLOCK};
+use crate::limits::{SampleRates, ThreadLimits};
 use crate::machine::memory_available;
 use crate::pin::processors;
-use crate::plan::{ConcurrentRun, Plan, runs_alone};
-use crate::purge::Purge;
-use crate::sample::{Job, SampleProgress, SampleRun, TakenSample};
-use crate::settings::{Settings, doubled};
+use crate::plan::{ConcurrentRun, SamplePlan, runs_alone};
+use crate::purge::PurgeMethod;
+use crate::sample::{ConcurrentTest, SampleProgress, SampleRun, TakenSample};
+use crate::settings::{MeasureSettings, doubled_depth};
 use crate::source::{self, TraceSource};
 use crate::target::{OverwritePermission, Target};
 use crate::warnings::{self, SampleConditions, TargetTraits};
-use crate::worker::Shared;
+use crate::worker::TestState;
 
 /// A sample shorter than this consists mostly of its start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
@@ -61,9 +61,9 @@ pub struct Bench<'a> {
     /// A block device whose data may all be lost; it must be the target.
     pub offered: Option<&'a Path>,
     /// Method that restores an offered device to its state as new before the run.
-    pub purge: Option<Purge<'a>>,
+    pub purge: Option<PurgeMethod<'a>>,
     /// Settings of the run.
-    pub settings: Settings,
+    pub settings: MeasureSettings,
     /// Stops the run early when set to true.
     pub stop: &'a AtomicBool,
 }
@@ -71,7 +71,7 @@ pub struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// Creates a run with default settings, which is not allowed to destroy existing data.
     pub fn new(path: &'a Path, workload: &'a Workload, seed: u64, stop: &'a AtomicBool) -> Self {
-        let settings = Settings::default();
+        let settings = MeasureSettings::default();
         Self { path, workload, seed, overwrite: None, offered: None, purge: None, settings, stop }
     }
 
@@ -83,15 +83,15 @@ impl<'a> Bench<'a> {
     /// Returns the errors of [`Bench::run`].
     pub fn replay(
         &self,
-        arrivals: impl Iterator<Item = Arrival> + Send,
+        arrivals: impl Iterator<Item = TraceArrival> + Send,
         speed: Option<f64>,
         on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<MeasureOutcome, MeasureError> {
         self.check(true)?;
         let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
         let allowed = OverwritePermission { overwrite: self.overwrite, offered: self.offered };
         let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
-        let mut outcome = Outcome {
+        let mut outcome = MeasureOutcome {
             target: self.measured_target(&target),
             tests: Vec::new(),
             complete: false,
@@ -99,7 +99,7 @@ impl<'a> Bench<'a> {
             failure: None,
         };
         if self.lay_out(&target, on)? {
-            let (sender, source) = source::trace(speed);
+            let (sender, source) = source::trace_channel(speed);
             let turn = ConcurrentRun { first: 0, count: 1, repeat: 0 };
             let tests = &self.workload.tests;
             let (taken, history) = std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// Returns the errors that [`MeasureError`] lists. A file that was created for the run is then removed.
-    pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
+    pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<MeasureOutcome, MeasureError> {
         self.check(false)?;
         let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
         let allowed = OverwritePermission { overwrite: self.overwrite, offered: self.offered };
@@ -142,7 +142,7 @@ impl<'a> Bench<'a> {
             purge.command(self.path)?;
             target = open()?;
         }
-        let mut outcome = Outcome {
+        let mut outcome = MeasureOutcome {
             target: self.measured_target(&target),
             tests: Vec::new(),
             complete: false,
@@ -160,7 +160,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Completes the outcome of a finished run.
-    fn ended(&self, mut outcome: Outcome) -> Outcome {
+    fn ended(&self, mut outcome: MeasureOutcome) -> MeasureOutcome {
         outcome.complete = outcome.failure.is_none() && !self.stopped(&outcome);
         if !outcome.complete && outcome.failure.is_none() {
             outcome.warnings.push(Warning::Interrupted);
@@ -250,7 +250,8 @@ impl<'a> Bench<'a> {
             capacity_bytes: Bytes(target.size),
         });
         let engine = self.settings.engine != EngineKind::Null;
-        let traits = if engine { warnings::before(&traits, target) } else { Vec::new() };
+        let traits =
+            if engine { warnings::warnings_before_run(&traits, target) } else { Vec::new() };
         page_cache.into_iter().chain(few_repeats).chain(fresh).chain(traits).collect()
     }
 
@@ -262,7 +263,7 @@ impl<'a> Bench<'a> {
     ) -> Result<bool, MeasureError> {
         let Some(size) = target.layout else { return Ok(true) };
         let precondition = self.settings.precondition;
-        let layout = Layout {
+        let layout = FileFill {
             path: self.path,
             file: target.as_fd(),
             size: if precondition { target.size } else { size },
@@ -284,10 +285,10 @@ impl<'a> Bench<'a> {
     fn run_tests(
         &self,
         target: &Target,
-        outcome: &mut Outcome,
+        outcome: &mut MeasureOutcome,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), MeasureError> {
-        let plan = Plan::of(self.workload, self.seed);
+        let plan = SamplePlan::of(self.workload, self.seed);
         let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); self.workload.tests.len()];
         for (done, turn) in plan.turns.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) || outcome.failure.is_some() {
@@ -312,10 +313,10 @@ impl<'a> Bench<'a> {
     fn judged_samples(
         &self,
         target: &Target,
-        outcome: &mut Outcome,
+        outcome: &mut MeasureOutcome,
         turn: ConcurrentRun,
         taken: Vec<TakenSample>,
-        history: &History,
+        history: &RequestHistory,
     ) -> Vec<(usize, Sample)> {
         let mut kept = Vec::new();
         let moved = taken.iter().fold(Bytes::ZERO, |sum, one| sum + one.moved);
@@ -334,7 +335,7 @@ impl<'a> Bench<'a> {
                 flash_read_least,
                 history,
             };
-            for warning in warnings::after(&taking, &sample) {
+            for warning in warnings::warnings_after_sample(&taking, &sample) {
                 note(&mut outcome.warnings, warning);
             }
             if let Some(reason) = refusal {
@@ -358,10 +359,10 @@ impl<'a> Bench<'a> {
     fn take_down(
         &self,
         target: &Target,
-        outcome: &mut Outcome,
+        outcome: &mut MeasureOutcome,
         turn: ConcurrentRun,
         taken: Vec<TakenSample>,
-        history: &History,
+        history: &RequestHistory,
     ) {
         let samples = self.judged_samples(target, outcome, turn, taken, history);
         let samples: Vec<Sample> = samples.into_iter().map(|(_, sample)| sample).collect();
@@ -375,7 +376,7 @@ impl<'a> Bench<'a> {
     fn probe(
         &self,
         target: &Target,
-        outcome: &mut Outcome,
+        outcome: &mut MeasureOutcome,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), MeasureError> {
         let deepest = match self.settings.engine {
@@ -388,7 +389,7 @@ impl<'a> Bench<'a> {
             let alone = runs_alone(&self.workload.tests, position);
             let stopped = self.stop.load(Ordering::Relaxed);
             let queue_depth = test.queue_depth();
-            let Some(doubled) = doubled(queue_depth, deepest) else { continue };
+            let Some(doubled) = doubled_depth(queue_depth, deepest) else { continue };
             if stopped || !alone || !test.is_closed() {
                 continue;
             }
@@ -418,7 +419,7 @@ impl<'a> Bench<'a> {
             }
             let [iops, iops_doubled] = rates;
             let others = |processor_use: &ProcessorUse| processor_use.others().unwrap_or(0.0);
-            outcome.tests[index].queue_probe = Some(QueueProbe {
+            outcome.tests[index].queue_probe = Some(QueueDepthProbe {
                 queue_depth,
                 iops,
                 iops_doubled,
@@ -444,7 +445,7 @@ impl<'a> Bench<'a> {
         samples: (usize, usize),
         mut trace: Option<TraceSource>,
         on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(Vec<TakenSample>, History), MeasureError> {
+    ) -> Result<(Vec<TakenSample>, RequestHistory), MeasureError> {
         let all = tests;
         let tests = || turn.tests().map(|index| (index, &all[index]));
         if target.page_cache.is_some()
@@ -454,9 +455,9 @@ impl<'a> Bench<'a> {
             self.forget_pages(target)?;
         }
         let (clock, abort) = (Clock::new(), AtomicBool::new(false));
-        let jobs: Vec<Job<'_>> = tests()
-            .map(|(index, test)| Job {
-                shared: Shared {
+        let jobs: Vec<ConcurrentTest<'_>> = tests()
+            .map(|(index, test)| ConcurrentTest {
+                shared: TestState {
                     path: self.path,
                     test,
                     clock,
@@ -483,8 +484,8 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             processors: &processors,
         };
-        let (before, limits) = (CounterReading::take(clock, device), Limits::read(device));
-        let mut history = History::new();
+        let (before, limits) = (CounterReading::take(clock, device), ThreadLimits::read(device));
+        let mut history = RequestHistory::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
             let (index, test) = (turn.first, &all[turn.first]);
@@ -506,7 +507,7 @@ impl<'a> Bench<'a> {
         })?;
         let mut between = before.until_now();
         if self.settings.engine != EngineKind::Null {
-            between.limits = limits.met(Rates::of(&taken, &between), before.elapsed());
+            between.limits = limits.met(SampleRates::of(&taken, &between), before.elapsed());
         }
         add_evidence(&mut taken, &between);
         Ok((taken, history))
@@ -524,7 +525,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns whether a part of the outcome is missing because the run was stopped.
-    fn stopped(&self, outcome: &Outcome) -> bool {
+    fn stopped(&self, outcome: &MeasureOutcome) -> bool {
         let whole = |result: &TestResult| {
             result.samples.len() == self.workload.repeats as usize
                 && result.samples.iter().all(|sample| sample.complete)
@@ -534,7 +535,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Times and the number of requests counted until each time, recorded a few times a second.
-type History = Vec<(Duration, u64)>;
+type RequestHistory = Vec<(Duration, u64)>;
 
 /// Adds the machine's readings, which cannot be separated by sample, to samples that were taken concurrently.
 fn add_evidence(taken_samples: &mut [TakenSample], between: &Evidence) {

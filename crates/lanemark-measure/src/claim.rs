@@ -174,12 +174,12 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
             found.push(format!("{} is a part of {}", part.name, holder.to_string_lossy()));
         }
     }
-    found.extend(loops(&parts));
+    found.extend(loop_devices(&parts));
     found
 }
 
 /// Returns descriptions of the loop devices whose medium is one of `parts`, or is also the medium of one of `parts`.
-fn loops(parts: &[Device]) -> Vec<String> {
+fn loop_devices(parts: &[Device]) -> Vec<String> {
     let medium = |folder: &Path| {
         let file = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
         let stat = rustix::fs::stat(file.trim_end()).ok()?;
@@ -210,7 +210,7 @@ fn signatures(device: &Device) -> Vec<String> {
     let name = &device.name;
     match probe {
         Ok(output) if output.status.success() => {
-            let content = described(&String::from_utf8_lossy(&output.stdout));
+            let content = export_description(&String::from_utf8_lossy(&output.stdout));
             content.map(|what| format!("{name} holds {what}")).into_iter().collect()
         }
         // According to blkid(8), status 2 means that there is no signature, and 8 that there are several.
@@ -224,7 +224,7 @@ fn signatures(device: &Device) -> Vec<String> {
 
 /// Returns text such as `ext4 "data" (5f1c…)` from blkid's export; `None` if the export only contains the position of a
 /// partition.
-fn described(export: &str) -> Option<String> {
+fn export_description(export: &str) -> Option<String> {
     let keys = export.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key);
     if keys.clone().all(|key| key == "DEVNAME" || key.starts_with("PART_ENTRY_")) {
         return None;
@@ -259,13 +259,13 @@ mod tests {
     #[test]
     fn the_output_of_blkid_becomes_a_description() {
         let file_system = "DEVNAME=/dev/sda1\nLABEL=data\nUUID=5f1c\nTYPE=ext4\nUSAGE=filesystem\n";
-        let words = |export| described(export).unwrap_or_default();
+        let words = |export| export_description(export).unwrap_or_default();
         assert_eq!(words(file_system), "ext4 \"data\" (5f1c)");
         assert_eq!(words("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
         assert_eq!(words("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
         // A partition without any content.
         let blank = "DEVNAME=/dev/sda1\nPART_ENTRY_SCHEME=dos\nPART_ENTRY_NUMBER=2\n";
-        assert_eq!((described(blank), described("")), (None, None));
+        assert_eq!((export_description(blank), export_description("")), (None, None));
     }
 
     #[test]

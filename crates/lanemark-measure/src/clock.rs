@@ -12,7 +12,7 @@
 //! in the kernel's `kernel/sched/cputime.c`). The time that a thread was ready but waited for a core is the second
 //! number in `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 //!
-//! The loop of a thread is generic over a [`Timekeeper`], which reads these clocks, so that a test can substitute its
+//! The loop of a thread is generic over a [`ThreadClock`], which reads these clocks, so that a test can substitute its
 //! own time.
 
 use std::fs;
@@ -27,7 +27,7 @@ use crate::kernel_threads::KernelThreads;
 const BASELINE_NS: u64 = 5_000_000;
 
 /// The clocks of a thread's loop.
-pub(crate) trait Timekeeper {
+pub(crate) trait ThreadClock {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
 
@@ -38,7 +38,7 @@ pub(crate) trait Timekeeper {
     fn used(&self) -> (CpuTime, KernelThreads);
 }
 
-impl Timekeeper for Clock {
+impl ThreadClock for Clock {
     #[inline]
     fn now_ns(&self) -> u64 {
         Self::now_ns(self)
@@ -70,7 +70,7 @@ impl Clock {
         while system_ns() - at_ns < BASELINE_NS {
             std::hint::spin_loop();
         }
-        let (now, now_ns) = both();
+        let (now, now_ns) = read_both_clocks();
         let counts = u128::from(now.saturating_sub(count).max(1));
         let scale = (u128::from(now_ns - at_ns) << 32) / counts;
         Self { counter: Some((now, scale as u64)), start_ns: now_ns }
@@ -99,7 +99,7 @@ impl Clock {
     /// absent if both are the same clock.
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
-        let (count, now_ns) = both();
+        let (count, now_ns) = read_both_clocks();
         let clock_ns = (u128::from(count.saturating_sub(start)) * u128::from(scale)) >> 32;
         let kernel = now_ns - self.start_ns;
         (kernel > 0).then(|| (clock_ns as f64 - kernel as f64) / kernel as f64)
@@ -109,12 +109,12 @@ impl Clock {
 /// Returns the counter and the kernel's time at the first call of this function, if the counter is reliable.
 fn origin() -> Option<(u64, u64)> {
     static ORIGIN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
-    *ORIGIN.get_or_init(|| trusted().then(both))
+    *ORIGIN.get_or_init(|| is_tsc_trusted().then(read_both_clocks))
 }
 
 /// Returns the counter and the kernel's time at one moment: the closest of several pairs, because the thread may be
 /// preempted between the two readings.
-fn both() -> (u64, u64) {
+fn read_both_clocks() -> (u64, u64) {
     let pair = || {
         let before = counter();
         let at_ns = system_ns();
@@ -125,18 +125,20 @@ fn both() -> (u64, u64) {
     closest.map_or((0, 0), |(_, count, at_ns)| (count, at_ns))
 }
 
-fn trusted() -> bool {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
-    let keeps_time =
-        || read("/sys/devices/system/clocksource/clocksource0/current_clocksource").trim() == "tsc";
-    let even = || {
-        let text = read("/proc/cpuinfo");
+fn is_tsc_trusted() -> bool {
+    let read_text = |path| fs::read_to_string(path).unwrap_or_default();
+    let keeps_time = || {
+        read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource").trim()
+            == "tsc"
+    };
+    let has_constant_tsc = || {
+        let text = read_text("/proc/cpuinfo");
         let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
         ["constant_tsc", "nonstop_tsc"]
             .iter()
             .all(|wanted| flags.split_whitespace().any(|flag| flag == *wanted))
     };
-    cfg!(target_arch = "x86_64") && keeps_time() && even()
+    cfg!(target_arch = "x86_64") && keeps_time() && has_constant_tsc()
 }
 
 #[cfg(target_arch = "x86_64")]

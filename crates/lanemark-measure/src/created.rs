@@ -93,8 +93,8 @@ impl CreatedFile {
         check_space(path, &folder, size)?;
         match Self::make(path, &folder, name) {
             Ok(made) => made.reserve(size),
-            Err(Errno::EXIST) => Err(existing(path, &folder, name)),
-            Err(error) => Err(refused(path, error)),
+            Err(Errno::EXIST) => Err(file_exists_error(path, &folder, name)),
+            Err(error) => Err(creation_error(path, error)),
         }
     }
 
@@ -108,7 +108,7 @@ impl CreatedFile {
             match Self::make(&path.join(&name), &folder, &name) {
                 Ok(made) => return made.reserve(size),
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(refused(path, error)),
+                Err(error) => return Err(creation_error(path, error)),
             }
         }
     }
@@ -122,7 +122,7 @@ impl CreatedFile {
         let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
         let identity = FileIdentity::new(&rustix::fs::fstat(&file)?);
         let named = Arc::new(NamedFile { folder, name: name.to_owned(), identity });
-        made().push(Arc::clone(&named));
+        created_files().push(Arc::clone(&named));
         // If this run is killed, a later run recognises the file by the lock and the mark. The file system may support
         // neither.
         let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
@@ -158,7 +158,7 @@ impl CreatedFile {
 
     /// Removes the file from the list of files that are removed at the program's end.
     fn forget(&self) {
-        made().retain(|one| !Arc::ptr_eq(one, &self.named));
+        created_files().retain(|one| !Arc::ptr_eq(one, &self.named));
     }
 }
 
@@ -188,13 +188,13 @@ impl Drop for CreatedFile {
     }
 }
 
-fn made() -> MutexGuard<'static, Vec<Arc<NamedFile>>> {
+fn created_files() -> MutexGuard<'static, Vec<Arc<NamedFile>>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes all files that were created for this program's runs, before the program exits without ending the runs.
 pub fn remove_created() {
-    let all = std::mem::take(&mut *made());
+    let all = std::mem::take(&mut *created_files());
     for named in all {
         let _ = named.unlink();
     }
@@ -208,13 +208,14 @@ pub fn left_over(path: &Path) -> Vec<LeftoverFile> {
         _ => Path::new("."),
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(LOOKED_AT_MAX);
-    let mut found: Vec<LeftoverFile> = entries.filter_map(|entry| dead(entry.path())).collect();
+    let mut found: Vec<LeftoverFile> =
+        entries.filter_map(|entry| leftover_of_dead_process(entry.path())).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
 /// Returns the file at `path` if it was created for a run that no longer exists.
-fn dead(path: PathBuf) -> Option<LeftoverFile> {
+fn leftover_of_dead_process(path: PathBuf) -> Option<LeftoverFile> {
     let name = path.file_name()?.to_str();
     let by_name = name.is_some_and(|name| {
         let numbers = name.strip_prefix("lanemark-").and_then(|name| name.strip_suffix(".dat"));
@@ -283,12 +284,12 @@ fn open_folder(path: &Path, folder: &Path) -> Result<OwnedFd, MeasureError> {
         Errno::NOENT | Errno::NOTDIR => {
             MeasureError::NoFolder { path: path.to_owned(), folder: folder.to_owned() }
         }
-        error => refused(path, error),
+        error => creation_error(path, error),
     })
 }
 
 /// Returns the error for a name that was not there when it was looked up, but exists now.
-fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
+fn file_exists_error(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
     let path = path.to_owned();
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink() => {
@@ -298,7 +299,7 @@ fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
     }
 }
 
-fn refused(path: &Path, error: Errno) -> MeasureError {
+fn creation_error(path: &Path, error: Errno) -> MeasureError {
     match error {
         Errno::ACCESS | Errno::PERM => {
             MeasureError::Permission { path: path.to_owned(), action: "create" }

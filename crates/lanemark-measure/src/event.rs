@@ -21,7 +21,7 @@ pub enum Event<'a> {
     /// A sample was completed or interrupted.
     SampleEnded {
         /// The outcome until now.
-        outcome: &'a Outcome,
+        outcome: &'a MeasureOutcome,
     },
 }
 
@@ -42,16 +42,16 @@ pub struct SampleInProgress<'a> {
     pub bytes: Bytes,
     /// Number of counted requests.
     pub requests: u64,
-    /// Latencies of the requests, if [`Settings::watched`](crate::Settings::watched) is set.
+    /// Latencies of the requests, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is set.
     pub latency: Option<LatencyHistogram>,
-    /// Work of the device since the sample began, if [`Settings::watched`](crate::Settings::watched) is set and the
+    /// Work of the device since the sample began, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is set and the
     /// device is known.
     pub device: Option<DeviceUse>,
 }
 
 /// The outcome of a run.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct MeasureOutcome {
     /// Target that was measured.
     pub target: MeasuredTarget,
     /// The tests with their samples, including an interrupted sample that counted requests.

@@ -26,8 +26,8 @@ const SECTOR: u64 = 512;
 pub(crate) struct CounterReading {
     clock: Clock,
     at_ns: u64,
-    device: Option<(String, Stat)>,
-    processors: Option<Processors>,
+    device: Option<(String, BlockStat)>,
+    processors: Option<ProcessorCounters>,
     /// Number of times that processors have left an idle state.
     wakes: Option<u64>,
     /// Processor time of this program, in ns.
@@ -38,11 +38,11 @@ pub(crate) struct CounterReading {
 
 /// The columns of `/sys/class/block/*/stat`, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stat([u64; 17]);
+struct BlockStat([u64; 17]);
 
 /// The columns of the line `cpu` in `/proc/stat`, in their order, and the number of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Processors {
+struct ProcessorCounters {
     ticks: [u64; 8],
     count: u32,
 }
@@ -120,13 +120,17 @@ impl CounterReading {
         })
     }
 
-    fn device_since(&self, now: Option<&(String, Stat)>, elapsed: Duration) -> Option<DeviceUse> {
+    fn device_since(
+        &self,
+        now: Option<&(String, BlockStat)>,
+        elapsed: Duration,
+    ) -> Option<DeviceUse> {
         let ((name, before), (_, after)) = (self.device.as_ref()?, now?);
         Some(after.since(before, name, elapsed))
     }
 }
 
-impl Stat {
+impl BlockStat {
     fn parse(text: &str) -> Option<Self> {
         let mut columns = [0; 17];
         let mut count = 0;
@@ -158,7 +162,7 @@ impl Stat {
     }
 }
 
-impl Processors {
+impl ProcessorCounters {
     /// Returns the use in cores, from the columns user, nice, system, idle, iowait, irq, softirq and steal.
     fn since(&self, before: &Self) -> Option<ProcessorUse> {
         let ticks = |index: usize| self.ticks[index].saturating_sub(before.ticks[index]) as f64;
@@ -193,9 +197,9 @@ fn wakes(processors: &Path) -> Option<u64> {
     for processor in fs::read_dir(processors).ok()?.flatten() {
         let Ok(states) = fs::read_dir(processor.path().join("cpuidle")) else { continue };
         for state in states.flatten() {
-            let read = |file: &str| fs::read_to_string(state.path().join(file)).ok();
-            if read("name").is_some_and(|name| name.trim() != "POLL") {
-                *wakes.get_or_insert(0) += read("usage")?.trim().parse::<u64>().ok()?;
+            let read_text = |file: &str| fs::read_to_string(state.path().join(file)).ok();
+            if read_text("name").is_some_and(|name| name.trim() != "POLL") {
+                *wakes.get_or_insert(0) += read_text("usage")?.trim().parse::<u64>().ok()?;
             }
         }
     }
@@ -242,11 +246,11 @@ fn kernel_threads_ns() -> Option<u64> {
     ticks.map(|ticks| ticks * (1_000_000_000 / hertz.max(1)))
 }
 
-fn stat(device: &str) -> Option<Stat> {
-    Stat::parse(&fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?)
+fn stat(device: &str) -> Option<BlockStat> {
+    BlockStat::parse(&fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?)
 }
 
-fn processors(text: &str) -> Option<Processors> {
+fn processors(text: &str) -> Option<ProcessorCounters> {
     let count =
         text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count()
             as u32;
@@ -255,7 +259,7 @@ fn processors(text: &str) -> Option<Processors> {
     for tick in &mut ticks {
         *tick = words.next()?.parse().ok()?;
     }
-    (count > 0).then_some(Processors { ticks, count })
+    (count > 0).then_some(ProcessorCounters { ticks, count })
 }
 
 /// Reads the device's own sensor, in degrees Celsius.
@@ -304,15 +308,15 @@ mod tests {
 
     #[test]
     fn block_statistics_are_read_by_column() {
-        let before = Stat::parse("1 0 8 5 2 0 16 7 0 9 12").unwrap();
-        let after = Stat::parse(" 4 0 24 15 4 0 48 27 0 49 42 3 0 0 0 6 1\n").unwrap();
+        let before = BlockStat::parse("1 0 8 5 2 0 16 7 0 9 12").unwrap();
+        let after = BlockStat::parse(" 4 0 24 15 4 0 48 27 0 49 42 3 0 0 0 6 1\n").unwrap();
         let used = after.since(&before, "sda", Duration::from_seconds(1));
         assert_eq!((used.reads, used.writes, used.trims, used.flushes), (3, 2, 3, 6));
         assert_eq!((used.read_bytes, used.written_bytes), (Bytes(8192), Bytes(16_384)));
         assert_eq!(used.busy, Duration::from_microseconds(40_000));
         assert!((used.busy_share() - 0.04).abs() < 1e-12);
-        assert_eq!(Stat::parse("1 2 3"), None);
-        assert_eq!(Stat::parse("1 2 3 4 5 6 7 8 9 10 x"), None);
+        assert_eq!(BlockStat::parse("1 2 3"), None);
+        assert_eq!(BlockStat::parse("1 2 3 4 5 6 7 8 9 10 x"), None);
     }
 
     #[test]
@@ -331,7 +335,7 @@ mod tests {
             clock,
             at_ns,
             device: None,
-            processors: Some(Processors { ticks, count: 4 }),
+            processors: Some(ProcessorCounters { ticks, count: 4 }),
             wakes,
             own_ns,
             kernel_ns,

@@ -1,6 +1,6 @@
 //! Counts the failed requests of one thread, and decides whether the run continues.
 //!
-//! By default, the first failed request ends the run. With [`OnError::Continue`], the program must not spin if every
+//! By default, the first failed request ends the run. With [`ErrorReaction::Continue`], the program must not spin if every
 //! request to the target fails immediately: after [`A_SECOND`] failures within a second, slots whose requests fail rest
 //! until that second is over. After [`IN_A_ROW`] consecutive failures, the run ends.
 
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use lanemark_schema::result::{ErrorKind, RequestErrors};
 
 use crate::error::MeasureError;
-use crate::settings::OnError;
+use crate::settings::ErrorReaction;
 
 /// Maximum number of failures of a thread in a second.
 pub(crate) const A_SECOND: u32 = 1_000;
@@ -20,8 +20,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// The failed requests of a thread.
 #[derive(Debug)]
-pub(crate) struct Failures {
-    on_error: OnError,
+pub(crate) struct RequestFailures {
+    on_error: ErrorReaction,
     /// Failed requests by kind.
     pub(crate) errors: RequestErrors,
     /// Failure that ended the run.
@@ -49,8 +49,8 @@ pub(crate) enum FailureAction {
     Ends,
 }
 
-impl Failures {
-    pub(crate) fn new(on_error: OnError) -> Self {
+impl RequestFailures {
+    pub(crate) fn new(on_error: ErrorReaction) -> Self {
         Self {
             on_error,
             errors: RequestErrors::default(),
@@ -72,8 +72,8 @@ impl Failures {
         now: u64,
     ) -> FailureAction {
         match errno {
-            Some(errno) => self.errors.count_errno(errno),
-            None => self.errors.count(ErrorKind::Ended),
+            Some(errno) => self.errors.record_errno(errno),
+            None => self.errors.record(ErrorKind::Ended),
         }
         self.row = if achieved == self.achieved { self.row + 1 } else { 1 };
         self.achieved = achieved;
@@ -81,12 +81,12 @@ impl Failures {
             return FailureAction::Ends;
         }
         match self.on_error {
-            OnError::Stop => self.ended_by = Some(error),
-            OnError::Continue if self.row >= IN_A_ROW => {
+            ErrorReaction::Stop => self.ended_by = Some(error),
+            ErrorReaction::Continue if self.row >= IN_A_ROW => {
                 let requests = self.row;
                 self.ended_by = Some(MeasureError::NothingElse { requests, last: Box::new(error) });
             }
-            OnError::Continue => return self.pace(now),
+            ErrorReaction::Continue => return self.pace(now),
         }
         FailureAction::Ends
     }
@@ -103,7 +103,7 @@ impl Failures {
     }
 
     /// Makes a slot rest.
-    pub(crate) fn rest(&mut self, until_ns: u64, slot: u32) {
+    pub(crate) fn pause_slot(&mut self, until_ns: u64, slot: u32) {
         self.resting.push_back((until_ns, slot));
     }
 
@@ -115,7 +115,7 @@ impl Failures {
 
     /// Returns a slot whose rest is over.
     #[inline]
-    pub(crate) fn rested(&mut self, now: u64) -> Option<u32> {
+    pub(crate) fn next_rested_slot(&mut self, now: u64) -> Option<u32> {
         self.rest_until().filter(|until_ns| *until_ns <= now)?;
         self.resting.pop_front().map(|(_, slot)| slot)
     }

@@ -28,7 +28,7 @@ const UNIT: u64 = 512_000;
 /// `struct nvme_passthru_cmd`.
 #[repr(C)]
 #[derive(Default)]
-struct Command {
+struct NvmePassthruCommand {
     opcode: u8,
     flags: u8,
     reserved: u16,
@@ -43,7 +43,7 @@ struct Command {
     result: u32,
 }
 
-const _: () = assert!(size_of::<Command>() == 72);
+const _: () = assert!(size_of::<NvmePassthruCommand>() == 72);
 
 /// Reads the health of the drive under a block device, such as `nvme0n1p2` or `nvme0n1`.
 pub(crate) fn health(device: &str) -> Option<DriveHealth> {
@@ -64,7 +64,7 @@ fn controller(device: &str) -> Option<String> {
 
 fn read(file: &OwnedFd) -> Option<[u8; LENGTH]> {
     let mut log = [0u8; LENGTH];
-    let mut command = Command {
+    let mut command = NvmePassthruCommand {
         opcode: GET_LOG_PAGE,
         namespace: BROADCAST,
         address: log.as_mut_ptr() as u64,
@@ -72,7 +72,7 @@ fn read(file: &OwnedFd) -> Option<[u8; LENGTH]> {
         // The log page, and its length in four-byte words minus one.
         words_10_15: [HEALTH | ((LENGTH as u32 / 4 - 1) << 16), 0, 0, 0, 0, 0],
         timeout_ms: 1000,
-        ..Command::default()
+        ..NvmePassthruCommand::default()
     };
     // SAFETY: the command is the kernel's own struct, and refers to `log`, with its correct length, for the answer.
     let answer = unsafe {

@@ -14,9 +14,9 @@ use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Operation;
 
 use crate::arena::Arena;
-use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
+use crate::engine::{Engine, EngineRequest, Ring, RingOptions, open_uring};
 use crate::error::MeasureError;
-use crate::payload::Payload;
+use crate::payload::PayloadGenerator;
 use crate::sample::PROGRESS_INTERVAL;
 use crate::worker::POLL_NS;
 
@@ -26,7 +26,7 @@ pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
 const IN_FLIGHT: u32 = 8;
 
 /// A file to be written in full.
-pub(crate) struct Layout<'a> {
+pub(crate) struct FileFill<'a> {
     pub(crate) path: &'a Path,
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) size: u64,
@@ -44,7 +44,7 @@ struct BlockWrite {
     done: u32,
 }
 
-impl Layout<'_> {
+impl FileFill<'_> {
     /// Writes the file. Returns true if the whole file was written, and false if the layout was stopped.
     pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
         let arena = Arena::new(IN_FLIGHT, self.block as usize)
@@ -54,7 +54,7 @@ impl Layout<'_> {
         let mut ring = Ring::new(&mut uring, self.file, arena, true);
         // No thread of a test uses this key.
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
-        let mut payload = Payload::new(key, Ratio::ZERO);
+        let mut payload = PayloadGenerator::new(key, Ratio::ZERO);
         (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
         let mut pieces = [BlockWrite::default(); IN_FLIGHT as usize];
         let mut idle: Vec<u32> = (0..IN_FLIGHT).collect();
@@ -124,7 +124,7 @@ impl Layout<'_> {
 fn push(ring: &mut Ring<'_>, slot: u32, piece: BlockWrite) {
     ring.push(
         slot,
-        Transfer {
+        EngineRequest {
             operation: Operation::Write,
             offset: piece.offset + u64::from(piece.done),
             skip: piece.done,
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_completion_reports_its_bytes_nothing_yet_or_an_error() {
         let file = tempfile::tempfile().unwrap();
-        let layout = Layout {
+        let layout = FileFill {
             path: Path::new("a file"),
             file: file.as_fd(),
             size: 1 << 20,

@@ -1,6 +1,6 @@
 //! The measuring engine for real targets: a file or block device of this Linux machine, through io_uring.
 //!
-//! A [`Bench`] runs one workload on one target and returns an [`Outcome`] with the types of `lanemark_schema::result`,
+//! A [`Bench`] runs one workload on one target and returns a [`MeasureOutcome`] with the types of `lanemark_schema::result`,
 //! so that the same views show measured and simulated runs. The offsets come from
 //! `lanemark_schema::workload::Accesses`: a real drive receives the same offsets in the same order as a modelled drive.
 //!
@@ -49,19 +49,20 @@ pub use bench::Bench;
 pub use created::{LeftoverFile, left_over, remove_created};
 pub use engine::EngineKind;
 pub use error::MeasureError;
-pub use event::{Event, Outcome, SampleInProgress};
+pub use event::{Event, MeasureOutcome, SampleInProgress};
 pub use machine::machine;
-pub use purge::Purge;
-pub use settings::{OnError, Settings};
+pub use purge::PurgeMethod;
+pub use settings::{ErrorReaction, MeasureSettings};
 
 /// The parts of the engine that other load generators can use, such as `lanemark-verify`.
 pub mod parts {
     pub use crate::arena::Arena;
     pub use crate::engine::{
-        Engine, EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, Transfer, open_uring,
+        Engine, EngineKind, EngineRequest, NullEngine, Ring, RingOptions, SynchronousEngine,
+        open_uring,
     };
-    pub use crate::location::Location;
-    pub use crate::plan::{ConcurrentRun, Plan};
+    pub use crate::location::TargetLocation;
+    pub use crate::plan::{ConcurrentRun, SamplePlan};
     pub use crate::sample::PROGRESS_INTERVAL;
     pub use crate::target::{OverwritePermission, Target};
     pub use crate::window::quota;

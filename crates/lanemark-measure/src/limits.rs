@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_schema::result::{DirectionResult, Evidence, Limit, LimitKind, Sample};
+use lanemark_schema::result::{CgroupLimit, CgroupLimitKind, DirectionResult, Evidence, Sample};
 use lanemark_schema::units::{Bytes, Duration};
 
 use crate::sample::TakenSample;
@@ -34,14 +34,14 @@ const SECOND: [(&str, bool, bool); 4] =
 
 /// The limits that apply to this thread.
 #[derive(Debug, Default)]
-pub(crate) struct Limits {
-    devices: Vec<DeviceLimit>,
-    quotas: Vec<Quota>,
+pub(crate) struct ThreadLimits {
+    devices: Vec<CgroupDeviceLimit>,
+    quotas: Vec<ProcessorQuota>,
 }
 
 /// The limits of a group on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct DeviceLimit {
+struct CgroupDeviceLimit {
     text: String,
     reads: bool,
     bytes: bool,
@@ -50,7 +50,7 @@ struct DeviceLimit {
 
 /// A group's quota of processor time.
 #[derive(Debug)]
-struct Quota {
+struct ProcessorQuota {
     text: String,
     folder: PathBuf,
     /// Total time that the group had been kept off the processors when the limits were read.
@@ -59,31 +59,35 @@ struct Quota {
 
 /// The rates of a sample: bytes and requests a second, read and written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rates {
+pub(crate) struct SampleRates {
     pub(crate) read: (f64, f64),
     pub(crate) written: (f64, f64),
 }
 
-impl Rates {
+impl SampleRates {
     /// Returns the total rates of concurrent samples, or the device's rates if they are higher.
     pub(crate) fn of(taken_samples: &[TakenSample], between: &Evidence) -> Self {
         let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
-            let each = taken_samples.iter().filter_map(|one| {
+            let rates_of_samples = taken_samples.iter().filter_map(|one| {
                 let (direction, seconds) =
                     (of(&one.sample)?, one.sample.elapsed.as_seconds().max(1e-9));
                 let requests = direction.latency.count() as f64;
                 Some((direction.bytes.get() as f64 / seconds, requests / seconds))
             });
-            each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+            rates_of_samples.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
         };
         let device = between.device.clone().unwrap_or_default();
         let seconds = device.elapsed.as_seconds().max(1e-9);
-        let more = |rates: (f64, f64), bytes: Bytes, requests: u64| {
+        let greater_rates = |rates: (f64, f64), bytes: Bytes, requests: u64| {
             (rates.0.max(bytes.get() as f64 / seconds), rates.1.max(requests as f64 / seconds))
         };
         Self {
-            read: more(rates(|sample| sample.reads.as_ref()), device.read_bytes, device.reads),
-            written: more(
+            read: greater_rates(
+                rates(|sample| sample.reads.as_ref()),
+                device.read_bytes,
+                device.reads,
+            ),
+            written: greater_rates(
                 rates(|sample| sample.writes.as_ref()),
                 device.written_bytes,
                 device.writes,
@@ -92,7 +96,7 @@ impl Rates {
     }
 }
 
-impl Limits {
+impl ThreadLimits {
     /// Reads the limits now; `device` is the name of the block device under the target.
     pub(crate) fn read(device: Option<&str>) -> Self {
         let numbers = device.map(numbers).unwrap_or_default();
@@ -121,7 +125,7 @@ impl Limits {
                 && per_second > 0
             {
                 let text = format!("{file} of group /{group}: {line}");
-                self.devices.push(DeviceLimit { text, reads, bytes, per_second });
+                self.devices.push(CgroupDeviceLimit { text, reads, bytes, per_second });
             }
         };
         let lines = |file: &str| {
@@ -154,21 +158,21 @@ impl Limits {
     }
 
     /// Returns how close each limit was in a sample that began when the limits were read and took `elapsed`.
-    pub(crate) fn met(&self, rates: Rates, elapsed: Duration) -> Vec<Limit> {
-        let of_device = |limit: &DeviceLimit| {
+    pub(crate) fn met(&self, rates: SampleRates, elapsed: Duration) -> Vec<CgroupLimit> {
+        let of_device = |limit: &CgroupDeviceLimit| {
             let (bytes, requests) = if limit.reads { rates.read } else { rates.written };
             let rate = if limit.bytes { bytes } else { requests };
             let share = rate / limit.per_second as f64;
-            Limit { text: limit.text.clone(), kind: LimitKind::Device, share }
+            CgroupLimit { text: limit.text.clone(), kind: CgroupLimitKind::Device, share }
         };
-        let of_quota = |quota: &Quota| {
+        let of_quota = |quota: &ProcessorQuota| {
             let now_ns = throttled_ns(&quota.folder)?;
             let lost_ns = now_ns.saturating_sub(quota.throttled_ns) as f64;
             let share = lost_ns / (elapsed.as_seconds() * 1e9).max(1.0);
             // The throttled time is a sum over the processors.
-            Some(Limit {
+            Some(CgroupLimit {
                 text: quota.text.clone(),
-                kind: LimitKind::Processor,
+                kind: CgroupLimitKind::Processor,
                 share: share.min(1.0),
             })
         };
@@ -180,33 +184,37 @@ impl Limits {
 /// Returns the numbers of a block device and of all its underlying devices.
 fn numbers(device: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    below(&PathBuf::from("/sys/class/block").join(device), DEPTH_MAX, &mut found);
+    collect_devices_below(&PathBuf::from("/sys/class/block").join(device), DEPTH_MAX, &mut found);
     found
 }
 
-fn below(folder: &Path, depth: u32, found: &mut BTreeSet<String>) {
+fn collect_devices_below(folder: &Path, depth: u32, found: &mut BTreeSet<String>) {
     let Ok(folder) = fs::canonicalize(folder) else { return };
     let number = fs::read_to_string(folder.join("dev")).unwrap_or_default().trim().to_owned();
     if depth == 0 || number.is_empty() || !found.insert(number) {
         return;
     }
     if let (true, Some(disk)) = (folder.join("partition").exists(), folder.parent()) {
-        below(disk, depth - 1, found);
+        collect_devices_below(disk, depth - 1, found);
     }
     for member in fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten() {
-        below(&member.path(), depth - 1, found);
+        collect_devices_below(&member.path(), depth - 1, found);
     }
     let medium = fs::read_to_string(folder.join("loop/backing_file")).ok();
     if let Some(stat) = medium.and_then(|file| rustix::fs::stat(file.trim_end()).ok()) {
         let is_device = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_block_device();
         let number = if is_device { stat.st_rdev } else { stat.st_dev };
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-        below(&PathBuf::from(format!("/sys/dev/block/{major}:{minor}")), depth - 1, found);
+        collect_devices_below(
+            &PathBuf::from(format!("/sys/dev/block/{major}:{minor}")),
+            depth - 1,
+            found,
+        );
     }
 }
 
 /// Returns the quota of a group, if one is set.
-fn quota(path: &Path, group: &str) -> Option<Quota> {
+fn quota(path: &Path, group: &str) -> Option<ProcessorQuota> {
     let read = |file: &str| Some(fs::read_to_string(path.join(file)).ok()?.trim().to_owned());
     let (file, content) = match (read("cpu.max"), read("cpu.cfs_quota_us")) {
         (Some(content), _) => ("cpu.max", content),
@@ -215,7 +223,7 @@ fn quota(path: &Path, group: &str) -> Option<Quota> {
     // `max 100000` and -1 mean that there is no limit.
     content.split(' ').next()?.parse::<u64>().ok()?;
     let text = format!("{file} of group /{group}: {content}");
-    Some(Quota { text, throttled_ns: throttled_ns(path)?, folder: path.to_owned() })
+    Some(ProcessorQuota { text, throttled_ns: throttled_ns(path)?, folder: path.to_owned() })
 }
 
 /// Reads from the group's `cpu.stat` how long the group was kept off the processors.
@@ -299,7 +307,7 @@ mod tests {
             TakenSample { sample, refusal: None, moved: Bytes::ZERO, failure: None }
         };
         let both = [taken(100, 10, 2), taken(40, 0, 4)];
-        let rates = Rates::of(&both, &Evidence::default());
+        let rates = SampleRates::of(&both, &Evidence::default());
         assert_eq!(rates.read, (60.0 * 4_096.0, 60.0));
         assert_eq!(rates.written, (5.0 * 8_192.0, 5.0));
         // Other programs also use the device.
@@ -312,7 +320,7 @@ mod tests {
             ..DeviceUse::default()
         };
         let between = Evidence { device: Some(device), ..Evidence::default() };
-        let rates = Rates::of(&both, &between);
+        let rates = SampleRates::of(&both, &between);
         assert_eq!(rates.read, (60.0 * 4_096.0, 500.0));
         assert_eq!(rates.written, (524_288.0, 5.0));
     }
@@ -325,16 +333,16 @@ mod tests {
         file("io.max", "7:0 rbps=8388608 wbps=max riops=max wiops=120\n");
         file("cpu.max", "50000 100000\n");
         file("cpu.stat", "usage_usec 7\nnr_throttled 1\nthrottled_usec 1000\n");
-        let mut limits = Limits::default();
+        let mut limits = ThreadLimits::default();
         limits.read_devices(folder.path(), "g", &BTreeSet::from(["7:0".to_owned()]));
         limits.quotas.extend(quota(folder.path(), "g"));
         file("cpu.stat", "usage_usec 7\nnr_throttled 9\nthrottled_usec 201000\n");
-        let rates = Rates { read: (4_194_304.0, 1990.0), written: (0.0, 60.0) };
+        let rates = SampleRates { read: (4_194_304.0, 1990.0), written: (0.0, 60.0) };
         let met = limits.met(rates, Duration::from_seconds(1));
         let shares: Vec<f64> = met.iter().map(|limit| (limit.share * 1000.0).round()).collect();
         assert_eq!(shares, [995.0, 500.0, 500.0, 200.0]);
         assert_eq!(met[3].text, "cpu.max of group /g: 50000 100000");
-        let held: Vec<bool> = met.iter().map(Limit::is_met).collect();
+        let held: Vec<bool> = met.iter().map(CgroupLimit::is_met).collect();
         assert_eq!(held, [true, false, false, true]);
         file("cpu.max", "max 100000\n");
         assert!(quota(folder.path(), "g").is_none());
@@ -359,7 +367,7 @@ mod tests {
         }
         let of = |folder: &Path, depth: u32| {
             let mut found = BTreeSet::new();
-            below(folder, depth, &mut found);
+            collect_devices_below(folder, depth, &mut found);
             found.into_iter().collect::<Vec<_>>()
         };
         assert_eq!(of(&disk, 8), ["8:0"]);

@@ -8,19 +8,19 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-use lanemark_files::mounts::{above, device_number, mounts};
+use lanemark_files::mounts::{device_number, mount_of_device, mounts};
 use rustix::fs::FileType;
 
 /// The location of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Location {
+pub struct TargetLocation {
     /// Type of the file system, such as `ext4`; `None` for a block device.
     pub file_system: Option<String>,
     /// Name of the block device, such as `vda`.
     pub block_device: Option<String>,
 }
 
-impl Location {
+impl TargetLocation {
     /// Finds the location of the open `file`.
     pub fn of(file: impl AsFd) -> Self {
         let Ok(stat) = rustix::fs::fstat(&file) else { return Self::default() };
@@ -33,7 +33,7 @@ impl Location {
         let device = device_number(stat.st_dev);
         let path = fs::read_link(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
         let mounts = mounts();
-        let mount = above(&mounts, &device, &path.unwrap_or_default());
+        let mount = mount_of_device(&mounts, &device, &path.unwrap_or_default());
         Self {
             block_device: block_device(&device)
                 .or_else(|| block_device(&source_number(&mount?.source)?)),
@@ -82,6 +82,6 @@ mod tests {
     #[test]
     fn the_temporary_folder_lies_somewhere() {
         let file = tempfile::tempfile().unwrap();
-        assert!(Location::of(&file).file_system.is_some());
+        assert!(TargetLocation::of(&file).file_system.is_some());
     }
 }

@@ -42,7 +42,7 @@ fn memory_field(meminfo: &str, field: &str) -> Option<u64> {
 
 /// Returns the model name, which is the field `model name` on x86, and `Hardware` or `cpu` on other processors.
 fn cpu(cpuinfo: &str) -> String {
-    let named = |wanted: &str| {
+    let field_named = |wanted: &str| {
         cpuinfo.lines().find_map(|line| {
             let (name, value) = line.split_once(':')?;
             (name.trim() == wanted && !value.trim().is_empty()).then(|| value.trim().to_owned())
@@ -50,7 +50,7 @@ fn cpu(cpuinfo: &str) -> String {
     };
     ["model name", "Hardware", "cpu"]
         .into_iter()
-        .find_map(named)
+        .find_map(field_named)
         .unwrap_or_else(|| "unknown".to_owned())
 }
 

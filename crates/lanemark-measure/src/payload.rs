@@ -18,12 +18,12 @@ const DATA_STREAM: u64 = 0x5c7d_a11a_0b5e_55ed;
 
 /// A source of bytes to write.
 #[derive(Debug)]
-pub(crate) struct Payload {
+pub(crate) struct PayloadGenerator {
     rng: Rng,
     compressibility: Ratio,
 }
 
-impl Payload {
+impl PayloadGenerator {
     /// Creates the source for the thread with the stream key `key`.
     pub(crate) fn new(key: StreamKey, compressibility: Ratio) -> Self {
         let rng = Rng::new(StreamKey { seed: key.seed ^ DATA_STREAM, ..key });
@@ -51,8 +51,8 @@ impl Payload {
 mod tests {
     use super::*;
 
-    fn payload(share: f64) -> Payload {
-        Payload::new(StreamKey::from_seed(9), Ratio::new(share).unwrap())
+    fn payload(share: f64) -> PayloadGenerator {
+        PayloadGenerator::new(StreamKey::from_seed(9), Ratio::new(share).unwrap())
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rustix::thread::CpuSet;
 pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
-    let near = device.and_then(near).unwrap_or_default();
+    let near = device.and_then(processors_near).unwrap_or_default();
     let (mut ordered, far): (Vec<usize>, Vec<usize>) =
         all.into_iter().partition(|cpu| near.contains(cpu));
     ordered.extend(far);
@@ -27,7 +27,7 @@ pub(crate) fn pin(processor: usize) -> io::Result<()> {
 }
 
 /// Returns the processors of a device's NUMA node.
-fn near(device: &str) -> Option<Vec<usize>> {
+fn processors_near(device: &str) -> Option<Vec<usize>> {
     let node = node(&fs::canonicalize(format!("/sys/class/block/{device}")).ok()?)?;
     list(fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?.trim())
 }

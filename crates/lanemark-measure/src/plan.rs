@@ -1,14 +1,14 @@
 //! The order in which tests and repeats are measured.
 
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::workload::{Order, Test, Workload};
+use lanemark_schema::workload::{Test, TestOrder, Workload};
 
 /// Separates the random stream of the order from other streams of the same seed.
 const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
 
 /// The samples of a workload, in the order in which they are taken.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct SamplePlan {
     /// The groups of tests, in running order.
     pub turns: Vec<ConcurrentRun>,
 }
@@ -31,7 +31,7 @@ impl ConcurrentRun {
     }
 }
 
-impl Plan {
+impl SamplePlan {
     /// Returns the order of a workload; `seed` determines a shuffled order.
     pub fn of(workload: &Workload, seed: u64) -> Self {
         let mut groups: Vec<ConcurrentRun> = Vec::new();
@@ -42,12 +42,12 @@ impl Plan {
             }
         }
         let turns = match workload.order {
-            Order::Listed => (groups.iter())
+            TestOrder::Listed => (groups.iter())
                 .flat_map(|group| {
                     (0..workload.repeats).map(|repeat| ConcurrentRun { repeat, ..*group })
                 })
                 .collect(),
-            Order::Shuffled => {
+            TestOrder::Shuffled => {
                 let mut rng = Rng::new(StreamKey::from_seed(seed ^ ORDER_STREAM));
                 let pass = |repeat| {
                     for last in (1..groups.len()).rev() {
@@ -75,7 +75,7 @@ pub(crate) fn runs_alone(tests: &[Test], index: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::units::Bytes;
-    use lanemark_schema::workload::Average;
+    use lanemark_schema::workload::AverageMethod;
 
     use super::*;
 
@@ -99,11 +99,11 @@ mod tests {
                 id: "turns".to_owned(),
                 name: "turns".to_owned(),
                 repeats: 1,
-                average: Average::Mean,
-                order: Order::Listed,
+                average: AverageMethod::Mean,
+                order: TestOrder::Listed,
                 tests: beside.iter().map(test).collect(),
             };
-            let turns = Plan::of(&workload, 1).turns;
+            let turns = SamplePlan::of(&workload, 1).turns;
             for index in 0..beside.len() {
                 let turn = turns.iter().find(|turn| turn.tests().contains(&index)).unwrap();
                 let found = runs_alone(&workload.tests, index);

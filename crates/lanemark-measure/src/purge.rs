@@ -19,7 +19,7 @@ const BLKSECDISCARD: libc::Ioctl = 0x127d;
 
 /// The method that purges a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purge<'a> {
+pub enum PurgeMethod<'a> {
     /// A discard of the whole device.
     Discard,
     /// A secure discard of the whole device, after which its data cannot be recovered.
@@ -28,7 +28,7 @@ pub enum Purge<'a> {
     Command(&'a str),
 }
 
-impl<'a> Purge<'a> {
+impl<'a> PurgeMethod<'a> {
     /// Parses `discard` or `secure-discard`; any other text is a command.
     pub fn named(text: &'a str) -> Self {
         match text {

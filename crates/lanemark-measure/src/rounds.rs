@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 
 use lanemark_schema::result::steady::{Round, SteadyState, WINDOW};
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::Rounds;
+use lanemark_schema::workload::RoundSettings;
 
 use crate::tally::WindowCounts;
 
 /// The rounds of a test.
 #[derive(Debug)]
 pub(crate) struct RoundsRun {
-    rule: Rounds,
+    rule: RoundSettings,
     threads: u32,
     state: SteadyState,
     /// Rounds that some threads have not yet delivered, each with the number of threads that have delivered it.
@@ -26,7 +26,7 @@ pub(crate) struct RoundsRun {
 }
 
 impl RoundsRun {
-    pub(crate) fn new(rule: Rounds, threads: u32) -> Self {
+    pub(crate) fn new(rule: RoundSettings, threads: u32) -> Self {
         Self {
             rule,
             threads,
@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_ahead_does_not_end_a_round_of_another() {
-        let rule = Rounds { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops };
+        let rule =
+            RoundSettings { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops };
         let mut rounds = RoundsRun::new(rule, 2);
         for number in 0..4 {
             assert!(!rounds.is_over_with(number, part(60)));

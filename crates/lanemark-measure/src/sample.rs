@@ -17,7 +17,7 @@ use std::thread;
 
 use lanemark_schema::result::series::Series;
 use lanemark_schema::result::{
-    CpuUse, Evidence, LatencyHistogram, Outstanding, RequestErrors, Sample, ThreadUse,
+    CpuUse, Evidence, LatencyHistogram, OutstandingRequests, RequestErrors, Sample, ThreadUse,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -27,17 +27,17 @@ use crate::engine::{EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine
 use crate::error::MeasureError;
 use crate::pin::pin;
 use crate::rounds::RoundsRun;
-use crate::settings::Settings;
-use crate::source::{Source, TraceSource};
-use crate::tally::{ThreadCounts, WindowCounts, counted};
-use crate::worker::{Progress, Shared, Worker};
+use crate::settings::MeasureSettings;
+use crate::source::{RequestSource, TraceSource};
+use crate::tally::{ThreadCounts, WindowCounts, if_counted};
+use crate::worker::{TestState, ThreadProgress, Worker};
 
 /// Interval between reports of the progress.
 pub const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// A test that runs concurrently with other tests.
-pub(crate) struct Job<'a> {
-    pub(crate) shared: Shared<'a>,
+pub(crate) struct ConcurrentTest<'a> {
+    pub(crate) shared: TestState<'a>,
     /// Key of the job's first thread.
     pub(crate) key: StreamKey,
     /// The requests of a replay, which the job's only thread takes.
@@ -46,9 +46,9 @@ pub(crate) struct Job<'a> {
 
 /// One repeat of concurrent tests, ready to run.
 pub(crate) struct SampleRun<'a> {
-    pub(crate) jobs: &'a [Job<'a>],
+    pub(crate) jobs: &'a [ConcurrentTest<'a>],
     pub(crate) file: BorrowedFd<'a>,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a MeasureSettings,
     /// The processors to pin threads to, in turn; empty if threads are not pinned.
     pub(crate) processors: &'a [usize],
 }
@@ -112,7 +112,8 @@ impl SampleRun<'_> {
         let threads: Vec<(usize, u32)> = (self.jobs.iter().enumerate())
             .flat_map(|(job, one)| (0..one.shared.test.threads).map(move |thread| (job, thread)))
             .collect();
-        let progress: Vec<Progress> = threads.iter().map(|_| Progress::default()).collect();
+        let progress: Vec<ThreadProgress> =
+            threads.iter().map(|_| ThreadProgress::default()).collect();
         let gate = StartGate { go: OnceLock::new(), started_ns: OnceLock::new() };
         let rounds = self.jobs[0].shared.test.rounds;
         let mut outcome = ThreadResults {
@@ -127,7 +128,7 @@ impl SampleRun<'_> {
                 let (sender, gate) = (sender.clone(), &gate);
                 let builder = thread::Builder::new().name(format!("measure-{number}"));
                 let spawned = builder.spawn_scoped(scope, move || {
-                    let one = Thread { run: self, job, thread, number, gate, progress };
+                    let one = SampleThread { run: self, job, thread, number, gate, progress };
                     let ended = catch_unwind(AssertUnwindSafe(|| one.live(&sender)));
                     if !matches!(ended, Ok(Ok(_))) {
                         abort.store(true, Ordering::Relaxed);
@@ -147,15 +148,15 @@ impl SampleRun<'_> {
             let over = &self.jobs[0].shared.over;
             outcome.wait_until_ready(&receiver, over);
             // If a thread has already ended, it has failed, and no thread starts.
-            let all = outcome.error.is_none() && outcome.ready as usize == threads.len();
-            let _ = gate.go.set(all);
+            let all_ready = outcome.error.is_none() && outcome.ready as usize == threads.len();
+            let _ = gate.go.set(all_ready);
             outcome.gather(&receiver, over, &mut || on(self.look(&gate, &progress)));
         });
         let started_ns = gate.started_ns.get().copied().unwrap_or(0);
         outcome.finish(self.jobs, started_ns)
     }
 
-    fn look(&self, gate: &StartGate, progress: &[Progress]) -> SampleProgress {
+    fn look(&self, gate: &StartGate, progress: &[ThreadProgress]) -> SampleProgress {
         let job = &self.jobs[0];
         let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
         let latencies = progress.iter().filter_map(|thread| thread.latency.lock().ok()?.clone());
@@ -173,7 +174,7 @@ impl SampleRun<'_> {
     }
 }
 
-impl Job<'_> {
+impl ConcurrentTest<'_> {
     /// Returns the time when the job's load begins, if the gate opened at `started_ns`.
     fn begins_ns(&self, started_ns: u64) -> u64 {
         started_ns.saturating_add(self.shared.test.start.delay.nanoseconds())
@@ -186,7 +187,7 @@ impl Job<'_> {
 }
 
 /// A thread of a sample.
-struct Thread<'a> {
+struct SampleThread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,
     /// Number of the thread in its test.
@@ -194,10 +195,10 @@ struct Thread<'a> {
     /// Number of the thread among all threads.
     number: usize,
     gate: &'a StartGate,
-    progress: &'a Progress,
+    progress: &'a ThreadProgress,
 }
 
-impl Thread<'_> {
+impl SampleThread<'_> {
     fn live(&self, sender: &Sender<ThreadMessage>) -> Result<Option<ThreadCounts>, MeasureError> {
         let job = &self.run.jobs[self.job];
         let (test, settings) = (job.shared.test, self.run.settings);
@@ -246,8 +247,8 @@ impl Thread<'_> {
         };
         let trace = job.trace.lock().ok().and_then(|mut trace| trace.take());
         let source = match trace {
-            Some(trace) => Source::Trace(trace),
-            None => Source::of_test(job.shared.test, key)?,
+            Some(trace) => RequestSource::Trace(trace),
+            None => RequestSource::of_test(job.shared.test, key)?,
         };
         let worker = Worker::new(&job.shared, self.progress, engine, key, source, rounds);
         let _ = sender.send(ThreadMessage::Ready);
@@ -259,7 +260,7 @@ impl Thread<'_> {
     }
 }
 
-fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> MeasureError {
+fn start_error(job: &ConcurrentTest<'_>, action: &'static str, source: io::Error) -> MeasureError {
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
@@ -326,7 +327,11 @@ impl ThreadResults {
         }
     }
 
-    fn finish(self, jobs: &[Job<'_>], started_ns: u64) -> Result<Vec<TakenSample>, MeasureError> {
+    fn finish(
+        self,
+        jobs: &[ConcurrentTest<'_>],
+        started_ns: u64,
+    ) -> Result<Vec<TakenSample>, MeasureError> {
         if let Some(panic) = self.panic {
             resume_unwind(panic);
         }
@@ -334,14 +339,14 @@ impl ThreadResults {
             return Err(error);
         }
         let mut rounds = self.rounds;
-        let taken = |(job, mut ended): (&Job<'_>, Vec<ThreadCounts>)| {
+        let take_sample = |(job, mut ended): (&ConcurrentTest<'_>, Vec<ThreadCounts>)| {
             let refusal = ended.iter().find_map(|one| one.refusal.clone());
             let moved = Bytes(ended.iter().map(|one| one.moved).sum());
             let failure = ended.iter_mut().find_map(|one| one.failure.take());
             let sample = sample(ended, job.opens_ns(started_ns), rounds.take());
             TakenSample { sample, refusal, moved, failure }
         };
-        Ok(jobs.iter().zip(self.ended).map(taken).collect())
+        Ok(jobs.iter().zip(self.ended).map(take_sample).collect())
     }
 }
 
@@ -382,7 +387,7 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         core_wait: tally.core_wait,
     };
     let in_time = |request_ns: f64| request_ns / (elapsed.picoseconds() as f64 / 1e3).max(1.0);
-    let outstanding = (requests > 0).then(|| Outstanding {
+    let outstanding = (requests > 0).then(|| OutstandingRequests {
         mean: in_time(tally.outstanding_ns as f64),
         accounted: in_time(tally.accounted_ns()),
     });
@@ -394,11 +399,11 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         steady,
         transactions: None,
         elapsed,
-        reads: counted(tally.reads),
-        writes: counted(tally.writes),
+        reads: if_counted(tally.reads),
+        writes: if_counted(tally.writes),
         unified: None,
-        flushes: counted(tally.flushes),
-        trims: counted(tally.trims),
+        flushes: if_counted(tally.flushes),
+        trims: if_counted(tally.trims),
         errors,
         faults: Vec::new(),
         in_flight: None,

@@ -4,7 +4,7 @@ use crate::engine::EngineKind;
 
 /// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnError {
+pub enum ErrorReaction {
     /// The run ends, and returns the results until the failure.
     #[default]
     Stop,
@@ -15,7 +15,7 @@ pub enum OnError {
 
 /// The settings of a measurement that do not depend on the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct MeasureSettings {
     /// Engine that submits requests to the kernel.
     pub engine: EngineKind,
     /// Whether to use the page cache intentionally.
@@ -38,16 +38,16 @@ pub struct Settings {
     /// Whether [`Event::Running`](crate::Event::Running) contains latencies.
     pub watched: bool,
     /// Reaction to a failed request.
-    pub on_error: OnError,
+    pub on_error: ErrorReaction,
 }
 
 /// Returns twice a queue depth, unless this exceeds `deepest`, the maximum number of outstanding requests of the
 /// engine.
-pub(crate) fn doubled(queue_depth: u32, deepest: u32) -> Option<u32> {
+pub(crate) fn doubled_depth(queue_depth: u32, deepest: u32) -> Option<u32> {
     queue_depth.checked_mul(2).filter(|doubled| *doubled <= deepest)
 }
 
-impl Default for Settings {
+impl Default for MeasureSettings {
     fn default() -> Self {
         Self {
             engine: EngineKind::IoUring,
@@ -60,7 +60,7 @@ impl Default for Settings {
             pinned: false,
             no_idle: false,
             watched: false,
-            on_error: OnError::Stop,
+            on_error: ErrorReaction::Stop,
         }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
             (32, 32, None),
             (u32::MAX, u32::MAX, None),
         ] {
-            assert_eq!(doubled(queue_depth, deepest), wanted);
+            assert_eq!(doubled_depth(queue_depth, deepest), wanted);
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::workload::{Access, Accesses, Arrival, Schedule, Test};
+use lanemark_schema::workload::{Access, Accesses, ArrivalSchedule, Test, TraceArrival};
 
 use crate::error::MeasureError;
 
@@ -14,33 +14,33 @@ use crate::error::MeasureError;
 const AHEAD: usize = 8192;
 
 /// The requests of one thread.
-pub(crate) enum Source {
-    Drawn { accesses: Accesses, schedule: Option<Schedule> },
+pub(crate) enum RequestSource {
+    Drawn { accesses: Accesses, schedule: Option<ArrivalSchedule> },
     Trace(TraceSource),
 }
 
 /// The requests of a trace.
 pub(crate) struct TraceSource {
-    arrivals: Receiver<Arrival>,
-    next: Option<Arrival>,
+    arrivals: Receiver<TraceArrival>,
+    next: Option<TraceArrival>,
     /// Speed as a multiple of the recorded speed; `None` for as fast as possible.
     speed: Option<f64>,
 }
 
 /// Creates a channel for a trace, and returns the sender and the source.
-pub(crate) fn trace(speed: Option<f64>) -> (SyncSender<Arrival>, TraceSource) {
+pub(crate) fn trace_channel(speed: Option<f64>) -> (SyncSender<TraceArrival>, TraceSource) {
     let (sender, arrivals) = sync_channel(AHEAD);
     (sender, TraceSource { arrivals, next: None, speed })
 }
 
-impl Source {
+impl RequestSource {
     /// Creates the source of the requests that `test` defines.
     ///
     /// # Errors
     /// Returns [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] if the test does not define requests.
     pub(crate) fn of_test(test: &Test, key: StreamKey) -> Result<Self, MeasureError> {
         let accesses = Accesses::new(test, key).ok_or_else(|| MeasureError::unasked(test))?;
-        Ok(Self::Drawn { accesses, schedule: Schedule::new(test, key) })
+        Ok(Self::Drawn { accesses, schedule: ArrivalSchedule::new(test, key) })
     }
 
     /// Returns whether requests have due times.
@@ -90,7 +90,7 @@ impl Source {
 }
 
 impl TraceSource {
-    fn peek(&mut self) -> Option<Arrival> {
+    fn peek(&mut self) -> Option<TraceArrival> {
         if self.next.is_none() {
             // When the channel delivers no more requests, the reader has ended.
             self.next = self.arrivals.recv().ok();
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn requests_of_a_trace_are_due_at_their_times_over_the_speed() {
-        let arrival = |at_us: Option<u64>, block: u64| Arrival {
+        let arrival = |at_us: Option<u64>, block: u64| TraceArrival {
             at: at_us.map(|us| Instant::from_picoseconds(us * 1_000_000)),
             device: 0,
             thread: 0,
@@ -122,12 +122,12 @@ mod tests {
             },
         };
         for (speed, due) in [(Some(1.0), [7_000, 57_000]), (Some(4.0), [7_000, 19_500])] {
-            let (sender, trace) = trace(speed);
+            let (sender, trace) = trace_channel(speed);
             sender.send(arrival(Some(0), 5)).unwrap();
             sender.send(arrival(Some(50), 6)).unwrap();
             sender.send(arrival(None, 7)).unwrap();
             drop(sender);
-            let mut source = Source::Trace(trace);
+            let mut source = RequestSource::Trace(trace);
             assert!(source.is_open());
             for (block, due) in [5, 6].into_iter().zip(due) {
                 // The request remains the next request until it is taken.
@@ -139,9 +139,9 @@ mod tests {
             assert!(source.take().is_some());
             assert_eq!((source.due_ns(7_000, 99), source.take().is_none()), (None, true));
         }
-        let (sender, trace) = trace(None);
+        let (sender, trace) = trace_channel(None);
         sender.send(arrival(Some(50), 6)).unwrap();
-        let mut source = Source::Trace(trace);
+        let mut source = RequestSource::Trace(trace);
         assert!(!source.is_open());
         assert_eq!(source.due_ns(7_000, 123), Some(123));
     }
@@ -153,10 +153,10 @@ mod tests {
         let open = closed.clone().with(|requests| {
             requests.load = Load::Open { rate_per_second: 1_000.0, process: ArrivalProcess::Even };
         });
-        let mut source = Source::of_test(&closed, KEY).unwrap();
+        let mut source = RequestSource::of_test(&closed, KEY).unwrap();
         assert!(!source.is_open());
         assert_eq!((source.due_ns(5, 77), source.due_ns(5, 88)), (Some(77), Some(88)));
-        let mut source = Source::of_test(&open, KEY).unwrap();
+        let mut source = RequestSource::of_test(&open, KEY).unwrap();
         assert!(source.is_open());
         // There is one request a millisecond, regardless of the slots.
         let first = source.due_ns(500, 77).unwrap();

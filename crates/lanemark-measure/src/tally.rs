@@ -1,6 +1,6 @@
 //! The counts of one thread: requests by operation and over time, and the lateness in open loops.
 
-use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
@@ -37,7 +37,7 @@ pub(crate) struct WindowCounts {
 #[derive(Debug)]
 pub(crate) struct ThreadCounts {
     pub(crate) tally: WindowCounts,
-    pub(crate) series: Option<Recorder>,
+    pub(crate) series: Option<SeriesRecorder>,
     /// Time when the window closed.
     pub(crate) closed_ns: u64,
     /// Bytes of all requests, including the ramp.
@@ -140,9 +140,9 @@ impl WindowCounts {
     /// loops, latencies count from submission here.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
-        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
+        let directions = [&self.reads, &self.writes, &self.flushes, &self.trims];
         let before = self.punctuality.as_ref().map_or(0.0, |kept| sum(&kept.lateness));
-        all.into_iter().flatten().map(|direction| sum(&direction.latency)).sum::<f64>()
+        directions.into_iter().flatten().map(|direction| sum(&direction.latency)).sum::<f64>()
             + self.failed_ns as f64
             - before
     }
@@ -163,16 +163,16 @@ impl WindowCounts {
 
     /// Returns the latencies of all requests in one histogram.
     pub(crate) fn latency(&self) -> LatencyHistogram {
-        let mut all = LatencyHistogram::new();
+        let mut merged = LatencyHistogram::new();
         [&self.reads, &self.writes]
             .into_iter()
             .flatten()
-            .for_each(|direction| all.merge(&direction.latency));
-        all
+            .for_each(|direction| merged.merge(&direction.latency));
+        merged
     }
 
     /// Sets the processor time that one thread used in `length_ns`; below [`SHARES_FROM_NS`], shares are not computed.
-    pub(crate) fn used(&mut self, cpu: CpuTime, length_ns: u64) {
+    pub(crate) fn set_processor_time(&mut self, cpu: CpuTime, length_ns: u64) {
         self.cpu = cpu;
         if length_ns >= SHARES_FROM_NS {
             let [busy, ready] = [Some(cpu.user_ns + cpu.system_ns), cpu.ready_ns]
@@ -184,12 +184,12 @@ impl WindowCounts {
 }
 
 /// Returns a direction for a result, which is absent if no request was counted.
-pub(crate) fn counted(direction: Option<Box<DirectionResult>>) -> Option<DirectionResult> {
+pub(crate) fn if_counted(direction: Option<Box<DirectionResult>>) -> Option<DirectionResult> {
     direction.map(|direction| *direction).filter(|direction| direction.latency.count() > 0)
 }
 
 /// Counts a request in a series.
-pub(crate) fn record(series: &mut Recorder, at: Duration, request: CountedRequest) {
+pub(crate) fn record(series: &mut SeriesRecorder, at: Duration, request: CountedRequest) {
     if series.is_over(at) {
         series.close(at, None);
     }
@@ -205,9 +205,9 @@ mod tests {
     fn a_thread_is_never_busier_than_a_core_and_a_moment_says_nothing() {
         let cpu = CpuTime { user_ns: 60_000, ready_ns: Some(7_000), ..CpuTime::default() };
         let mut tally = WindowCounts::default();
-        tally.used(cpu, 1);
+        tally.set_processor_time(cpu, 1);
         assert_eq!((tally.busiest, tally.core_wait), (0.0, None));
-        tally.used(CpuTime { user_ns: 3_000_000, ..cpu }, 2_000_000);
+        tally.set_processor_time(CpuTime { user_ns: 3_000_000, ..cpu }, 2_000_000);
         assert_eq!((tally.busiest, tally.core_wait), (1.0, Some(0.0035)));
     }
 

@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use crate::claim::Claim;
 use crate::created::{CreatedFile, FileIdentity, check_space, reserve};
 use crate::error::MeasureError;
-use crate::location::Location;
+use crate::location::TargetLocation;
 
 /// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
 const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673];
@@ -140,7 +140,7 @@ impl Target {
             }
         };
         let mut target = target.bypass_page_cache(path, buffered)?;
-        let location = Location::of(&target);
+        let location = TargetLocation::of(&target);
         (target.file_system, target.block_device) = (location.file_system, location.block_device);
         target.check_alignment(path, &workload.tests)?;
         Ok(target)

@@ -7,14 +7,14 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use lanemark_schema::result::{Outstanding, Sample, Warning};
+use lanemark_schema::result::{OutstandingRequests, Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 use lanemark_sim::spec::ProtocolKind;
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
 
 use crate::engine::EngineKind;
-use crate::limits::Limits;
+use crate::limits::ThreadLimits;
 
 /// A smaller difference between the requested and the moved bytes does not raise a warning.
 const BYTES_SMALL: u64 = 16 << 20;
@@ -58,7 +58,7 @@ pub(crate) struct TargetTraits<'a> {
 }
 
 /// Returns the warnings about a target.
-pub(crate) fn before(traits: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning> {
+pub(crate) fn warnings_before_run(traits: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning> {
     let mut found = Vec::new();
     if let (Some((from, to)), false) = (traits.read_as_found, traits.device) {
         let share = holes(&file, from, to);
@@ -74,7 +74,7 @@ pub(crate) fn before(traits: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning>
     found.extend(compression(traits, &file).map(|what| Warning::Compresses { what }));
     if let Some(name) = traits.block_device {
         found.extend(cache_below(name).map(|what| Warning::CacheBelow { what }));
-        let limits = Limits::read(Some(name)).of_device();
+        let limits = ThreadLimits::read(Some(name)).of_device();
         found.extend(limits.into_iter().map(|limit| Warning::Throttled { limit }));
     }
     found
@@ -134,8 +134,8 @@ fn compression(traits: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
 /// Describes a cache under a block device, if there is one.
 fn cache_below(name: &str) -> Option<String> {
     let folder = PathBuf::from("/sys/class/block").join(name);
-    let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
-    if read("loop/dio").is_some_and(|direct| direct.trim() == "0") {
+    let read_text = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    if read_text("loop/dio").is_some_and(|direct| direct.trim() == "0") {
         return Some(format!(
             "{name} is a loop device without direct I/O, so the page cache may hold its data"
         ));
@@ -162,7 +162,10 @@ pub(crate) struct SampleConditions<'a> {
 }
 
 /// Returns the warnings about a sample.
-pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warning> {
+pub(crate) fn warnings_after_sample(
+    taking: &SampleConditions<'_>,
+    sample: &Sample,
+) -> Vec<Warning> {
     let test = || taking.test.name.clone();
     let mut found = Vec::new();
     if !sample.errors.is_empty() {
@@ -183,15 +186,15 @@ pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warni
     if let Some(used) = evidence.processors.filter(|used| used.stolen > STOLEN_MAX) {
         found.push(Warning::Stolen { test: test(), cores: used.stolen });
     }
-    found.extend(asleep(taking.test, sample));
-    found.extend(crowd(taking.test, sample));
+    found.extend(sleep_warning(taking.test, sample));
+    found.extend(crowding_warnings(taking.test, sample));
     // Limits are read for each sample, because another process may set or remove them during the run.
-    let met = evidence.limits.iter().filter(|limit| limit.is_met());
-    found.extend(met.map(|limit| Warning::Throttled { limit: limit.text.clone() }));
+    let met_limits = evidence.limits.iter().filter(|limit| limit.is_met());
+    found.extend(met_limits.map(|limit| Warning::Throttled { limit: limit.text.clone() }));
     if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
         found.push(Warning::ClockDrift { share });
     }
-    if let Some((first, second)) = halves(taking.history)
+    if let Some((first, second)) = rates_of_halves(taking.history)
         && (first - second).abs() > HALVES_APART * f64::midpoint(first, second)
         && taking.test.rounds.is_none()
     {
@@ -203,7 +206,7 @@ pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warni
         });
     }
     found.extend(lateness(taking.test, sample));
-    found.extend(unaccounted(taking.test, sample));
+    found.extend(unaccounted_time_warning(taking.test, sample));
     found
 }
 
@@ -218,8 +221,8 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
     if folder.join("partition").exists() {
         folder.pop();
     }
-    let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
-    if read("queue/rotational")?.trim() != "0" {
+    let read_text = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    if read_text("queue/rotational")?.trim() != "0" {
         return None;
     }
     let disk = folder.file_name()?.to_str()?;
@@ -232,7 +235,7 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
         _ if disk.starts_with("sd") && on_ata => ProtocolKind::Ahci,
         _ => return None,
     };
-    let model = read("device/model").unwrap_or_default().to_lowercase();
+    let model = read_text("device/model").unwrap_or_default().to_lowercase();
     let is_faster = FASTER.iter().any(|name| model.contains(name));
     (!is_faster).then(|| protocol.flash_read_least())
 }
@@ -252,7 +255,7 @@ fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warni
 }
 
 /// Returns a warning if requests waited for idle processors to wake.
-fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
+fn sleep_warning(test: &Test, sample: &Sample) -> Option<Warning> {
     let evidence = sample.evidence.as_ref()?;
     let processors = evidence.processors.filter(|used| used.is_virtual)?;
     let rate = sample.iops().max(1.0);
@@ -262,7 +265,7 @@ fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
 }
 
 /// Returns warnings about other programs on the processors.
-fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
+fn crowding_warnings(test: &Test, sample: &Sample) -> Vec<Warning> {
     let name = || test.name.clone();
     let mut found = Vec::new();
     let Some(evidence) = &sample.evidence else { return found };
@@ -286,8 +289,8 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
 }
 
 /// Returns a warning if throughput times latency differs from the number of outstanding requests (Little's law).
-fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
-    let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
+fn unaccounted_time_warning(test: &Test, sample: &Sample) -> Option<Warning> {
+    let OutstandingRequests { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
     ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {
         test: test.name.clone(),
         outstanding: mean,
@@ -315,7 +318,7 @@ fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warn
 }
 
 /// Returns the requests a second in the two halves of a sample, if the sample is long enough.
-fn halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
+fn rates_of_halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
     let counted: Vec<&(Duration, u64)> =
         history.iter().filter(|(at, _)| !at.picoseconds().eq(&0)).collect();
     let (first, last) = (counted.first()?, counted.last()?);
@@ -407,8 +410,8 @@ mod tests {
                 .map(|tenths| (at(tenths), tenths.min(15) * 100 + tenths.saturating_sub(15) * 50))
                 .collect()
         };
-        assert_eq!(halves(&slowing(10)), None);
-        let (first, second) = halves(&slowing(30)).unwrap();
+        assert_eq!(rates_of_halves(&slowing(10)), None);
+        let (first, second) = rates_of_halves(&slowing(30)).unwrap();
         assert!((first - 1000.0).abs() < 40.0 && (second - 500.0).abs() < 40.0, "{first} {second}");
     }
 }

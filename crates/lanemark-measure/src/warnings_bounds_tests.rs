@@ -2,12 +2,12 @@
 //! a sample without warnings.
 
 use lanemark_schema::result::{
-    DeviceUse, DirectionResult, Evidence, LatencyHistogram, Limit, LimitKind, ProcessorUse,
-    Punctuality, ThreadUse,
+    CgroupLimit, CgroupLimitKind, DeviceUse, DirectionResult, Evidence, LatencyHistogram,
+    ProcessorUse, Punctuality, ThreadUse,
 };
 
 use lanemark_schema::units::Ratio;
-use lanemark_schema::workload::{Pattern, Rounds, TrackedFigure};
+use lanemark_schema::workload::{Pattern, RoundSettings, TrackedFigure};
 
 use super::*;
 
@@ -44,7 +44,7 @@ impl Case {
                 ..ProcessorUse::default()
             }),
             threads: Some(ThreadUse { busiest: 0.5, ..ThreadUse::default() }),
-            outstanding: Some(Outstanding { mean: 1.0, accounted: 1.0 }),
+            outstanding: Some(OutstandingRequests { mean: 1.0, accounted: 1.0 }),
             clock_drift: Some(0.0),
             ..Evidence::default()
         };
@@ -78,7 +78,7 @@ impl Case {
             flash_read_least: self.flash_read_least,
             history: &self.history,
         };
-        after(&taking, &self.sample)
+        warnings_after_sample(&taking, &self.sample)
     }
 }
 
@@ -206,7 +206,7 @@ fn processors_used_or_taken_by_others_are_reported() {
     bound("wakes of long requests", asleep, &[(1.99, true), (2.0, false)], |case, outstanding| {
         case.evidence().processors.as_mut().unwrap().wakes = Some(10_000.0);
         case.evidence().outstanding =
-            Some(Outstanding { mean: outstanding, accounted: outstanding });
+            Some(OutstandingRequests { mean: outstanding, accounted: outstanding });
     });
 }
 
@@ -223,16 +223,17 @@ fn disagreeing_clocks_limits_and_counts_are_reported() {
         |w| matches!(w, Warning::Unaccounted { .. }),
         &[(0.949, true), (0.951, false), (1.049, false), (1.051, true)],
         |case, accounted| {
-            case.evidence().outstanding = Some(Outstanding { mean: 1.0, accounted });
+            case.evidence().outstanding = Some(OutstandingRequests { mean: 1.0, accounted });
         },
     );
     let throttled = |w: &Warning| matches!(w, Warning::Throttled { .. });
     bound("limit of a device", throttled, &[(0.89, false), (0.9, true)], |case, share| {
-        let limit = Limit { text: "io.max".to_owned(), kind: LimitKind::Device, share };
+        let limit = CgroupLimit { text: "io.max".to_owned(), kind: CgroupLimitKind::Device, share };
         case.evidence().limits.push(limit);
     });
     bound("quota", throttled, &[(0.09, false), (0.1, true)], |case, share| {
-        let limit = Limit { text: "cpu.max".to_owned(), kind: LimitKind::Processor, share };
+        let limit =
+            CgroupLimit { text: "cpu.max".to_owned(), kind: CgroupLimitKind::Processor, share };
         case.evidence().limits.push(limit);
     });
     bound("punted", |w| matches!(w, Warning::Punted { .. }), &[(0.0, true), (7.0, true)], {
@@ -257,7 +258,7 @@ fn halves_that_differ_by_more_than_a_tenth_are_reported() {
     );
     bound("rounds", transient, &[(50.0, false)], |case, value| {
         case.test.rounds =
-            Some(Rounds { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops });
+            Some(RoundSettings { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops });
         case.history = (0..=31)
             .map(|tenth: u64| {
                 let count = tenth.min(15) * 100 + tenth.saturating_sub(15) * value as u64;

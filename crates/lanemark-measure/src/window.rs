@@ -4,7 +4,7 @@ use lanemark_schema::workload::Test;
 
 /// A thread's share of the volume, in bytes, and the requests that count toward it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Quota {
+pub(crate) struct ByteQuota {
     pub(crate) bytes: u64,
     pub(crate) counted: u64,
     pub(crate) outstanding: u64,
@@ -13,17 +13,17 @@ pub(crate) struct Quota {
 
 /// The window in which requests are counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct CountingWindow {
     pub(crate) opens_ns: u64,
     pub(crate) closes_ns: u64,
     /// Start time of the current round, or of a window without rounds.
     pub(crate) since_ns: u64,
-    pub(crate) state: State,
+    pub(crate) state: ThreadPhase,
 }
 
 /// The phase of a thread in its test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ThreadPhase {
     /// Requests are submitted and not counted.
     #[default]
     Ramp,
@@ -35,15 +35,15 @@ pub(crate) enum State {
     Closed,
 }
 
-impl Window {
+impl CountingWindow {
     /// Returns whether a request that completes now is counted.
     pub(crate) fn counts(&self) -> bool {
-        matches!(self.state, State::Open | State::Draining)
+        matches!(self.state, ThreadPhase::Open | ThreadPhase::Draining)
     }
 
     /// Returns whether the duration is over.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, State::Draining | State::Closed)
+        matches!(self.state, ThreadPhase::Draining | ThreadPhase::Closed)
     }
 }
 

@@ -14,7 +14,7 @@
 //! handles the previous batch counts as latency, as it would in any program. The time to prepare requests (to draw
 //! offsets and stamp data) is not counted.
 //!
-//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
+//! **The window** ([`CountingWindow`]) in which requests are counted opens when the ramp ends. It closes with the last request
 //! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
 //! the requests that are outstanding at the end of the duration, and counts them. The window lasts until their
 //! completion, so a stall at the end does not make the drive look faster or smoother. For up to [`OVERDUE_NS`], an open
@@ -43,21 +43,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lanemark_schema::result::LatencyHistogram;
-use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
 
-use crate::clock::{Clock, CpuTime, Timekeeper};
-use crate::engine::{Engine, Transfer, batch};
+use crate::clock::{Clock, CpuTime, ThreadClock};
+use crate::engine::{Engine, EngineRequest, batch_size};
 use crate::error::MeasureError;
-use crate::failures::{FailureAction, Failures};
+use crate::failures::{FailureAction, RequestFailures};
 use crate::kernel_threads::KernelThreads;
-use crate::payload::Payload;
-use crate::settings::OnError;
-use crate::source::Source;
+use crate::payload::PayloadGenerator;
+use crate::settings::ErrorReaction;
+use crate::source::RequestSource;
 use crate::tally::{CountedRequest, ThreadCounts, WindowCounts, record};
-use crate::window::{Quota, State, Window, quota};
+use crate::window::{ByteQuota, CountingWindow, ThreadPhase, quota};
 
 /// Maximum time that a thread waits before it checks whether the run was stopped.
 pub const POLL_NS: u64 = 50_000_000;
@@ -69,7 +69,7 @@ const OVERDUE_NS: u64 = 1_000_000_000;
 const SHOW_NS: u64 = 250_000_000;
 
 /// The state that all threads of a test share.
-pub(crate) struct Shared<'a, C = Clock> {
+pub(crate) struct TestState<'a, C = Clock> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
     pub(crate) clock: C,
@@ -81,13 +81,13 @@ pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) over: AtomicBool,
     /// Whether an observer reads latencies during the run.
     pub(crate) watched: bool,
-    pub(crate) on_error: OnError,
+    pub(crate) on_error: ErrorReaction,
 }
 
 /// The progress of one thread while it runs, on separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
-pub(crate) struct Progress {
+pub(crate) struct ThreadProgress {
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
     /// Counted latencies, if they are watched.
@@ -96,29 +96,29 @@ pub(crate) struct Progress {
 
 /// A thread of a test.
 pub(crate) struct Worker<'a, E, C = Clock> {
-    shared: &'a Shared<'a, C>,
-    progress: &'a Progress,
+    shared: &'a TestState<'a, C>,
+    progress: &'a ThreadProgress,
     engine: E,
-    source: Source,
+    source: RequestSource,
     /// Whether requests have due times.
     open: bool,
-    payload: Payload,
-    slots: Box<[Slot]>,
+    payload: PayloadGenerator,
+    slots: Box<[RequestSlot]>,
     /// Slots without a request, each with the start or the end of its rest.
     resting: VecDeque<(u64, u32)>,
-    failures: Failures,
+    failures: RequestFailures,
     /// Slots whose request is first submitted with the batch that is being prepared.
     prepared: Vec<u32>,
     /// Maximum number of requests that one call submits.
     batch: usize,
-    quota: Quota,
+    quota: ByteQuota,
     think_ns: u64,
     begun_ns: u64,
-    window: Window,
+    window: CountingWindow,
     /// Function that receives the counts of each round, and the number of the current round.
     rounds: Option<(&'a dyn Fn(usize, WindowCounts), usize)>,
     tally: WindowCounts,
-    series: Option<Recorder>,
+    series: Option<SeriesRecorder>,
     complete: bool,
     /// Time of the last counted request.
     counted_ns: u64,
@@ -137,7 +137,7 @@ pub(crate) struct Worker<'a, E, C = Clock> {
 
 /// The outstanding request of a slot.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct RequestSlot {
     operation: Operation,
     offset: u64,
     length: u32,
@@ -158,22 +158,22 @@ enum EngineAnswer {
     Failed(Option<u32>),
 }
 
-impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
+impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
     /// Creates a thread that is ready to start; `engine` has a slot for each outstanding request.
     pub(crate) fn new(
-        shared: &'a Shared<'a, C>,
-        progress: &'a Progress,
+        shared: &'a TestState<'a, C>,
+        progress: &'a ThreadProgress,
         mut engine: E,
         key: StreamKey,
-        source: Source,
+        source: RequestSource,
         rounds: Option<&'a dyn Fn(usize, WindowCounts)>,
     ) -> Self {
         let test = shared.test;
-        let mut payload = Payload::new(key, test.compressibility);
+        let mut payload = PayloadGenerator::new(key, test.compressibility);
         if test.writes() {
             (0..test.queue_depth()).for_each(|slot| payload.fill(engine.buffer_mut(slot)));
         }
-        let idle = Slot {
+        let idle = RequestSlot {
             operation: Operation::Read,
             offset: 0,
             length: 0,
@@ -189,10 +189,10 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
             payload,
             slots: vec![idle; test.queue_depth() as usize].into(),
             resting: (0..test.queue_depth()).map(|slot| (0, slot)).collect(),
-            failures: Failures::new(shared.on_error),
-            prepared: Vec::with_capacity(batch(test.queue_depth())),
-            batch: batch(test.queue_depth()),
-            quota: Quota {
+            failures: RequestFailures::new(shared.on_error),
+            prepared: Vec::with_capacity(batch_size(test.queue_depth())),
+            batch: batch_size(test.queue_depth()),
+            quota: ByteQuota {
                 bytes: quota(test, key.thread),
                 counted: 0,
                 outstanding: 0,
@@ -200,11 +200,11 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
             },
             think_ns: test.think().nanoseconds(),
             begun_ns: 0,
-            window: Window::default(),
+            window: CountingWindow::default(),
             rounds: rounds.map(|send| (send, 0)),
             tally: WindowCounts::of(test, source.is_open()),
             source,
-            series: Recorder::of(test),
+            series: SeriesRecorder::of(test),
             complete: true,
             counted_ns: 0,
             level: 0,
@@ -228,14 +228,14 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         let mut now = self.wait_until(begin_ns);
         self.turn_window(now);
         loop {
-            if self.window.state != State::Closed {
+            if self.window.state != ThreadPhase::Closed {
                 self.issue(now)?;
             }
             if self.engine.outstanding() == 0 {
-                if self.window.state == State::Draining {
+                if self.window.state == ThreadPhase::Draining {
                     self.close(self.window.closes_ns.max(self.counted_ns));
                 }
-                if self.window.state == State::Closed {
+                if self.window.state == ThreadPhase::Closed {
                     return Ok(self.ended());
                 }
             }
@@ -278,20 +278,22 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
 
     /// Opens or closes the window when this is due.
     fn turn_window(&mut self, now: u64) {
-        if self.window.state == State::Closed {
+        if self.window.state == ThreadPhase::Closed {
             return;
         }
         if self.stopped() {
             self.complete = false;
             match self.window.state {
-                State::Open => self.drain(now.min(self.window.closes_ns)),
-                State::Draining => {}
-                State::Ramp | State::Closed => self.close(now.min(self.window.closes_ns)),
+                ThreadPhase::Open => self.drain(now.min(self.window.closes_ns)),
+                ThreadPhase::Draining => {}
+                ThreadPhase::Ramp | ThreadPhase::Closed => {
+                    self.close(now.min(self.window.closes_ns))
+                }
             }
             return;
         }
-        if self.window.state == State::Ramp && now >= self.window.opens_ns {
-            self.window.state = State::Open;
+        if self.window.state == ThreadPhase::Ramp && now >= self.window.opens_ns {
+            self.window.state = ThreadPhase::Open;
             self.window.since_ns = self.window.opens_ns;
             self.level_since_ns = self.level_since_ns.max(self.window.opens_ns);
             self.read_cpu();
@@ -302,7 +304,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         if self.shared.over.load(Ordering::Relaxed) {
             self.close(now.min(self.window.closes_ns));
         }
-        while self.window.state == State::Open && now >= self.window.closes_ns {
+        while self.window.state == ThreadPhase::Open && now >= self.window.closes_ns {
             match self.rounds {
                 Some(_) => self.end_round(),
                 None => self.drain(self.window.closes_ns),
@@ -320,12 +322,12 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
     fn use_cpu(&mut self) {
         let length_ns = self.shared.clock.now_ns().saturating_sub(self.cpu_opened_ns);
         let (cpu, kernel) = self.shared.clock.used();
-        self.tally.used(cpu.since(self.cpu_opened), length_ns);
+        self.tally.set_processor_time(cpu.since(self.cpu_opened), length_ns);
         self.tally.kernel = kernel.since(self.kernel_opened);
     }
 
     /// Integrates the number of outstanding requests until `now`.
-    fn settle(&mut self, now: u64) {
+    fn integrate_outstanding(&mut self, now: u64) {
         if self.window.counts() {
             self.tally.outstanding_ns += self.level * now.saturating_sub(self.level_since_ns);
         }
@@ -334,7 +336,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
 
     /// Delivers a round, and begins the next round at its end.
     fn end_round(&mut self) {
-        self.settle(self.window.closes_ns);
+        self.integrate_outstanding(self.window.closes_ns);
         self.use_cpu();
         self.read_cpu();
         let Some((send, number)) = &mut self.rounds else { return };
@@ -350,17 +352,17 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
 
     /// Ends the duration of the window; outstanding requests are still counted.
     fn drain(&mut self, at_ns: u64) {
-        self.window.state = State::Draining;
+        self.window.state = ThreadPhase::Draining;
         self.window.closes_ns = at_ns;
     }
 
     fn close(&mut self, at_ns: u64) {
         if self.window.counts() {
-            self.settle(at_ns);
+            self.integrate_outstanding(at_ns);
             self.use_cpu();
             self.tell_unsubmitted();
         }
-        self.window.state = State::Closed;
+        self.window.state = ThreadPhase::Closed;
         self.window.closes_ns = at_ns;
     }
 
@@ -382,7 +384,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
 
     /// Queues due requests, as far as free slots and the quota allow.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
-        while let Some(slot) = self.failures.rested(now) {
+        while let Some(slot) = self.failures.next_rested_slot(now) {
             self.resting.push_front((if self.open { now } else { 0 }, slot));
         }
         while let Some(&(rested_ns, slot)) = self.resting.front() {
@@ -410,7 +412,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
                 let buffer = self.engine.buffer_mut(slot);
                 self.payload.stamp(&mut buffer[..access.length.get() as usize]);
             }
-            self.slots[slot as usize] = Slot {
+            self.slots[slot as usize] = RequestSlot {
                 operation: access.operation,
                 offset: access.offset.get(),
                 length: access.length.get() as u32,
@@ -431,7 +433,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
     fn may_issue(&self, due_ns: u64, now: u64) -> bool {
         let end_ns = self.window.closes_ns;
         let overdue = || due_ns < end_ns && now < end_ns.saturating_add(OVERDUE_NS);
-        self.window.state != State::Draining || (self.open && self.complete && overdue())
+        self.window.state != ThreadPhase::Draining || (self.open && self.complete && overdue())
     }
 
     /// Records the submission time of the requests that the next call submits.
@@ -441,7 +443,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
         let submitted_ns = self.shared.clock.now_ns();
         let counts = self.window.counts();
-        self.settle(submitted_ns);
+        self.integrate_outstanding(submitted_ns);
         self.level += self.prepared.len() as u64;
         for slot in self.prepared.drain(..) {
             let slot = &mut self.slots[slot as usize];
@@ -465,15 +467,16 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
 
     /// Returns whether one more request could be counted. The quota does not limit the load during a ramp.
     fn quota_left(&self) -> bool {
-        self.window.state == State::Ramp
+        self.window.state == ThreadPhase::Ramp
             || self.quota.counted.saturating_add(self.quota.outstanding) < self.quota.bytes
     }
 
     /// Queues the rest of a slot's request.
     fn push(&mut self, slot: u32) {
-        let Slot { operation, offset, length, done, .. } = self.slots[slot as usize];
+        let RequestSlot { operation, offset, length, done, .. } = self.slots[slot as usize];
         let offset = offset + u64::from(done);
-        self.engine.push(slot, Transfer { operation, offset, skip: done, length: length - done });
+        self.engine
+            .push(slot, EngineRequest { operation, offset, skip: done, length: length - done });
     }
 
     /// Returns the maximum wait after which an event other than a completion must be handled. Returns `None` if a
@@ -498,9 +501,9 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
             _ => u64::MAX,
         };
         let turn_ns = match self.window.state {
-            State::Ramp => self.window.opens_ns,
-            State::Open => self.window.closes_ns,
-            State::Draining | State::Closed => return Some(POLL_NS),
+            ThreadPhase::Ramp => self.window.opens_ns,
+            ThreadPhase::Open => self.window.closes_ns,
+            ThreadPhase::Draining | ThreadPhase::Closed => return Some(POLL_NS),
         };
         let wait = turn_ns.min(due_ns).saturating_sub(now).min(POLL_NS);
         Some(if self.open && wait < SPIN_NS { 0 } else { wait })

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use super::*;
 use crate::failures::{A_SECOND, IN_A_ROW};
 use lanemark_schema::result::ErrorKind;
-use lanemark_schema::workload::{ArrivalProcess, Load, Rounds, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Load, RoundSettings, TrackedFigure};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -21,7 +21,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy)]
 struct Scripted<'a>(&'a Cell<u64>);
 
-impl Timekeeper for Scripted<'_> {
+impl ThreadClock for Scripted<'_> {
     fn now_ns(&self) -> u64 {
         self.0.get()
     }
@@ -79,7 +79,7 @@ impl Engine for Device<'_> {
         &mut self.buffers[slot as usize]
     }
 
-    fn push(&mut self, slot: u32, transfer: Transfer) {
+    fn push(&mut self, slot: u32, transfer: EngineRequest) {
         self.pushed.push((slot, transfer.length as i32));
     }
 
@@ -154,21 +154,21 @@ struct Done {
 const BEGUN: u64 = 7 * SECOND;
 
 fn run(test: &Test, script: Script) -> Done {
-    run_as(test, script, OnError::Stop, |_| ())
+    run_as(test, script, ErrorReaction::Stop, |_| ())
 }
 
 /// Runs `test`; `change` may set flags before the run.
 fn run_as(
     test: &Test,
     script: Script,
-    on_error: OnError,
-    change: fn(&Shared<'_, Scripted<'_>>),
+    on_error: ErrorReaction,
+    change: fn(&TestState<'_, Scripted<'_>>),
 ) -> Done {
     test.check().unwrap();
     let now = Cell::new(BEGUN);
     let clock = Scripted(&now);
     let (stop, abort) = (AtomicBool::new(false), AtomicBool::new(false));
-    let shared = Shared {
+    let shared = TestState {
         path: Path::new("device"),
         test,
         clock,
@@ -180,7 +180,7 @@ fn run_as(
     };
     change(&shared);
     let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
-    let progress = Progress::default();
+    let progress = ThreadProgress::default();
     let device = Device {
         clock,
         script,
@@ -202,7 +202,7 @@ fn run_as(
         Some(_) => Some(&send),
         None => None,
     };
-    let source = Source::of_test(test, key).unwrap();
+    let source = RequestSource::of_test(test, key).unwrap();
     let worker = Worker::new(&shared, &progress, device, key, source, sent);
     let ended = worker.run(BEGUN).unwrap();
     let elapsed_ns = ended.closed_ns - BEGUN - test.ramp.nanoseconds();
@@ -333,7 +333,7 @@ fn think_time_goes_by_between_requests() {
 #[test]
 fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
     let length = Duration::from_nanoseconds(100 * MS);
-    let rounds = Some(Rounds { length, tracked: TrackedFigure::Iops });
+    let rounds = Some(RoundSettings { length, tracked: TrackedFigure::Iops });
     let done = run(
         &Test { duration: None, rounds, ..test() }.with(|requests| requests.queue_depth = 4),
         Script::steady(MS),
@@ -355,7 +355,7 @@ fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
 
 #[test]
 fn a_stop_ends_the_window_and_a_stop_in_the_ramp_leaves_nothing() {
-    let done = run_as(&test(), Script::steady(MS), OnError::Stop, |shared| {
+    let done = run_as(&test(), Script::steady(MS), ErrorReaction::Stop, |shared| {
         shared.stop.store(true, Ordering::Relaxed);
     });
     assert_eq!((done.ended.tally.requests(), done.ended.complete), (0, false));
@@ -401,7 +401,7 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
         open(1_000.0).with(|requests| requests.queue_depth = 2),
     ] {
         let script = Script { answer, ..Script::steady(MS) };
-        let done = run_as(&test, script, OnError::Continue, |_| ());
+        let done = run_as(&test, script, ErrorReaction::Continue, |_| ());
         let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
         assert!(*complete && failure.is_none() && !done.aborted);
         assert_eq!((tally.requests(), errors.total()), (320, 80));
@@ -421,7 +421,7 @@ fn a_volume_is_counted_without_failed_requests() {
     let done = run_as(
         &volume(30).with(|requests| requests.queue_depth = 1),
         script,
-        OnError::Continue,
+        ErrorReaction::Continue,
         |_| (),
     );
     assert_eq!((done.ended.tally.requests(), done.ended.errors.total()), (30, 10));
@@ -433,11 +433,11 @@ fn a_dead_device_gets_a_thousand_requests_a_second_for_at_most_ten_seconds() {
     let length = Duration::from_nanoseconds(3 * SECOND);
     let script = Script { answer: |_, _| -libc::ENODEV, ..Script::steady(US) };
     let short = Test { duration: Some(length), ..test() };
-    let done = run_as(&short, script, OnError::Continue, |_| ());
+    let done = run_as(&short, script, ErrorReaction::Continue, |_| ());
     let most = 3 * u64::from(A_SECOND) + 3 * 16;
     assert!((2_900..=most).contains(&done.ended.errors.total()), "{:?}", done.ended.errors);
     assert!(done.ended.failure.is_none());
-    let done = run_as(&volume(10), script, OnError::Continue, |_| ());
+    let done = run_as(&volume(10), script, ErrorReaction::Continue, |_| ());
     let ThreadCounts { errors, failure, tally, .. } = &done.ended;
     let message = failure.as_ref().unwrap().to_string();
     assert!(message.ends_with("it was the last of 10000 consecutive failed requests"), "{message}");
@@ -452,13 +452,13 @@ fn failures_with_successes_between_them_do_not_end_a_run() {
     let script = Script { answer, ..Script::steady(US) };
     let twelve = Duration::from_nanoseconds(12 * SECOND);
     let counted = Test { duration: Some(twelve), ..test() };
-    let done = run_as(&counted, script, OnError::Continue, |_| ());
+    let done = run_as(&counted, script, ErrorReaction::Continue, |_| ());
     let ThreadCounts { errors, failure, .. } = &done.ended;
     assert!(failure.is_none() && !done.aborted, "{failure:?}");
     // There are about a thousand failures a second.
     assert!(errors.total() > u64::from(IN_A_ROW), "{}", errors.total());
     let in_the_ramp = Test { ramp: twelve, ..test() };
-    let done = run_as(&in_the_ramp, script, OnError::Continue, |_| ());
+    let done = run_as(&in_the_ramp, script, ErrorReaction::Continue, |_| ());
     assert!(done.ended.failure.is_none() && !done.aborted, "{:?}", done.ended.failure);
 }
 

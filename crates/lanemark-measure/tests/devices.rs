@@ -12,10 +12,10 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lanemark_measure::{Bench, Event, MeasureError, Outcome, Purge, Settings};
+use lanemark_measure::{Bench, Event, MeasureError, MeasureOutcome, MeasureSettings, PurgeMethod};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{Mix, Test};
+use lanemark_schema::workload::{RequestMix, Test};
 use lanemark_testbed::{Mounted, skipped, tool_or_skip};
 use workloads::{content, read, workload, write};
 
@@ -83,7 +83,7 @@ fn tool(name: &str, arguments: &[&str]) -> bool {
     well
 }
 
-fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, MeasureError> {
+fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<MeasureOutcome, MeasureError> {
     let (workload, stop) = (workload([test]), AtomicBool::new(false));
     let bench = Bench { offered, ..Bench::new(path, &workload, 3, &stop) };
     bench.run(&mut |_| ())
@@ -91,7 +91,7 @@ fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, Mea
 
 /// Checks that writes and trims of the offered `path` are rejected, with `word` in the reason.
 fn is_in_use(path: &Path, word: &str) {
-    let trim = Mix { trim_share: Ratio::ONE, ..Mix::default() };
+    let trim = RequestMix { trim_share: Ratio::ONE, ..RequestMix::default() };
     for test in [write(), read().with(|requests| requests.mix = trim)] {
         let error = bench(path, test, Some(path)).unwrap_err();
         assert!(matches!(error, MeasureError::DeviceInUse { .. }), "{error}");
@@ -101,7 +101,7 @@ fn is_in_use(path: &Path, word: &str) {
 
 /// Runs a bench on a device that an earlier bench has released. If another test starts a child process at that moment,
 /// the child has a copy of the earlier descriptor, and the device stays claimed until the child executes its program.
-fn run_when_free(bench: &Bench<'_>) -> Outcome {
+fn run_when_free(bench: &Bench<'_>) -> MeasureOutcome {
     let last = Instant::now() + Duration::from_secs(10);
     loop {
         match bench.run(&mut |_| ()) {
@@ -277,23 +277,23 @@ fn a_device_is_purged_and_written_twice_over_on_request() {
     let plain = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
     let mark = device.folder.path().join("purged");
     let command = format!("test -b \"$LANEMARK_DEVICE\" && touch {}", text(&mark));
-    let purged = Bench { purge: Some(Purge::Command(&command)), ..plain };
+    let purged = Bench { purge: Some(PurgeMethod::Command(&command)), ..plain };
     assert!(run_when_free(&purged).complete && mark.exists());
-    let failing = Bench { purge: Some(Purge::Command("exit 3")), ..plain };
+    let failing = Bench { purge: Some(PurgeMethod::Command("exit 3")), ..plain };
     let before = device.bytes();
     let error = failing.run(&mut |_| ()).unwrap_err();
     assert!(matches!(error, MeasureError::Purge { .. }), "{error}");
     // Only a purge may discard data, and only on offered devices.
-    let refused = Bench { purge: Some(Purge::Discard), offered: None, ..plain };
+    let refused = Bench { purge: Some(PurgeMethod::Discard), offered: None, ..plain };
     assert!(matches!(refused.run(&mut |_| ()), Err(MeasureError::DeviceNotOffered { .. })));
     assert!(device.bytes() == before, "a purge that failed or was refused wrote");
-    let discarded = Bench { purge: Some(Purge::Discard), ..plain };
+    let discarded = Bench { purge: Some(PurgeMethod::Discard), ..plain };
     assert!(run_when_free(&discarded).complete);
     assert!(
         device.bytes()[2 * MIB..].iter().all(|&byte| byte == 0),
         "the device was not discarded"
     );
-    let settings = Settings { precondition: true, ..Settings::default() };
+    let settings = MeasureSettings { precondition: true, ..MeasureSettings::default() };
     let mut total = Bytes::ZERO;
     let outcome = Bench { settings, ..plain }
         .run(&mut |event| {

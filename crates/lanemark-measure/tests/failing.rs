@@ -11,7 +11,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, EngineKind, Event, MeasureError, OnError, Outcome, Settings};
+use lanemark_measure::{
+    Bench, EngineKind, ErrorReaction, Event, MeasureError, MeasureOutcome, MeasureSettings,
+};
 use lanemark_schema::result::{ErrorCount, ErrorKind, TestResult, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Operation, Pattern, Test, Workload};
@@ -24,9 +26,9 @@ const MIB: usize = 1 << 20;
 fn run(
     path: &Path,
     workload: &Workload,
-    settings: Settings,
+    settings: MeasureSettings,
     meanwhile: impl FnOnce(),
-) -> Result<Outcome, MeasureError> {
+) -> Result<MeasureOutcome, MeasureError> {
     let (stop, mut meanwhile) = (AtomicBool::new(false), Some(meanwhile));
     let mut bench = Bench::new(path, workload, 42, &stop);
     bench.settings = settings;
@@ -38,8 +40,8 @@ fn run(
     })
 }
 
-fn going_on() -> Settings {
-    Settings { on_error: OnError::Continue, ..Settings::default() }
+fn going_on() -> MeasureSettings {
+    MeasureSettings { on_error: ErrorReaction::Continue, ..MeasureSettings::default() }
 }
 
 /// Returns a 4 MiB device whose second half cannot be read.
@@ -67,7 +69,7 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
         let test = Test { volume: Some(Bytes(3 * MIB as u64)), ..test }
             .with(|requests| requests.queue_depth = queue_depth);
         let workload = Workload { repeats: 2, ..workload([test]) };
-        let settings = Settings { engine, ..going_on() };
+        let settings = MeasureSettings { engine, ..going_on() };
         let outcome = run(device.node(), &workload, settings, || ()).unwrap();
         assert!(outcome.complete && outcome.failure.is_none(), "{outcome:?}");
         let test = &outcome.tests[0];
@@ -97,7 +99,7 @@ fn the_first_failure_ends_a_run_and_its_results_so_far_are_returned() {
     });
     let never = Test { name: "never".to_owned(), ..read() };
     let all = workload([good, bad, never]);
-    let outcome = run(device.node(), &all, Settings::default(), || ()).unwrap();
+    let outcome = run(device.node(), &all, MeasureSettings::default(), || ()).unwrap();
     let names: Vec<&str> = outcome.tests.iter().map(|test| test.test.name.as_str()).collect();
     assert_eq!(names, ["good", "read"]);
     assert_eq!((done(&outcome.tests[0]), outcome.complete), (256, false));

@@ -6,20 +6,23 @@ mod workloads;
 use std::sync::atomic::AtomicBool;
 
 use lanemark_measure::{
-    Bench, EngineKind, Event, MeasureError, Outcome, SampleInProgress, Settings,
+    Bench, EngineKind, Event, MeasureError, MeasureOutcome, MeasureSettings, SampleInProgress,
 };
 use lanemark_schema::result::steady::ROUNDS_MAX;
 use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    ArrivalProcess, Interval, Load, Mix, Order, Pattern, Rounds, SizeShare, Start, Test,
-    TrackedFigure, Workload,
+    ArrivalProcess, Load, Pattern, RequestMix, RoundSettings, SeriesInterval, SizeShare, Test,
+    TestOrder, TestStart, TrackedFigure, Workload,
 };
 use workloads::{read, workload, write};
 
 const MS: Duration = Duration::from_microseconds(1000);
 
-fn measured(workload: &Workload, settings: Settings) -> Result<Outcome, MeasureError> {
+fn measured(
+    workload: &Workload,
+    settings: MeasureSettings,
+) -> Result<MeasureOutcome, MeasureError> {
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let path = folder.path();
@@ -36,7 +39,7 @@ fn measured(workload: &Workload, settings: Settings) -> Result<Outcome, MeasureE
     .run(&mut |_| ())
 }
 
-fn sample(test: Test, settings: Settings) -> Sample {
+fn sample(test: Test, settings: MeasureSettings) -> Sample {
     measured(&workload([test]), settings).unwrap().tests[0].samples[0].clone()
 }
 
@@ -44,8 +47,8 @@ fn timed(test: Test, ms: u64) -> Test {
     Test { duration: Some(MS * ms), volume: None, ..test }
 }
 
-fn with(engine: EngineKind) -> Settings {
-    Settings { engine, ..Settings::default() }
+fn with(engine: EngineKind) -> MeasureSettings {
+    MeasureSettings { engine, ..MeasureSettings::default() }
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn an_open_loop_keeps_its_rate_and_reports_its_lateness() {
             requests.load = load;
             requests.queue_depth = 64;
         });
-        let sample = sample(test, Settings::default());
+        let sample = sample(test, MeasureSettings::default());
         let iops = sample.iops();
         // Three standard deviations of a Poisson count are 7% here, and a slow machine adds to that.
         assert!((iops - 2000.0).abs() < 260.0, "{process:?}: {iops}");
@@ -75,8 +78,9 @@ fn waiting_for_an_overloaded_target_counts_as_latency() {
         requests.load = load;
         requests.queue_depth = 1;
     });
-    let open = sample(test.clone(), Settings::default());
-    let closed = sample(test.with(|requests| requests.load = Load::Closed), Settings::default());
+    let open = sample(test.clone(), MeasureSettings::default());
+    let closed =
+        sample(test.with(|requests| requests.load = Load::Closed), MeasureSettings::default());
     let (open_ns, closed_ns) = (open.latency().mean_ns(), closed.latency().mean_ns());
     assert!(
         open_ns > 20.0 * closed_ns,
@@ -89,11 +93,11 @@ fn waiting_for_an_overloaded_target_counts_as_latency() {
 #[test]
 fn sizes_flushes_and_trims_come_in_their_shares() {
     let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };
-    let mix = Mix {
+    let mix = RequestMix {
         sizes: vec![size(4, 0.5), size(16, 0.5)],
         trim_share: Ratio::new(0.2).unwrap(),
         flush_every: Some(8),
-        ..Mix::default()
+        ..RequestMix::default()
     };
     let test = Test { block: Bytes::kibi(16), volume: Some(Bytes::mebi(16)), ..write() }.with(
         |requests| {
@@ -125,7 +129,7 @@ fn sizes_flushes_and_trims_come_in_their_shares() {
 #[test]
 fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
     let first = Test { name: "first".to_owned(), ..timed(read(), 600) };
-    let start = Start { beside: true, delay: MS * 200 };
+    let start = TestStart { beside: true, delay: MS * 200 };
     let second = Test { name: "second".to_owned(), start, ..timed(read(), 600) };
     let workload = workload([first, second]);
     let begun = std::time::Instant::now();
@@ -138,7 +142,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         overwrite: None,
         offered: None,
         purge: None,
-        settings: Settings { watched: true, ..Settings::default() },
+        settings: MeasureSettings { watched: true, ..MeasureSettings::default() },
         stop: &stop,
     };
     let mut latencies = 0;
@@ -157,7 +161,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         assert!((0.59..0.75).contains(&elapsed) && result.samples[0].complete, "{elapsed} s");
     }
     // The rounds of one test would have to end together with the rounds of the other.
-    let rounds = Some(Rounds { length: MS * 50, tracked: TrackedFigure::Iops });
+    let rounds = Some(RoundSettings { length: MS * 50, tracked: TrackedFigure::Iops });
     let mut together = workload.clone();
     together.tests[0] = Test { rounds, duration: None, ..together.tests[0].clone() };
     bench.workload = &together;
@@ -174,10 +178,10 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
 
 #[test]
 fn rounds_end_when_they_are_steady_or_there_are_too_many() {
-    let rounds = Some(Rounds { length: MS * 60, tracked: TrackedFigure::Iops });
+    let rounds = Some(RoundSettings { length: MS * 60, tracked: TrackedFigure::Iops });
     let test = Test { rounds, volume: None, duration: None, threads: 2, ..read() };
     let workload = workload([test]);
-    let outcome = measured(&workload, Settings::default()).unwrap();
+    let outcome = measured(&workload, MeasureSettings::default()).unwrap();
     let sample = &outcome.tests[0].samples[0];
     let steady = sample.steady.as_ref().unwrap();
     assert!((5..=ROUNDS_MAX).contains(&steady.rounds.len()) && sample.complete);
@@ -191,9 +195,9 @@ fn rounds_end_when_they_are_steady_or_there_are_too_many() {
 
 #[test]
 fn a_series_holds_every_request_of_every_thread() {
-    let interval = Some(Interval::Fixed { interval: MS * 20 });
+    let interval = Some(SeriesInterval::Fixed { interval: MS * 20 });
     let test = Test { interval, threads: 3, ..timed(read(), 200) };
-    let sample = sample(test, Settings::default());
+    let sample = sample(test, MeasureSettings::default());
     let series = sample.series.as_ref().unwrap();
     let counted: u64 = series.points.iter().map(|point| point.requests()).sum();
     assert_eq!(counted, sample.operations());
@@ -224,7 +228,7 @@ fn every_engine_performs_its_requests_and_the_null_engine_none() {
 
 #[test]
 fn threads_of_the_kernel_that_take_submissions_are_counted() {
-    let settings = Settings { submission_polled: true, ..Settings::default() };
+    let settings = MeasureSettings { submission_polled: true, ..MeasureSettings::default() };
     let sample = sample(timed(read(), 300), settings);
     let cpu = sample.cpu.unwrap();
     let used = (cpu.user_ns_per_request + cpu.system_ns_per_request) * sample.operations() as f64;
@@ -237,7 +241,7 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
     let name = |name: &str| Test { name: name.to_owned(), ..read() };
     let tests = ["a", "b", "c", "d", "e"];
     let mut workload = workload([name("a"), name("b"), name("c"), name("d"), name("e")]);
-    (workload.repeats, workload.order) = (4, Order::Shuffled);
+    (workload.repeats, workload.order) = (4, TestOrder::Shuffled);
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     let bench = Bench::new(folder.path(), &workload, 1, &stop);
@@ -263,13 +267,13 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
 #[test]
 fn flushes_do_not_take_the_turns_of_writes_in_an_open_loop() {
     let load = Load::Open { rate_per_second: 200.0, process: ArrivalProcess::Even };
-    let mix = Mix { flush_every: Some(1), ..Mix::default() };
+    let mix = RequestMix { flush_every: Some(1), ..RequestMix::default() };
     let test = timed(write(), 1000).with(|requests| {
         requests.load = load;
         requests.mix = mix;
         requests.queue_depth = 32;
     });
-    let sample = sample(test, Settings::default());
+    let sample = sample(test, MeasureSettings::default());
     let writes = sample.writes.unwrap().latency.count();
     assert!((150..=210).contains(&writes), "{writes} writes");
     assert!(sample.flushes.unwrap().latency.count() > writes * 3 / 4);

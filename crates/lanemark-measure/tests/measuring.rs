@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_measure::{Bench, Event, SampleInProgress, Settings};
+use lanemark_measure::{Bench, Event, MeasureSettings, SampleInProgress};
 use lanemark_schema::result::Warning;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -43,7 +43,7 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
         overwrite: Some(&path),
         offered: None,
         purge: None,
-        settings: Settings::default(),
+        settings: MeasureSettings::default(),
         stop: &stop,
     };
     let mut laid_out = Vec::new();

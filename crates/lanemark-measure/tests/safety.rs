@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_measure::{Bench, Event, MeasureError, Settings};
+use lanemark_measure::{Bench, Event, MeasureError, MeasureSettings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{DatabaseUsers, LoadKind, Pattern, Profile, Test, TraceSummary};
+use lanemark_schema::workload::{
+    DatabaseUsers, LoadKind, Pattern, Test, TraceSummary, TransactionProfile,
+};
 use lanemark_testbed::LoopDevice;
 use workloads::{content, read, run, timed, workload, write};
 
@@ -208,7 +210,7 @@ fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
     let summary =
         TraceSummary { read_share: Ratio::ONE, queue_depth: 1, alignment: Bytes::kibi(4) };
     let users = DatabaseUsers {
-        profile: Profile::Tpcc,
+        profile: TransactionProfile::Tpcc,
         warehouses: 1,
         divisor: 1,
         contents_seed: 1,
@@ -273,7 +275,7 @@ fn after_an_error_the_file_is_removed() {
         overwrite: None,
         offered: None,
         purge: None,
-        settings: Settings::default(),
+        settings: MeasureSettings::default(),
         stop: &stop,
     };
     let outcome = bench

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_measure::{Bench, EngineKind, Event, Outcome, Settings};
+use lanemark_measure::{Bench, EngineKind, Event, MeasureOutcome, MeasureSettings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{ArrivalProcess, Load, Test};
@@ -24,12 +24,12 @@ fn wide(test: Test) -> Test {
     Test { span: SPAN, ..test }
 }
 
-fn bench(path: &Path, test: Test, settings: Settings) -> Outcome {
+fn bench(path: &Path, test: Test, settings: MeasureSettings) -> MeasureOutcome {
     let (workload, stop) = (workload([test]), AtomicBool::new(false));
     Bench { settings, ..Bench::new(path, &workload, 5, &stop) }.run(&mut |_| ()).unwrap()
 }
 
-fn has(outcome: &Outcome, wanted: fn(&Warning) -> bool) -> bool {
+fn has(outcome: &MeasureOutcome, wanted: fn(&Warning) -> bool) -> bool {
     outcome.warnings.iter().any(wanted)
 }
 
@@ -46,13 +46,13 @@ fn loop_device(direct: bool) -> Option<LoopDevice> {
 fn requests_that_the_kernel_hands_to_its_threads_are_reported_and_their_time_counted() {
     let Some(tmpfs) = tmpfs() else { return };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 300);
-    let outcome = bench(tmpfs.path(), test, Settings::default());
+    let outcome = bench(tmpfs.path(), test, MeasureSettings::default());
     assert!(has(&outcome, |w| matches!(w, Warning::Punted { .. })), "{:?}", outcome.warnings);
     let sample = &outcome.tests[0].samples[0];
     let cpu = sample.cpu.unwrap();
     assert!(cpu.system_ns_per_request > 0.0 && sample.evidence.as_ref().unwrap().punted > Some(0));
     let folder = tempfile::tempdir().unwrap();
-    let outcome = bench(folder.path(), timed(wide(read()), 300), Settings::default());
+    let outcome = bench(folder.path(), timed(wide(read()), 300), MeasureSettings::default());
     assert!(!has(&outcome, |w| matches!(w, Warning::Punted { .. })), "{:?}", outcome.warnings);
 }
 
@@ -64,14 +64,14 @@ fn a_file_that_was_never_written_raises_a_warning() {
     file.set_len(SPAN.get()).unwrap();
     file.write_all_at(&vec![1; 16 << 20], 0).unwrap();
     file.sync_all().unwrap();
-    let outcome = bench(&path, timed(wide(read()), 200), Settings::default());
+    let outcome = bench(&path, timed(wide(read()), 200), MeasureSettings::default());
     let share = outcome.warnings.iter().find_map(|warning| match warning {
         Warning::Holes { share, .. } => Some(*share),
         _ => None,
     });
     assert_eq!(share, Some(0.75), "{:?}", outcome.warnings);
     // The layout of the run does not leave holes.
-    let outcome = bench(folder.path(), timed(wide(read()), 200), Settings::default());
+    let outcome = bench(folder.path(), timed(wide(read()), 200), MeasureSettings::default());
     assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
 }
 
@@ -82,7 +82,7 @@ fn an_answer_from_the_page_cache_raises_a_warning() {
     let path = mounted.path().join("cached");
     fs::write(&path, vec![3u8; SPAN.get() as usize]).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
-    let settings = Settings { buffered: true, ..Settings::default() };
+    let settings = MeasureSettings { buffered: true, ..MeasureSettings::default() };
     let test = wide(
         Test { volume: Some(Bytes::mebi(256)), ..read() }.with(|requests| requests.queue_depth = 8),
     );
@@ -90,7 +90,7 @@ fn an_answer_from_the_page_cache_raises_a_warning() {
     let is_cached = |w: &Warning| matches!(w, Warning::NotFromDevice { .. });
     assert!(has(&outcome, is_cached), "{:?}", outcome.warnings);
     assert!(has(&outcome, |w| matches!(w, Warning::PageCache { .. })));
-    let direct = bench(&path, timed(wide(read()), 300), Settings::default());
+    let direct = bench(&path, timed(wide(read()), 300), MeasureSettings::default());
     assert!(!has(&direct, is_cached), "{:?}", direct.warnings);
 }
 
@@ -98,7 +98,7 @@ fn an_answer_from_the_page_cache_raises_a_warning() {
 fn a_cache_under_a_loop_device_raises_a_warning() {
     for direct in [false, true] {
         let Some(device) = loop_device(direct) else { return };
-        let outcome = bench(device.node(), timed(wide(read()), 200), Settings::default());
+        let outcome = bench(device.node(), timed(wide(read()), 200), MeasureSettings::default());
         let cache_below = outcome.warnings.iter().find(|w| matches!(w, Warning::CacheBelow { .. }));
         assert_eq!(cache_below.is_some(), !direct, "{:?}", outcome.warnings);
         let advice = "attach the file with direct I/O: losetup --direct-io=on";
@@ -125,20 +125,21 @@ fn another_user_of_the_device_raises_a_warning() {
         let outcome = bench(
             device.node(),
             timed(wide(read().with(|requests| requests.load = load)), 800),
-            Settings::default(),
+            MeasureSettings::default(),
         );
         over.store(true, Ordering::Relaxed);
         outcome
     });
     assert!(has(&outcome, |w| matches!(w, Warning::OtherUse { .. })), "{:?}", outcome.warnings);
-    let alone = bench(device.node(), timed(wide(read()), 300), Settings::default());
+    let alone = bench(device.node(), timed(wide(read()), 300), MeasureSettings::default());
     assert!(!has(&alone, |w| matches!(w, Warning::OtherUse { .. })), "{:?}", alone.warnings);
 }
 
 #[test]
 fn a_thread_without_time_left_raises_a_warning() {
     let Some(tmpfs) = tmpfs() else { return };
-    let settings = Settings { engine: EngineKind::Synchronous, ..Settings::default() };
+    let settings =
+        MeasureSettings { engine: EngineKind::Synchronous, ..MeasureSettings::default() };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 1)), 500);
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
@@ -168,7 +169,7 @@ fn an_open_loop_that_is_held_back_raises_a_warning() {
         })),
         300,
     );
-    let outcome = bench(folder.path(), test, Settings::default());
+    let outcome = bench(folder.path(), test, MeasureSettings::default());
     assert!(has(&outcome, |w| matches!(w, Warning::Late { .. })), "{:?}", outcome.warnings);
 }
 
@@ -176,7 +177,7 @@ fn an_open_loop_that_is_held_back_raises_a_warning() {
 fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
     let Some(device) = loop_device(true) else { return };
     let Some(limited) = Group::read_bytes_a_second(device.node(), 8 << 20) else { return };
-    let outcome = bench(device.node(), timed(wide(read()), 300), Settings::default());
+    let outcome = bench(device.node(), timed(wide(read()), 300), MeasureSettings::default());
     let reported = outcome.warnings.iter().find_map(|warning| match warning {
         Warning::Throttled { limit } => Some(limit.clone()),
         _ => None,
@@ -204,7 +205,7 @@ fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
 }
 
 /// Returns throughput times latency of the only sample, and its mean latency in ms.
-fn little(outcome: &Outcome) -> (f64, f64) {
+fn little(outcome: &MeasureOutcome) -> (f64, f64) {
     let sample = &outcome.tests[0].samples[0];
     let latency = &sample.reads.as_ref().unwrap().latency;
     let seconds = sample.elapsed.as_seconds();
@@ -219,7 +220,7 @@ fn a_short_sample_of_a_rate_limited_device_has_its_latency() {
     let mut latencies = Vec::new();
     for milliseconds in [400, 900] {
         let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), milliseconds);
-        let outcome = bench(device.node(), test, Settings::default());
+        let outcome = bench(device.node(), test, MeasureSettings::default());
         let (product, latency_ms) = little(&outcome);
         assert!((15.0..=16.8).contains(&product), "{product} of 16 in {milliseconds} ms");
         let is_reported = has(&outcome, |w| matches!(w, Warning::Unaccounted { .. }));
@@ -274,7 +275,7 @@ fn a_ramp_is_no_other_user_of_the_device() {
         .with(|requests| requests.queue_depth = 16);
     let beside = Test { ramp: Duration::ZERO, ..timed(wide(read()), 300) };
     for test in [short, Test { ramp, ..beside }] {
-        let outcome = bench(device.node(), test, Settings::default());
+        let outcome = bench(device.node(), test, MeasureSettings::default());
         assert!(
             !has(&outcome, |w| matches!(w, Warning::OtherUse { .. })),
             "{:?}",
@@ -286,21 +287,21 @@ fn a_ramp_is_no_other_user_of_the_device() {
 #[test]
 fn a_device_over_a_file_that_was_never_written_raises_a_warning() {
     let Some(device) = LoopDevice::sparse(SPAN.get()) else { return };
-    let outcome = bench(device.node(), timed(wide(read()), 200), Settings::default());
+    let outcome = bench(device.node(), timed(wide(read()), 200), MeasureSettings::default());
     let reported = outcome.warnings.iter().find_map(|warning| match warning {
         Warning::Holes { share, below } => Some((*share, below.clone())),
         _ => None,
     });
     assert_eq!(reported, Some((1.0, Some(device.medium().display().to_string()))));
     let Some(full) = loop_device(true) else { return };
-    let outcome = bench(full.node(), timed(wide(read()), 200), Settings::default());
+    let outcome = bench(full.node(), timed(wide(read()), 200), MeasureSettings::default());
     assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
 }
 
 #[test]
 fn figures_of_the_null_engine_raise_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { engine: EngineKind::Null, ..Settings::default() };
+    let settings = MeasureSettings { engine: EngineKind::Null, ..MeasureSettings::default() };
     let outcome = bench(folder.path(), timed(wide(read()), 200), settings);
     assert!(has(&outcome, |w| matches!(w, Warning::NothingRequested)), "{:?}", outcome.warnings);
 }
@@ -309,7 +310,7 @@ fn figures_of_the_null_engine_raise_a_warning() {
 fn a_thread_without_requests_of_its_own_is_not_busy() {
     let folder = tempfile::tempdir().unwrap();
     let test = Test { volume: Some(Bytes::kibi(8)), threads: 8, ..wide(read()) };
-    let outcome = bench(folder.path(), test, Settings::default());
+    let outcome = bench(folder.path(), test, MeasureSettings::default());
     assert!(
         !has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. })),
         "{:?}",
@@ -320,7 +321,8 @@ fn a_thread_without_requests_of_its_own_is_not_busy() {
 #[test]
 fn processors_that_are_kept_awake_need_no_waking() {
     let Some(device) = loop_device(true) else { return };
-    let settings = Settings { engine: EngineKind::Synchronous, ..Settings::default() };
+    let settings =
+        MeasureSettings { engine: EngineKind::Synchronous, ..MeasureSettings::default() };
     let promise = Path::new("/dev/cpu_dma_latency");
     let states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle");
     if !promise.exists() || !states.exists() {
@@ -330,7 +332,7 @@ fn processors_that_are_kept_awake_need_no_waking() {
         let outcome = bench(
             device.node(),
             timed(wide(read().with(|requests| requests.queue_depth = 1)), 300),
-            Settings { no_idle, ..settings },
+            MeasureSettings { no_idle, ..settings },
         );
         let sample = &outcome.tests[0].samples[0];
         let used = sample.evidence.as_ref().unwrap().processors.unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::OltpError;
-use crate::observer::{Observer, TransactionCounter};
+use crate::observer::{DatabaseObserver, TransactionCounter};
 use crate::schema::{INDEXES, Scale, Table};
 use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
@@ -126,7 +126,7 @@ pub(crate) trait Backend: Send + Sync {
     }
 
     /// Returns the observer of the database for a run.
-    fn observe(&self) -> Result<Box<dyn Observer>, OltpError> {
+    fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
 
@@ -270,8 +270,8 @@ pub(crate) fn without_password(name: &str) -> String {
 
 /// Checks that a name can be part of a file name and of a database name.
 pub(crate) fn check_kept_name(name: &str) -> Result<(), OltpError> {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    match !name.is_empty() && name.len() <= KEPT_NAME_MAX && name.bytes().all(plain) {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    match !name.is_empty() && name.len() <= KEPT_NAME_MAX && name.bytes().all(is_plain) {
         true => Ok(()),
         false => Err(OltpError::KeptName(name.to_owned())),
     }

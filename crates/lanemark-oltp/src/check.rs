@@ -31,7 +31,7 @@ impl std::fmt::Display for ConditionSource {
 
 /// The result of one condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct ConditionResult {
     /// Source of the condition.
     pub source: ConditionSource,
     /// The condition as text.
@@ -148,7 +148,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
 pub fn check(
     connection: &mut dyn Connection,
     loaded: &LoadedData,
-) -> Result<Vec<Condition>, OltpError> {
+) -> Result<Vec<ConditionResult>, OltpError> {
     connection.begin_still()?;
     let of_clauses = (1..)
         .zip(statements(loaded))
@@ -159,7 +159,7 @@ pub fn check(
         .chain(of_tables)
         .map(|(source, text, sql)| {
             let broken = count(connection, &sql)?;
-            Ok(Condition { source, text, broken })
+            Ok(ConditionResult { source, text, broken })
         })
         .collect();
     connection.rollback()?;

@@ -9,7 +9,7 @@ use crate::value::Value;
 
 /// The hashed contents of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableContents {
+pub struct TableHash {
     /// The table.
     pub table: Table,
     /// Number of rows.
@@ -19,12 +19,12 @@ pub struct TableContents {
 }
 
 /// Returns the contents of all nine tables.
-pub fn contents(connection: &mut dyn Connection) -> Result<Vec<TableContents>, OltpError> {
+pub fn contents(connection: &mut dyn Connection) -> Result<Vec<TableHash>, OltpError> {
     Table::ALL
         .into_iter()
         .map(|table| {
             let sql = format!("SELECT {} FROM {}", table.column_names(), table.name());
-            let mut found = TableContents { table, rows: 0, hash: 0 };
+            let mut found = TableHash { table, rows: 0, hash: 0 };
             connection.scan(&sql, &mut |row| {
                 found.rows += 1;
                 found.hash = found.hash.wrapping_add(hash(row));

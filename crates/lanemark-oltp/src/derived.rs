@@ -16,12 +16,14 @@
 //!
 //! The counters cover the whole device, so they include requests of other programs. A request may span several pages.
 
-use lanemark_schema::result::{Counter, DatabaseTarget, RunResult, Sample, Target, WaitClass};
+use lanemark_schema::result::{
+    DatabaseCounter, DatabaseTarget, RunResult, Sample, Target, WaitClass,
+};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::LoadKind;
 
 use crate::error::OltpError;
-use crate::outcome::{PAGE, changing};
+use crate::outcome::{PAGE, changing_transactions};
 
 /// First line of the files that [`workload`] creates.
 pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
@@ -32,7 +34,7 @@ const LOG_AREA: u64 = 1 << 30;
 
 /// Sums over all repeats.
 #[derive(Default)]
-struct Sums {
+struct RepeatSums {
     transactions: u64,
     changing: u64,
     seconds: f64,
@@ -63,13 +65,13 @@ struct SampledSessions {
 /// Wait classes of a session that waits for a request at a drive, or at a throttle in front of the drive.
 const STORAGE: [WaitClass; 3] = [WaitClass::Read, WaitClass::Write, WaitClass::Log];
 
-impl Sums {
+impl RepeatSums {
     fn add(&mut self, sample: &Sample) -> Option<()> {
         let transactions = sample.transactions.as_ref()?;
         let device = sample.evidence.as_ref()?.device.as_ref()?;
         let processor = transactions.processor_time.as_ref()?;
         self.transactions = self.transactions.saturating_add(transactions.count);
-        self.changing = self.changing.saturating_add(changing(&transactions.kinds));
+        self.changing = self.changing.saturating_add(changing_transactions(&transactions.kinds));
         self.seconds += sample.elapsed.as_seconds();
         self.processor_s += processor.server_s.unwrap_or(0.0) + processor.driver_s.unwrap_or(0.0);
         self.reads = self.reads.saturating_add(device.reads);
@@ -91,9 +93,10 @@ impl Sums {
                 *sum = sum.saturating_add(more);
             }
         }
-        for (sum, counter) in
-            [(&mut self.wal_bytes, Counter::WalBytes), (&mut self.wal_writes, Counter::WalWrites)]
-        {
+        for (sum, counter) in [
+            (&mut self.wal_bytes, DatabaseCounter::WalBytes),
+            (&mut self.wal_writes, DatabaseCounter::WalWrites),
+        ] {
             if let Some(count) = transactions.counters.get(counter) {
                 *sum = Some(sum.unwrap_or(0).saturating_add(count));
             }
@@ -116,7 +119,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
         return Err(unknown("the users of its database"));
     };
     let users = test.test.threads;
-    let mut sums = Sums::default();
+    let mut sums = RepeatSums::default();
     for sample in &test.samples {
         sums.add(sample).ok_or(unknown("the work of its device and processors"))?;
     }

@@ -71,14 +71,14 @@ impl DeviceWork {
 
 /// One device and the path of its counters.
 #[derive(Clone, Debug)]
-pub(crate) struct Device {
+pub(crate) struct BlockDevice {
     name: String,
     counters: PathBuf,
 }
 
-impl Device {
+impl BlockDevice {
     /// Returns the device that stores `path`, if there is exactly one.
-    pub(crate) fn below(path: &Path) -> Option<Self> {
+    pub(crate) fn containing(path: &Path) -> Option<Self> {
         let number = path.metadata().ok()?.dev();
         let (major, minor) = (rdev_major(number), rdev_minor(number));
         let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
@@ -119,7 +119,7 @@ fn parse(name: &str, text: &str) -> Option<DeviceWork> {
 }
 
 /// Returns the work between two readings.
-pub(crate) fn between(earlier: &DeviceWork, later: &DeviceWork) -> DeviceWork {
+pub(crate) fn work_between(earlier: &DeviceWork, later: &DeviceWork) -> DeviceWork {
     DeviceWork {
         device: later.device.clone(),
         reads: later.reads.saturating_sub(earlier.reads),

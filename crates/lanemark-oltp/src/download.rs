@@ -42,13 +42,14 @@ const ARCHIVES: [Archive; 2] = [
 
 /// Returns the default folder for the programs. For root, the folder is one that the server's account can read.
 pub fn cache() -> PathBuf {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute_variable =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-    let usual = || match set("HOME") {
+    let usual_folder = || match absolute_variable("HOME") {
         Some(home) if !root => home.join(".cache"),
         _ => PathBuf::from("/var/cache"),
     };
-    set("XDG_CACHE_HOME").unwrap_or_else(usual).join("lanemark")
+    absolute_variable("XDG_CACHE_HOME").unwrap_or_else(usual_folder).join("lanemark")
 }
 
 /// Returns the folder of the programs under `cache`. If the programs are absent, they are first downloaded from
@@ -80,16 +81,17 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
         return Err(failed(&url, reason));
     }
     unpack(&packed, work.path())?;
-    fs::rename(work.path().join("unpacked"), &folder).map_err(|error| at(&folder, &error))?;
+    fs::rename(work.path().join("unpacked"), &folder)
+        .map_err(|error| path_error(&folder, &error))?;
     Ok(programs)
 }
 
 /// Creates a temporary folder that contains a folder `unpacked` for the archive's contents.
 fn work_below(cache: &Path) -> Result<PrivateFolder, OltpError> {
-    let made = |error: std::io::Error| at(cache, &error);
-    fs::create_dir_all(cache).map_err(made)?;
-    let work = PrivateFolder::within(cache, ".download-").map_err(made)?;
-    fs::create_dir(work.path().join("unpacked")).map_err(made)?;
+    let to_error = |error: std::io::Error| path_error(cache, &error);
+    fs::create_dir_all(cache).map_err(to_error)?;
+    let work = PrivateFolder::within(cache, ".download-").map_err(to_error)?;
+    fs::create_dir(work.path().join("unpacked")).map_err(to_error)?;
     Ok(work)
 }
 
@@ -112,7 +114,7 @@ fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
     let mut python = Command::new("python3");
     python.args(["-m", "zipfile", "-e"]).arg(packed).arg(work);
     first_of([unzip, python], "unzip or python3 is required to unpack it")?;
-    let entries = fs::read_dir(work).map_err(|error| at(work, &error))?;
+    let entries = fs::read_dir(work).map_err(|error| path_error(work, &error))?;
     let tar = entries
         .flatten()
         .map(|entry| entry.path())
@@ -159,7 +161,7 @@ fn failed(what: &str, reason: String) -> OltpError {
     OltpError::System { what: what.to_owned(), reason }
 }
 
-fn at(path: &Path, error: &std::io::Error) -> OltpError {
+fn path_error(path: &Path, error: &std::io::Error) -> OltpError {
     failed(&path.display().to_string(), error.to_string())
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn require(
     there: Option<i64>,
     freed: u64,
 ) -> Result<(), OltpError> {
-    let Some(left) = database.data_path().as_deref().and_then(left) else { return Ok(()) };
+    let Some(left) = database.data_path().as_deref().and_then(free_space_at) else { return Ok(()) };
     let missing = scale.warehouses - there.unwrap_or(0);
     let data = database.footprint().bytes(scale, missing, there.is_none());
     let log = database.log(scale, missing, data)?;
@@ -57,7 +57,7 @@ impl DataFolder {
 
     /// Adds the free space to an error that a full file system caused; returns other errors unchanged.
     pub(crate) fn explain(&self, error: OltpError) -> OltpError {
-        let left = self.path.as_deref().and_then(left);
+        let left = self.path.as_deref().and_then(free_space_at);
         let explained = match (&error, &left) {
             (OltpError::Full(reason), _) => reason,
             (OltpError::Database(reason) | OltpError::Unreachable { reason, .. }, Some(left))
@@ -91,13 +91,13 @@ impl FreeSpace {
 }
 
 /// Returns the free space of the file system of `path`, or of its first existing parent.
-fn left(path: &Path) -> Option<FreeSpace> {
+fn free_space_at(path: &Path) -> Option<FreeSpace> {
     let here = Some(Path::new("."));
-    let below = path.ancestors().chain(here).find(|ancestor| ancestor.exists())?;
+    let existing_ancestor = path.ancestors().chain(here).find(|ancestor| ancestor.exists())?;
     // A file system without a size (such as some file systems in memory or on networks) does not report free space.
-    let found = rustix::fs::statvfs(below).ok().filter(|space| space.f_blocks > 0)?;
+    let found = rustix::fs::statvfs(existing_ancestor).ok().filter(|space| space.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
-    Some(FreeSpace { below: below.to_owned(), free, size })
+    Some(FreeSpace { below: existing_ancestor.to_owned(), free, size })
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
             reason: "could not write: No space left on device".to_owned(),
         };
         assert!(server.hint().unwrap().starts_with("free some space"));
-        let free = left(folder.path()).unwrap().free;
+        let free = free_space_at(folder.path()).unwrap().free;
         let lost = room.explain(OltpError::Database("connection closed".to_owned()));
         assert_eq!(matches!(lost, OltpError::Full(_)), free < LEAST, "{lost}");
     }

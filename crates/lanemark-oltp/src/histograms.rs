@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::profile::TransactionKind;
-use lanemark_schema::result::KindUse;
+use lanemark_schema::result::TransactionKindFigures;
 
 /// Number of transactions that a user collects before it adds them to the shared histograms.
 const NOTES: usize = 128;
@@ -16,7 +16,7 @@ const NOTES: usize = 128;
 /// The ended transactions of all users.
 #[derive(Default)]
 pub(crate) struct SharedHistograms {
-    uses: Mutex<BTreeMap<TransactionKind, KindUse>>,
+    uses: Mutex<BTreeMap<TransactionKind, TransactionKindFigures>>,
 }
 
 /// A transaction that has ended.
@@ -41,7 +41,7 @@ impl SharedHistograms {
     }
 
     /// Returns the recorded transactions by type.
-    pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, KindUse> {
+    pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, TransactionKindFigures> {
         self.uses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -51,11 +51,11 @@ impl TransactionLog<'_> {
     pub(crate) fn add(&mut self, ended: EndedTransaction) {
         self.ended.push(ended);
         if self.ended.len() >= NOTES {
-            self.give();
+            self.flush_to_shared();
         }
     }
 
-    fn give(&mut self) {
+    fn flush_to_shared(&mut self) {
         let mut uses = self.all.uses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for note in self.ended.drain(..) {
             let entry = uses.entry(note.kind).or_default();
@@ -69,7 +69,7 @@ impl TransactionLog<'_> {
 
 impl Drop for TransactionLog<'_> {
     fn drop(&mut self) {
-        self.give();
+        self.flush_to_shared();
     }
 }
 

@@ -6,7 +6,7 @@
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::nurand::{NurandConstants, nurand};
-use crate::profile::Profile;
+use crate::profile::TransactionProfile;
 use crate::schema::{DISTRICTS, Scale};
 use crate::text::{between, last_name};
 
@@ -106,14 +106,20 @@ pub struct Inputs {
     rng: Rng,
     scale: Scale,
     constants: NurandConstants,
-    profile: Profile,
+    profile: TransactionProfile,
     warehouse: i64,
     district: i64,
 }
 
 impl Inputs {
     /// Returns the inputs of `user` in `repeat`. Users are assigned to the warehouses in turn, up to ten per warehouse.
-    pub fn new(scale: Scale, profile: Profile, seed: u64, repeat: u32, user: u32) -> Self {
+    pub fn new(
+        scale: Scale,
+        profile: TransactionProfile,
+        seed: u64,
+        repeat: u32,
+        user: u32,
+    ) -> Self {
         Self {
             rng: Rng::new(StreamKey { seed, test: STREAM, repeat, thread: user }),
             constants: NurandConstants::of(scale.seed),
@@ -221,8 +227,8 @@ impl Inputs {
         if self.scale.warehouses == 1 {
             return self.warehouse;
         }
-        let other = between(&mut self.rng, 1, self.scale.warehouses - 1);
-        other + i64::from(other >= self.warehouse)
+        let drawn = between(&mut self.rng, 1, self.scale.warehouses - 1);
+        drawn + i64::from(drawn >= self.warehouse)
     }
 }
 
@@ -233,7 +239,7 @@ mod tests {
     const FULL: Scale = Scale { warehouses: 20, divisor: 1, seed: 4 };
     const DRAWS: u32 = 200_000;
 
-    fn inputs(profile: Profile) -> Inputs {
+    fn inputs(profile: TransactionProfile) -> Inputs {
         Inputs::new(FULL, profile, 9, 0, 3)
     }
 
@@ -243,7 +249,7 @@ mod tests {
 
     #[test]
     fn one_order_of_a_hundred_is_rolled_back() {
-        let mut inputs = inputs(Profile::Tpcc);
+        let mut inputs = inputs(TransactionProfile::Tpcc);
         let invalid = |order: &NewOrder| order.lines.last().unwrap().item > FULL.items();
         let found = (0..DRAWS).filter(|_| invalid(&inputs.new_order(0))).count();
         let share = per_cent(found, DRAWS as usize);
@@ -252,7 +258,7 @@ mod tests {
 
     #[test]
     fn orders_have_5_to_15_lines_of_which_one_in_a_hundred_is_remote() {
-        for profile in [Profile::Tpcc, Profile::Hammerdb] {
+        for profile in [TransactionProfile::Tpcc, TransactionProfile::Hammerdb] {
             let mut inputs = inputs(profile);
             let (mut lines, mut remote) = (0, 0);
             for _ in 0..50_000 {
@@ -274,7 +280,7 @@ mod tests {
 
     #[test]
     fn payments_are_15_per_cent_remote_and_60_by_name() {
-        let mut inputs = inputs(Profile::Tpcc);
+        let mut inputs = inputs(TransactionProfile::Tpcc);
         let drawn: Vec<Payment> = (0..DRAWS).map(|_| inputs.payment(0)).collect();
         let share = |test: fn(&Payment) -> bool| {
             per_cent(drawn.iter().filter(|payment| test(payment)).count(), drawn.len())
@@ -289,7 +295,8 @@ mod tests {
 
     #[test]
     fn with_one_warehouse_nothing_is_remote() {
-        let mut inputs = Inputs::new(Scale { warehouses: 1, ..FULL }, Profile::Tpcc, 1, 0, 0);
+        let mut inputs =
+            Inputs::new(Scale { warehouses: 1, ..FULL }, TransactionProfile::Tpcc, 1, 0, 0);
         for _ in 0..2_000 {
             assert!(inputs.new_order(0).lines.iter().all(|line| line.supply_warehouse == 1));
             assert_eq!(inputs.payment(0).customer_warehouse, 1);
@@ -304,14 +311,14 @@ mod tests {
             (0..DRAWS).for_each(|_| counts[inputs.new_order(0).customer as usize] += 1);
             f64::from(*counts.iter().max().unwrap()) / (f64::from(DRAWS) / 3_000.0)
         };
-        assert!(greatest(Profile::Hammerdb) < 2.0);
-        assert!(greatest(Profile::Tpcc) > 5.0);
+        assert!(greatest(TransactionProfile::Hammerdb) < 2.0);
+        assert!(greatest(TransactionProfile::Tpcc) > 5.0);
     }
 
     #[test]
     fn a_seed_gives_one_stream_and_users_differ() {
         let orders = |user| {
-            let mut inputs = Inputs::new(FULL, Profile::Tpcc, 1, 0, user);
+            let mut inputs = Inputs::new(FULL, TransactionProfile::Tpcc, 1, 0, user);
             (0..5).map(|_| inputs.new_order(0)).collect::<Vec<_>>()
         };
         assert_eq!(orders(2), orders(2));

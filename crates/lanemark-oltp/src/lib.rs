@@ -66,7 +66,7 @@ pub use database::Database;
 pub use derived::{WORKLOAD_MARK, workload};
 pub use error::OltpError;
 pub use nurand::{NurandConstants, nurand};
-pub use profile::{Profile, TransactionKind};
+pub use profile::{TransactionKind, TransactionProfile};
 pub use statement::Statement;
 pub use text::last_name;
 pub use transactions::{DeliveryOutcome, NewOrderOutcome};

@@ -90,11 +90,11 @@ fn load_parts(
             (0..helpers).map(|_| scope.spawn(|| work(database.connect()?.as_mut()))).collect();
         let mut outcomes = vec![work(connection.as_mut())];
         outcomes.extend(started.into_iter().map(|thread| {
-            let lost = || OltpError::System {
+            let thread_death_error = || OltpError::System {
                 what: "loading".to_owned(),
                 reason: "a thread has panicked".to_owned(),
             };
-            thread.join().unwrap_or_else(|_| Err(lost()))
+            thread.join().unwrap_or_else(|_| Err(thread_death_error()))
         }));
         outcomes.into_iter().sum::<Result<u64, OltpError>>()
     })?;

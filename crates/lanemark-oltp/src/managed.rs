@@ -23,7 +23,7 @@ use rustix::process::{Gid, Pid, Signal, Uid, getpid, getppid, set_parent_process
 
 use crate::database::Database;
 use crate::error::OltpError;
-use crate::postgres::Postgres;
+use crate::postgres::PostgresConnection;
 use crate::session::Connection as _;
 
 /// The file that marks a folder as Lanemark's.
@@ -105,7 +105,7 @@ impl ManagedServer {
             return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
         }
         let lock = claim(folder, account)?;
-        let folder = folder.canonicalize().map_err(|error| at(folder, &error))?;
+        let folder = folder.canonicalize().map_err(|error| path_error(folder, &error))?;
         let sockets = folder.join("socket");
         if sockets.as_os_str().len() > SOCKET_PATH_MAX || sockets.to_str().is_none() {
             let reason = format!(
@@ -132,8 +132,8 @@ impl ManagedServer {
         let log = folder.join("log");
         // An existing file here is an older log of Lanemark, or a link, which must not be followed.
         let _ = fs::remove_file(&log);
-        let log = companion::create(&log).map_err(|error| at(&log, &error))?;
-        let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
+        let log = companion::create(&log).map_err(|error| path_error(&log, &error))?;
+        let errors = log.try_clone().map_err(|error| path_error(&folder, &error))?;
         let mut serve = command(&programs.join("postgres"), account);
         serve.arg("-D").arg(&data).arg("-k").arg(&sockets).args(["-h", "", "-p", "5432"]);
         serve.arg("-c").arg(format!("shared_buffers={}MB", options.shared_buffers_mib));
@@ -146,7 +146,8 @@ impl ManagedServer {
         serve.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
         // A fast shutdown ends the sessions and keeps committed data.
         end_with_driver(&mut serve, Signal::INT);
-        let process = serve.spawn().map_err(|error| at(&programs.join("postgres"), &error))?;
+        let process =
+            serve.spawn().map_err(|error| path_error(&programs.join("postgres"), &error))?;
         let database = name(&folder, "lanemark").parse()?;
         let mut server = Self { folder, database, programs, account, process, lock: Some(lock) };
         server.wait()?;
@@ -172,8 +173,11 @@ impl ManagedServer {
         name(&self.folder, database)
     }
 
-    fn client(&self, database: &str) -> Result<Postgres, OltpError> {
-        Postgres::connect(&self.name(database), &format!("the server in {}", self.folder.display()))
+    fn client(&self, database: &str) -> Result<PostgresConnection, OltpError> {
+        PostgresConnection::connect(
+            &self.name(database),
+            &format!("the server in {}", self.folder.display()),
+        )
     }
 
     /// Waits until the server answers.
@@ -225,11 +229,11 @@ impl ManagedServer {
         drop(self);
         for made in ["data", "socket"] {
             let made = folder.join(made);
-            fs::remove_dir_all(&made).map_err(|error| at(&made, &error))?;
+            fs::remove_dir_all(&made).map_err(|error| path_error(&made, &error))?;
         }
         for made in ["log", MARK] {
             let made = folder.join(made);
-            fs::remove_file(&made).map_err(|error| at(&made, &error))?;
+            fs::remove_file(&made).map_err(|error| path_error(&made, &error))?;
         }
         // The folder is not removed if it contains files of the user.
         let _ = fs::remove_dir(&folder);
@@ -250,9 +254,9 @@ impl Drop for ManagedServer {
 /// Marks a folder as Lanemark's and returns the locked mark. A folder is rejected if it contains other files or if
 /// another driver uses it.
 fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> {
-    let made = |error: std::io::Error| at(folder, &error);
-    fs::create_dir_all(folder).map_err(made)?;
-    let held = fs::read_dir(folder).map_err(made)?.count();
+    let to_error = |error: std::io::Error| path_error(folder, &error);
+    fs::create_dir_all(folder).map_err(to_error)?;
+    let held = fs::read_dir(folder).map_err(to_error)?.count();
     let path = folder.join(MARK);
     let foreign = || OltpError::Foreign(folder.display().to_string());
     if held > 0 && fs::symlink_metadata(&path).is_err() {
@@ -260,7 +264,7 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
     }
     let opened = companion::open(&path, MARK_TEXT).map_err(|error| match error {
         CompanionError::Foreign { .. } => foreign(),
-        CompanionError::System { source, .. } => made(source),
+        CompanionError::System { source, .. } => to_error(source),
     })?;
     let mut mark = opened.file;
     match flock(&mark, FlockOperation::NonBlockingLockExclusive) {
@@ -271,10 +275,10 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
                 "{folder}: another lanemark process is running this server"
             )));
         }
-        Err(error) => return Err(made(error.into())),
+        Err(error) => return Err(to_error(error.into())),
     }
-    if mark.metadata().map_err(made)?.len() == 0 {
-        mark.write_all(MARK_TEXT).map_err(made)?;
+    if mark.metadata().map_err(to_error)?.len() == 0 {
+        mark.write_all(MARK_TEXT).map_err(to_error)?;
     }
     // An interrupted removal is completed here.
     for subfolder in [folder.join("data"), folder.join("socket")] {
@@ -285,19 +289,21 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
 
 /// Creates a folder for the server's account, if it does not exist.
 fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
-    let made = |error: std::io::Error| at(path, &error);
+    let to_error = |error: std::io::Error| path_error(path, &error);
     match fs::create_dir(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(made(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(to_error(error));
+        }
         _ => {}
     }
     // A link would give the account access to another folder.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| made(error.into()))?;
-    fchmod(&folder, Mode::RWXU).map_err(|error| made(error.into()))?;
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| to_error(error.into()))?;
+    fchmod(&folder, Mode::RWXU).map_err(|error| to_error(error.into()))?;
     let (user, group) = account.unzip();
     let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
-    fchown(&folder, user, group).map_err(|error| made(error.into()))
+    fchown(&folder, user, group).map_err(|error| to_error(error.into()))
 }
 
 /// Creates the server's data next to its final path and then renames it, so that the data exists completely or not at
@@ -306,7 +312,7 @@ fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Res
     let (part, data) = (folder.join("data.part"), folder.join("data"));
     match fs::remove_dir_all(&part) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(at(&part, &error));
+            return Err(path_error(&part, &error));
         }
         _ => {}
     }
@@ -315,7 +321,7 @@ fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Res
     end_with_driver(&mut make, Signal::KILL);
     make.arg("-D").arg(&part).args(["-U", "lanemark", "-A", "trust", "-E", "UTF8", "--locale=C"]);
     finish(&mut make)?;
-    fs::rename(&part, &data).map_err(|error| at(&data, &error))
+    fs::rename(&part, &data).map_err(|error| path_error(&data, &error))
 }
 
 /// Makes the kernel send `signal` to a program when the thread that starts it ends.
@@ -338,11 +344,11 @@ fn end_with_driver(command: &mut Command, signal: Signal) {
 /// Returns an error if there is no account, or if the folder does not belong to this user.
 pub fn let_server_enter(folder: &Path) -> Result<(), OltpError> {
     let Some((_, group)) = account()? else { return Ok(()) };
-    let made = |error: rustix::io::Errno| at(folder, &error.into());
+    let to_error = |error: rustix::io::Errno| path_error(folder, &error.into());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = rustix::fs::open(folder, flags, Mode::empty()).map_err(made)?;
-    fchown(&open, None, Some(Gid::from_raw(group))).map_err(made)?;
-    fchmod(&open, Mode::RWXU | Mode::XGRP).map_err(made)
+    let open = rustix::fs::open(folder, flags, Mode::empty()).map_err(to_error)?;
+    fchown(&open, None, Some(Gid::from_raw(group))).map_err(to_error)?;
+    fchmod(&open, Mode::RWXU | Mode::XGRP).map_err(to_error)
 }
 
 /// Returns the account under which root starts a server; `None` for other users.
@@ -370,19 +376,20 @@ fn account_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
 /// Returns the major version of the programs, which the account that runs them queries.
 fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpError> {
     let program = programs.join("postgres");
-    let failed = |reason: String| OltpError::System { what: program.display().to_string(), reason };
+    let to_error =
+        |reason: String| OltpError::System { what: program.display().to_string(), reason };
     let output = command(&program, account).arg("--version").output();
     let output = output.map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied if account.is_some() => {
-            failed("the account under which root starts it cannot execute it".to_owned())
+            to_error("the account under which root starts it cannot execute it".to_owned())
         }
-        _ => failed(error.to_string()),
+        _ => to_error(error.to_string()),
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     // Example: postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
     let version = text.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
     let number = version.flatten().and_then(|number| number.trim().parse().ok());
-    number.ok_or_else(|| failed(format!("does not print its version: {}", text.trim())))
+    number.ok_or_else(|| to_error(format!("does not print its version: {}", text.trim())))
 }
 
 fn command(program: &Path, account: Option<(u32, u32)>) -> Command {
@@ -403,15 +410,15 @@ fn stop(programs: &Path, data: &Path, account: Option<(u32, u32)>, mode: &str) -
 /// Runs a program until it exits; the error contains its output.
 fn finish(command: &mut Command) -> Result<(), OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
-    let failed = |reason: String| OltpError::System { what: what.clone(), reason };
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    let to_error = |reason: String| OltpError::System { what: what.clone(), reason };
+    let output = command.output().map_err(|error| to_error(error.to_string()))?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        false => Err(to_error(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
     }
 }
 
-fn at(path: &Path, error: &std::io::Error) -> OltpError {
+fn path_error(path: &Path, error: &std::io::Error) -> OltpError {
     OltpError::System { what: path.display().to_string(), reason: error.to_string() }
 }
 

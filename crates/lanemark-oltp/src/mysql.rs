@@ -32,7 +32,7 @@ const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TAB
     SESSION tx_isolation = 'READ-COMMITTED'";
 
 /// A connection to a server.
-pub(crate) struct Mysql {
+pub(crate) struct MysqlConnection {
     client: Conn,
     prepared: Vec<Option<Vec<PreparedStatement>>>,
     open: bool,
@@ -47,10 +47,10 @@ struct PreparedStatement {
 
 /// Returns the server and account in a name, and the database.
 fn parse(name: &str) -> Result<(Opts, String), OltpError> {
-    let wrong = || OltpError::Name("the address after mysql:".to_owned());
+    let address_error = || OltpError::Name("the address after mysql:".to_owned());
     let name = name.replacen("mariadb:", "mysql:", 1);
-    let opts = Opts::from_url(&name).map_err(|_| wrong())?;
-    let database = opts.get_db_name().filter(|name| !name.is_empty()).ok_or_else(wrong)?;
+    let opts = Opts::from_url(&name).map_err(|_| address_error())?;
+    let database = opts.get_db_name().filter(|name| !name.is_empty()).ok_or_else(address_error)?;
     let database = database.to_owned();
     Ok((opts, database))
 }
@@ -59,7 +59,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-impl Mysql {
+impl MysqlConnection {
     /// Connects to `database` of a server, and creates the database if `create` is set. Error messages call the
     /// database `display_name`.
     fn connect(
@@ -156,7 +156,7 @@ fn columns(row: mysql::Row) -> Row {
     row.unwrap().into_iter().map(column).collect()
 }
 
-impl Connection for Mysql {
+impl Connection for MysqlConnection {
     fn begin(&mut self, writes: bool) -> Result<(), OltpError> {
         let sql = if writes { "START TRANSACTION" } else { "START TRANSACTION READ ONLY" };
         self.client.query_drop(sql).map_err(from_mysql)?;
@@ -247,8 +247,8 @@ impl Connection for Mysql {
 
     fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
         let sql = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_commit', 'Com_rollback')";
-        let counted = |row: &Row| row[1].text().parse().unwrap_or(0);
-        Ok(Some(self.rows(sql)?.iter().map(counted).sum()))
+        let count_of_row = |row: &Row| row[1].text().parse().unwrap_or(0);
+        Ok(Some(self.rows(sql)?.iter().map(count_of_row).sum()))
     }
 }
 

@@ -30,14 +30,14 @@ impl NurandConstants {
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
         let last_load = between(&mut rng, 0, 255);
-        let fits = |last: i64| {
+        let is_allowed_constant = |last: i64| {
             let delta = (last - last_load).abs();
             (65..=119).contains(&delta) && delta != 96 && delta != 112
         };
         // There is always a value from 0 to 255 at a distance from 65 to 119.
         let last_run = loop {
             let last = between(&mut rng, 0, 255);
-            if fits(last) {
+            if is_allowed_constant(last) {
                 break last;
             }
         };

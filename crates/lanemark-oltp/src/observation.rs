@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use crate::database::Database;
 use crate::device::DeviceWork;
-use crate::device::{Device, between};
+use crate::device::{BlockDevice, work_between};
 use crate::error::OltpError;
-use crate::observer::Observer;
-use crate::processor::{ProcessFamily, ProcessorTime, others, own_s};
-use crate::progress::{ProgressSnapshot, Sums};
+use crate::observer::DatabaseObserver;
+use crate::processor::{ProcessFamily, ProcessorTime, own_s, share_of_others};
+use crate::progress::{CounterSums, ProgressSnapshot};
 use crate::repeat_state::{RepeatState, RepeatTimes};
 use crate::user::User;
-use lanemark_schema::result::Counters;
+use lanemark_schema::result::DatabaseCounters;
 use lanemark_schema::result::SessionWaits;
 
 /// Period at which waits are sampled and all other observations are made.
@@ -37,7 +37,7 @@ pub(crate) struct RepeatObservations {
     pub(crate) driver_s: Option<f64>,
     pub(crate) waits: Option<SessionWaits>,
     /// Counters of the database; until the repeat is finished, their values at the first edge.
-    pub(crate) counters: Counters,
+    pub(crate) counters: DatabaseCounters,
     /// Number of users that had passed the first edge when its counters were read.
     pub(crate) past: u32,
     /// Number of transactions between the two readings that only served to report work.
@@ -64,15 +64,15 @@ struct MachineCounters {
 
 /// The observer of a run.
 pub(crate) struct RunObserver {
-    observer: Box<dyn Observer>,
-    device: Option<Device>,
+    observer: Box<dyn DatabaseObserver>,
+    device: Option<BlockDevice>,
     family: Option<ProcessFamily>,
     sessions: Vec<i64>,
     /// Whether the database runs inside the driver.
     within: bool,
     think_times: bool,
     /// Counters at the last edge, if the database updates its counters immediately.
-    last: Option<Counters>,
+    last: Option<DatabaseCounters>,
 }
 
 impl RunObserver {
@@ -88,7 +88,7 @@ impl RunObserver {
         let here = (!within).then_some(family.is_some());
         let sessions: Result<Vec<Option<i64>>, OltpError> =
             users.iter_mut().map(|user| user.meet_server(here)).collect();
-        let device = database.data_path().and_then(|path| Device::below(&path));
+        let device = database.data_path().and_then(|path| BlockDevice::containing(&path));
         let sessions = sessions?.into_iter().flatten().collect();
         Ok(Self { observer, device, family, sessions, within, think_times, last: None })
     }
@@ -100,7 +100,7 @@ impl RunObserver {
 
     fn look(&self) -> MachineCounters {
         MachineCounters {
-            device: self.device.as_ref().and_then(Device::read),
+            device: self.device.as_ref().and_then(BlockDevice::read),
             server_s: self.family.and_then(|family| family.seconds()),
             driver_s: own_s(),
             processor: ProcessorTime::now(),
@@ -129,8 +129,8 @@ impl RunObserver {
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
             edge_read = edge_read || self.first_edge(shared, &mut observations)?;
-            let mut found = |class, sessions| waits.count_sessions(class, sessions);
-            if self.observer.look(&self.sessions, self.think_times, &mut found)? {
+            let mut count_waits = |class, sessions| waits.count_sessions(class, sessions);
+            if self.observer.look(&self.sessions, self.think_times, &mut count_waits)? {
                 waits.looks += 1;
             }
             printer.when_due(shared, self.device.as_ref(), show);
@@ -143,7 +143,7 @@ impl RunObserver {
             self.last = Some(self.observer.counters()?);
         }
         printer.tell(shared, last.device.clone(), show);
-        observations.device = first.device.zip(last.device).map(|(a, b)| between(&a, &b));
+        observations.device = first.device.zip(last.device).map(|(a, b)| work_between(&a, &b));
         observations.processor_busy =
             first.processor.zip(last.processor).and_then(|(a, b)| b.busy_since(a));
         let added = |(a, b): (f64, f64)| (b - a).max(0.0);
@@ -152,7 +152,7 @@ impl RunObserver {
         let ours_s = observations.ours_s(self.within);
         let processors = first.processor.zip(last.processor).zip(ours_s);
         observations.processor_others =
-            processors.and_then(|((a, b), ours_s)| others(b, a, ours_s));
+            processors.and_then(|((a, b), ours_s)| share_of_others(b, a, ours_s));
         observations.waits = (waits.looks > 0).then_some(waits);
         Ok(observations)
     }
@@ -199,7 +199,7 @@ impl RunObserver {
 struct ProgressPrinter {
     counts: bool,
     span: (Instant, Instant),
-    before: Sums,
+    before: CounterSums,
     device: Option<DeviceWork>,
     next: Instant,
 }
@@ -211,19 +211,19 @@ impl ProgressPrinter {
         shared: &RepeatState<'_>,
         device: Option<DeviceWork>,
     ) -> Self {
-        let before = Sums::of(&shared.tallies);
+        let before = CounterSums::of(&shared.tallies);
         Self { counts, span, before, device, next: span.0 + SHOWN_EACH }
     }
 
     fn when_due(
         &mut self,
         shared: &RepeatState<'_>,
-        device: Option<&Device>,
+        device: Option<&BlockDevice>,
         show: &mut dyn FnMut(&ProgressSnapshot),
     ) {
         if Instant::now() >= self.next {
             self.next = Instant::now() + SHOWN_EACH;
-            self.tell(shared, device.and_then(Device::read), show);
+            self.tell(shared, device.and_then(BlockDevice::read), show);
         }
     }
 
@@ -234,8 +234,8 @@ impl ProgressPrinter {
         show: &mut dyn FnMut(&ProgressSnapshot),
     ) {
         let (from, to) = self.span;
-        let device = self.device.as_ref().zip(device).map(|(a, b)| between(a, &b));
-        let now = Sums::of(&shared.tallies);
+        let device = self.device.as_ref().zip(device).map(|(a, b)| work_between(a, &b));
+        let now = CounterSums::of(&shared.tallies);
         show(&ProgressSnapshot::new(
             self.counts,
             from.elapsed(),

@@ -7,12 +7,12 @@ use crate::error::OltpError;
 use crate::processor::ProcessFamily;
 use crate::session::Connection;
 use lanemark_schema::result::WaitClass;
-use lanemark_schema::result::{Counter, Counters};
+use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
 
 /// A separate connection that observes a database during a run.
-pub(crate) trait Observer {
+pub(crate) trait DatabaseObserver {
     /// Reads the current counters of the database.
-    fn counters(&mut self) -> Result<Counters, OltpError>;
+    fn counters(&mut self) -> Result<DatabaseCounters, OltpError>;
 
     /// Returns whether the database counts a session's work only after it [reports](Connection::report) or after a
     /// delay.
@@ -41,9 +41,9 @@ pub(crate) trait Observer {
 /// An observer of a database that counts only its transactions.
 pub(crate) struct TransactionCounter(pub(crate) Box<dyn Connection>);
 
-impl Observer for TransactionCounter {
-    fn counters(&mut self) -> Result<Counters, OltpError> {
+impl DatabaseObserver for TransactionCounter {
+    fn counters(&mut self) -> Result<DatabaseCounters, OltpError> {
         let counted = self.0.transactions_counted()?;
-        Ok(counted.map(|counted| (Counter::Transactions, counted)).into_iter().collect())
+        Ok(counted.map(|counted| (DatabaseCounter::Transactions, counted)).into_iter().collect())
     }
 }

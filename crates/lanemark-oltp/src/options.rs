@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::OltpError;
-use crate::profile::Profile;
+use crate::profile::TransactionProfile;
 use crate::schema::Scale;
 
 /// Number of users per warehouse, which is its number of terminals.
@@ -22,7 +22,7 @@ pub enum TransactionDates {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
     /// Mix of transactions.
-    pub profile: Profile,
+    pub profile: TransactionProfile,
     /// Number of concurrent users.
     pub users: u32,
     /// Whether users have keying and think times.
@@ -66,7 +66,7 @@ mod tests {
 
     fn options(users: u32) -> RunOptions {
         RunOptions {
-            profile: Profile::Tpcc,
+            profile: TransactionProfile::Tpcc,
             users,
             think_times: false,
             ramp: Duration::ZERO,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    Counter, Counters, DatabaseTarget, DeviceUse, Evidence, KindUse, LatencyHistogram, Provenance,
-    RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionWaits, Target, TestResult,
-    TransactionsUse, Warning,
+    DatabaseCounter, DatabaseCounters, DatabaseTarget, DeviceUse, Evidence, LatencyHistogram,
+    Provenance, RunResult, SCHEMA_VERSION, Sample, ServerProcessorTime, SessionWaits, Target,
+    TestResult, TransactionFigures, TransactionKindFigures, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{
-    Average, DatabaseUsers, LoadKind, Order, Test, TransactionKind, Workload,
+    AverageMethod, DatabaseUsers, LoadKind, Test, TestOrder, TransactionKind, Workload,
 };
 
 use crate::database::Database;
@@ -31,12 +31,12 @@ const OTHERS: f64 = 0.05;
 #[derive(Default)]
 pub(crate) struct RepeatCounts {
     pub(crate) seconds: f64,
-    pub(crate) kinds: BTreeMap<TransactionKind, KindUse>,
+    pub(crate) kinds: BTreeMap<TransactionKind, TransactionKindFigures>,
     pub(crate) device: Option<DeviceWork>,
     pub(crate) processor_busy: Option<f64>,
     pub(crate) processor_others: Option<f64>,
-    pub(crate) processor_time: Option<ServerTime>,
-    pub(crate) counters: Counters,
+    pub(crate) processor_time: Option<ServerProcessorTime>,
+    pub(crate) counters: DatabaseCounters,
     pub(crate) waits: Option<SessionWaits>,
     pub(crate) counted_per_minute: Option<f64>,
     pub(crate) looked_on: u64,
@@ -48,22 +48,22 @@ impl RepeatCounts {
         let elapsed = duration(self.seconds);
         let minute =
             |count: u64| if self.seconds > 0.0 { count as f64 * 60.0 / self.seconds } else { 0.0 };
-        let of = |count: fn(&KindUse) -> u64| {
+        let sum_over_kinds = |count: fn(&TransactionKindFigures) -> u64| {
             self.kinds.values().map(count).fold(0, u64::saturating_add)
         };
-        let count = of(|kind| kind.count);
+        let count = sum_over_kinds(|kind| kind.count);
         let entered = self
             .kinds
             .get(&TransactionKind::NewOrder)
             .map_or(0, |orders| orders.count.saturating_sub(orders.rolled_back));
-        let each = |sum: u64| (count > 0).then(|| sum as f64 / count as f64);
-        let counter_mean = |counter| self.counters.get(counter).and_then(each);
-        let log_writes = self.counters.get(Counter::WalWrites);
+        let per_transaction = |sum: u64| (count > 0).then(|| sum as f64 / count as f64);
+        let counter_mean = |counter| self.counters.get(counter).and_then(per_transaction);
+        let log_writes = self.counters.get(DatabaseCounter::WalWrites);
         let device = self.device.as_ref();
-        let changing = changing(&self.kinds);
+        let changing = changing_transactions(&self.kinds);
         let mut response = LatencyHistogram::new();
         self.kinds.values().for_each(|kind| response.merge(&kind.latency));
-        let transactions = TransactionsUse {
+        let transactions = TransactionFigures {
             count,
             per_minute: minute(count),
             new_orders_per_minute: Some(minute(entered)),
@@ -71,16 +71,16 @@ impl RepeatCounts {
             processor_others: self.processor_others,
             processor_time: self.processor_time,
             buffer_hit_ratio: self.counters.buffer_hit_ratio(),
-            page_reads: device.and_then(|device| each(device.reads)),
+            page_reads: device.and_then(|device| per_transaction(device.reads)),
             page_writes: device
                 .zip(log_writes)
-                .and_then(|(device, log)| each(device.writes.saturating_sub(log))),
-            log_writes: counter_mean(Counter::WalWrites),
+                .and_then(|(device, log)| per_transaction(device.writes.saturating_sub(log))),
+            log_writes: counter_mean(DatabaseCounter::WalWrites),
             commits_per_log_write: log_writes
                 .filter(|&writes| writes > 0)
                 .map(|writes| changing as f64 / writes as f64),
-            log_bytes: counter_mean(Counter::WalBytes),
-            log_flushes: counter_mean(Counter::WalFlushes),
+            log_bytes: counter_mean(DatabaseCounter::WalBytes),
+            log_flushes: counter_mean(DatabaseCounter::WalFlushes),
             response,
             kinds: self.kinds,
             waits: self.waits,
@@ -120,7 +120,9 @@ impl RepeatCounts {
 }
 
 /// Returns the number of transactions that changed data and were not rolled back.
-pub(crate) fn changing(kinds: &BTreeMap<TransactionKind, KindUse>) -> u64 {
+pub(crate) fn changing_transactions(
+    kinds: &BTreeMap<TransactionKind, TransactionKindFigures>,
+) -> u64 {
     let changes = kinds.iter().filter(|(kind, _)| !kind.only_reads());
     changes
         .fold(0, |sum: u64, (_, one)| sum.saturating_add(one.count.saturating_sub(one.rolled_back)))
@@ -210,8 +212,8 @@ pub(crate) fn workload_of(
         id: WORKLOAD_ID.to_owned(),
         name: format!("TPC-C-derived, profile {}", users.profile.name()),
         repeats,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test],
     }
 }

@@ -28,8 +28,8 @@ use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
 pub(crate) use database::PostgresDatabase;
 use errors::{from_copy, from_postgres, reason};
-use lanemark_schema::result::{Counter, Counters};
-use procedures::Procedures;
+use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
+use procedures::PreparedCalls;
 
 /// Makes a server of version 15 or later count a session's work now, at the cost of one transaction.
 const REPORT: &str = "SELECT pg_stat_force_next_flush()";
@@ -40,10 +40,10 @@ const COPY_CHUNK: usize = 64 * 1024;
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection to a server.
-pub(crate) struct Postgres {
+pub(crate) struct PostgresConnection {
     client: Client,
     prepared: Vec<Option<postgres::Statement>>,
-    procedures: Option<Procedures>,
+    procedures: Option<PreparedCalls>,
     open: bool,
     /// Whether the statements of messages are prepared.
     batched: bool,
@@ -58,7 +58,7 @@ fn parse(name: &str) -> Result<Config, OltpError> {
     name.parse().map_err(|_| OltpError::Name("the address after postgres:".to_owned()))
 }
 
-impl Postgres {
+impl PostgresConnection {
     /// Connects to `name`. Error messages call the server `display_name`.
     pub(crate) fn connect(name: &str, display_name: &str) -> Result<Self, OltpError> {
         Self::open(parse(name)?, display_name)
@@ -82,12 +82,12 @@ impl Postgres {
 
     /// Makes all five transactions call procedures of the server, and creates the procedures if they do not exist.
     fn use_procedures(mut self) -> Result<Self, OltpError> {
-        self.procedures = Some(Procedures::make(&mut self.client)?);
+        self.procedures = Some(PreparedCalls::make(&mut self.client)?);
         Ok(self)
     }
 
     /// Returns the procedures if they are in use, and counts one statement and one message.
-    fn procedures(&mut self) -> Option<(&Procedures, &mut Client)> {
+    fn procedures(&mut self) -> Option<(&PreparedCalls, &mut Client)> {
         let procedures = self.procedures.as_ref()?;
         (self.statements, self.messages) = (self.statements + 1, self.messages + 1);
         Some((procedures, &mut self.client))
@@ -148,7 +148,7 @@ fn parameters<'a>(values: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-impl Connection for Postgres {
+impl Connection for PostgresConnection {
     fn begin(&mut self, _writes: bool) -> Result<(), OltpError> {
         self.client.batch_execute("BEGIN").map_err(from_postgres)?;
         self.open = true;
@@ -242,8 +242,11 @@ impl Connection for Postgres {
         self.script(REPORT)
     }
 
-    fn own_counters(&mut self) -> Result<Counters, OltpError> {
-        let counted = [(Counter::Statements, self.statements), (Counter::Messages, self.messages)];
+    fn own_counters(&mut self) -> Result<DatabaseCounters, OltpError> {
+        let counted = [
+            (DatabaseCounter::Statements, self.statements),
+            (DatabaseCounter::Messages, self.messages),
+        ];
         Ok(counted.into_iter().collect())
     }
 
@@ -285,26 +288,30 @@ impl Connection for Postgres {
 
 /// Appends a row in the format of binary COPY: the number of fields, followed by the length and bytes of each field.
 fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), OltpError> {
-    let long = |number: i64| {
+    let length_error = |number: i64| {
         let (table, text) = (table.name(), "a number is too long for its column");
         OltpError::Damaged(format!("{table}: {text}: {number}"))
     };
     chunk.extend_from_slice(&(row.len() as i16).to_be_bytes());
     row.iter().zip(table.columns()).try_for_each(|(value, (_, kind))| {
-        let mut put = |bytes: &[u8]| {
+        let mut put_bytes = |bytes: &[u8]| {
             chunk.extend_from_slice(&(bytes.len() as i32).to_be_bytes());
             chunk.extend_from_slice(bytes);
         };
         match (value, kind) {
             (Value::Null, _) => chunk.extend_from_slice(&(-1i32).to_be_bytes()),
-            (Value::Text(text), _) => put(text.as_bytes()),
+            (Value::Text(text), _) => put_bytes(text.as_bytes()),
             (Value::Int(number), ColumnType::Small) => {
-                put(&i16::try_from(*number).map_err(|_| long(*number))?.to_be_bytes());
+                put_bytes(
+                    &i16::try_from(*number).map_err(|_| length_error(*number))?.to_be_bytes(),
+                );
             }
             (Value::Int(number), ColumnType::Int) => {
-                put(&i32::try_from(*number).map_err(|_| long(*number))?.to_be_bytes());
+                put_bytes(
+                    &i32::try_from(*number).map_err(|_| length_error(*number))?.to_be_bytes(),
+                );
             }
-            (Value::Int(number), _) => put(&number.to_be_bytes()),
+            (Value::Int(number), _) => put_bytes(&number.to_be_bytes()),
         }
         Ok(())
     })

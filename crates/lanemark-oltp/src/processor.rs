@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use lanemark_schema::result::SessionTime;
+use lanemark_schema::result::SessionProcessorTime;
 
 /// Ticks per second in `/proc`. The kernel fixes this value for programs (`USER_HZ`), regardless of its internal clock.
 const TICKS: f64 = 100.0;
@@ -26,17 +26,21 @@ impl ProcessorTime {
 
     /// Returns the share of the processors' time since `earlier` that was spent on work, from 0 to 1.
     pub(crate) fn busy_since(self, earlier: Self) -> Option<f64> {
-        let all = self.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
-        Some(self.busy.saturating_sub(earlier.busy) as f64 / all as f64)
+        let all_ticks = self.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
+        Some(self.busy.saturating_sub(earlier.busy) as f64 / all_ticks as f64)
     }
 }
 
 /// Returns the share of all processors' time between two readings that `ours_s` does not explain. `ours_s` is in
 /// processor-seconds. The share includes time that a hypervisor took and the kernel's work for all programs.
-pub(crate) fn others(later: ProcessorTime, earlier: ProcessorTime, ours_s: f64) -> Option<f64> {
-    let all = later.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
+pub(crate) fn share_of_others(
+    later: ProcessorTime,
+    earlier: ProcessorTime,
+    ours_s: f64,
+) -> Option<f64> {
+    let all_ticks = later.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
     let busy = later.busy.saturating_sub(earlier.busy) as f64;
-    Some(((busy - ours_s * TICKS) / all as f64).clamp(0.0, 1.0))
+    Some(((busy - ours_s * TICKS) / all_ticks as f64).clamp(0.0, 1.0))
 }
 
 /// Waits for `time`, and returns the share of the machine's processors that was busy meanwhile, from 0 to 1; `None` if
@@ -123,7 +127,7 @@ impl ProcessFamily {
 
 /// A thread or a single-threaded process, whose time the scheduler counts.
 #[derive(Clone, Debug)]
-pub(crate) struct Task(PathBuf);
+pub(crate) struct KernelTask(PathBuf);
 
 /// The time of a task until now, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +136,7 @@ pub(crate) struct TaskTime {
     ready: u64,
 }
 
-impl Task {
+impl KernelTask {
     /// Returns the calling thread.
     pub(crate) fn own() -> Self {
         Self("/proc/thread-self/schedstat".into())
@@ -157,8 +161,8 @@ impl TaskTime {
     }
 
     /// Returns the time since `earlier`.
-    pub(crate) fn since(self, earlier: Self) -> SessionTime {
-        SessionTime {
+    pub(crate) fn since(self, earlier: Self) -> SessionProcessorTime {
+        SessionProcessorTime {
             running_s: self.running.saturating_sub(earlier.running) as f64 / 1e9,
             ready_s: self.ready.saturating_sub(earlier.ready) as f64 / 1e9,
         }
@@ -181,9 +185,9 @@ mod tests {
     fn busy_time_that_is_not_ours_belongs_to_others() {
         let earlier = parse("cpu  0 0 0 0 0 0 0 0 0 0\n").unwrap();
         let later = parse("cpu  100 0 20 200 60 0 0 20 0 0\n").unwrap();
-        assert_eq!(others(later, earlier, 1.0), Some(0.1));
-        assert_eq!(others(later, earlier, 9.0), Some(0.0));
-        assert_eq!(others(later, later, 1.0), None);
+        assert_eq!(share_of_others(later, earlier, 1.0), Some(0.1));
+        assert_eq!(share_of_others(later, earlier, 9.0), Some(0.0));
+        assert_eq!(share_of_others(later, later, 1.0), None);
     }
 
     #[test]
@@ -195,9 +199,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_works_has_time_on_a_processor() {
-        let Some(before) = Task::own().time() else { return };
+        let Some(before) = KernelTask::own().time() else { return };
         let mut hash = 1_u64;
-        while Task::own().time().unwrap().since(before).running_s < 0.01 {
+        while KernelTask::own().time().unwrap().since(before).running_s < 0.01 {
             (0..10_000).for_each(|round| hash = std::hint::black_box(hash.rotate_left(5) ^ round));
         }
         assert_eq!(TaskTime::parse("5 7 2"), Some(TaskTime { running: 5, ready: 7 }));

@@ -10,7 +10,7 @@
 //! workload as derived from TPC-C; figures of the two profiles cannot be compared.
 
 use lanemark_schema::rng::Rng;
-pub use lanemark_schema::workload::{Profile, TransactionKind};
+pub use lanemark_schema::workload::{TransactionKind, TransactionProfile};
 
 /// Returns the keying time and the mean think time of a transaction in seconds (clause 5.2.5.7).
 pub(crate) fn times_s(kind: TransactionKind) -> (f64, f64) {
@@ -25,14 +25,14 @@ pub(crate) fn times_s(kind: TransactionKind) -> (f64, f64) {
 /// The sequence of transaction types of one user.
 #[derive(Clone, Debug)]
 pub struct TransactionMix {
-    profile: Profile,
+    profile: TransactionProfile,
     deck: Vec<TransactionKind>,
     drawn: usize,
 }
 
 impl TransactionMix {
     /// Returns a full deck of `profile`.
-    pub fn new(profile: Profile) -> Self {
+    pub fn new(profile: TransactionProfile) -> Self {
         let cards = TransactionKind::ALL.into_iter().zip(profile.cards());
         let deck: Vec<TransactionKind> =
             cards.flat_map(|(kind, count)| std::iter::repeat_n(kind, count as usize)).collect();
@@ -41,7 +41,7 @@ impl TransactionMix {
 
     /// Draws the next transaction.
     pub fn next(&mut self, rng: &mut Rng) -> TransactionKind {
-        if self.profile == Profile::Hammerdb {
+        if self.profile == TransactionProfile::Hammerdb {
             return self.deck[rng.below(self.deck.len() as u64) as usize];
         }
         if self.drawn == self.deck.len() {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_mix_is_within_a_tenth_of_a_point() {
-        for profile in [Profile::Tpcc, Profile::Hammerdb] {
+        for profile in [TransactionProfile::Tpcc, TransactionProfile::Hammerdb] {
             let mut rng = Rng::new(StreamKey::from_seed(1));
             let mut mix = TransactionMix::new(profile);
             let mut counts = [0u32; 5];
@@ -85,11 +85,11 @@ mod tests {
     #[test]
     fn every_deck_holds_every_card() {
         let mut rng = Rng::new(StreamKey::from_seed(2));
-        let mut mix = TransactionMix::new(Profile::Tpcc);
+        let mut mix = TransactionMix::new(TransactionProfile::Tpcc);
         for _ in 0..10 {
             let mut counts = [0u64; 5];
             (0..100).for_each(|_| counts[mix.next(&mut rng) as usize] += 1);
-            assert_eq!(counts, Profile::Tpcc.cards());
+            assert_eq!(counts, TransactionProfile::Tpcc.cards());
         }
     }
 }

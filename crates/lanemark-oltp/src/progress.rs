@@ -33,13 +33,13 @@ impl TransactionCounters {
 
 /// The sums of all users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sums {
+pub(crate) struct CounterSums {
     transactions: u64,
     new_orders: u64,
     latency_ns: u64,
 }
 
-impl Sums {
+impl CounterSums {
     /// Returns the current sums of `tallies`.
     pub(crate) fn of(tallies: &[TransactionCounters]) -> Self {
         tallies.iter().fold(Self::default(), |sums, tally| Self {
@@ -74,8 +74,8 @@ impl ProgressSnapshot {
         counts: bool,
         elapsed: Duration,
         of: Duration,
-        before: Sums,
-        now: Sums,
+        before: CounterSums,
+        now: CounterSums,
         device: Option<DeviceWork>,
     ) -> Self {
         let transactions = now.transactions - before.transactions;
@@ -123,12 +123,12 @@ mod tests {
         let tallies = [TransactionCounters::default(), TransactionCounters::default()];
         let ms = Duration::from_millis;
         tallies[0].add(TransactionKind::NewOrder, false, ms(9));
-        let before = Sums::of(&tallies);
+        let before = CounterSums::of(&tallies);
         tallies[0].add(TransactionKind::NewOrder, true, ms(1));
         tallies[1].add(TransactionKind::NewOrder, false, ms(3));
         tallies[1].add(TransactionKind::Payment, false, ms(5));
         let until = |now| ProgressSnapshot::new(true, ms(500), ms(2_000), before, now, None);
-        let moment = until(Sums::of(&tallies));
+        let moment = until(CounterSums::of(&tallies));
         assert_eq!((moment.transactions, moment.new_orders), (3, 1));
         assert_eq!((moment.tpm(), moment.nopm(), moment.latency), (360.0, 120.0, Some(ms(3))));
         assert_eq!((until(before).latency, moment.device_share()), (None, None));

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use lanemark_schema::result::{Counters, Sample, ServerTime, SessionTime};
+use lanemark_schema::result::{
+    DatabaseCounters, Sample, ServerProcessorTime, SessionProcessorTime,
+};
 
 use crate::database::Database;
 use crate::error::OltpError;
@@ -43,18 +45,18 @@ fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
 /// The work of users in a repeat.
 #[derive(Default)]
 struct RepeatWork {
-    counters: Counters,
+    counters: DatabaseCounters,
     /// Processor time of the sessions, if it is known.
-    sessions: Option<SessionTime>,
+    sessions: Option<SessionProcessorTime>,
 }
 
 impl RepeatWork {
     fn merge(&mut self, other: &Self) {
         self.counters.add(&other.counters);
         if let Some(sessions) = other.sessions {
-            let all = self.sessions.get_or_insert_default();
-            all.running_s += sessions.running_s;
-            all.ready_s += sessions.ready_s;
+            let merged_waits = self.sessions.get_or_insert_default();
+            merged_waits.running_s += sessions.running_s;
+            merged_waits.ready_s += sessions.ready_s;
         }
     }
 }
@@ -72,7 +74,7 @@ fn work(
     let (mut work, mut edge) = (RepeatWork::default(), None);
     while !stop() && Instant::now() < ends {
         if edge.is_none() && Instant::now() >= counts_from {
-            edge = Some(user.edge(shared.reports)?);
+            edge = Some(user.read_edge(shared.reports)?);
             shared.past.fetch_add(1, Ordering::Release);
         }
         let kind = user.choose();
@@ -97,7 +99,7 @@ fn work(
         }
     }
     if !shared.failed.load(Ordering::Relaxed) {
-        let last = user.edge(shared.reports)?;
+        let last = user.read_edge(shared.reports)?;
         if let Some(first) = edge {
             (work.sessions, work.counters) = last.since(&first);
         }
@@ -202,7 +204,7 @@ fn outcome(
 ) -> Sample {
     let seconds = counted.as_secs_f64();
     let kinds = uses.into_uses();
-    let time = ServerTime {
+    let time = ServerProcessorTime {
         server_s: observations.server_s,
         driver_s: observations.driver_s,
         sessions: work.sessions,
@@ -219,7 +221,7 @@ fn outcome(
         device: observations.device,
         processor_busy: observations.processor_busy,
         processor_others: observations.processor_others,
-        processor_time: (time != ServerTime::default()).then_some(time),
+        processor_time: (time != ServerProcessorTime::default()).then_some(time),
         counters,
         waits: observations.waits,
         counted_per_minute: counted
@@ -231,7 +233,7 @@ fn outcome(
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::Counter;
+    use lanemark_schema::result::DatabaseCounter;
 
     use super::*;
     use crate::profile::TransactionKind;
@@ -239,8 +241,9 @@ mod tests {
     #[test]
     fn the_work_of_users_adds_up() {
         let work = |commits: u64, sessions: Option<(f64, f64)>| RepeatWork {
-            counters: [(Counter::Commits, commits)].into_iter().collect(),
-            sessions: sessions.map(|(running_s, ready_s)| SessionTime { running_s, ready_s }),
+            counters: [(DatabaseCounter::Commits, commits)].into_iter().collect(),
+            sessions: sessions
+                .map(|(running_s, ready_s)| SessionProcessorTime { running_s, ready_s }),
         };
         let mut all = RepeatWork::default();
         all.merge(&work(3, None));
@@ -248,8 +251,8 @@ mod tests {
         all.merge(&work(4, Some((1.5, 0.25))));
         all.merge(&work(0, Some((2.0, 0.5))));
         all.merge(&work(5, None));
-        assert_eq!(all.counters.get(Counter::Commits), Some(12));
-        assert_eq!(all.sessions, Some(SessionTime { running_s: 3.5, ready_s: 0.75 }));
+        assert_eq!(all.counters.get(DatabaseCounter::Commits), Some(12));
+        assert_eq!(all.sessions, Some(SessionProcessorTime { running_s: 3.5, ready_s: 0.75 }));
     }
 
     #[test]
@@ -273,13 +276,16 @@ mod tests {
             let latency = Duration::from_millis(4);
             uses.notes().add(EndedTransaction { kind, rolled_back, retries, latency });
         }
-        let sessions = Some(SessionTime { running_s: 0.5, ready_s: 0.25 });
-        let own: Counters = [(Counter::WalBytes, 7)].into_iter().collect();
+        let sessions = Some(SessionProcessorTime { running_s: 0.5, ready_s: 0.25 });
+        let own: DatabaseCounters = [(DatabaseCounter::WalBytes, 7)].into_iter().collect();
         let work = RepeatWork { counters: own, sessions };
-        let counters: Counters =
-            [(Counter::Commits, 10), (Counter::Rollbacks, 1), (Counter::WalBytes, 200)]
-                .into_iter()
-                .collect();
+        let counters: DatabaseCounters = [
+            (DatabaseCounter::Commits, 10),
+            (DatabaseCounter::Rollbacks, 1),
+            (DatabaseCounter::WalBytes, 200),
+        ]
+        .into_iter()
+        .collect();
         let observations = RepeatObservations {
             counters,
             processor_busy: Some(0.75),
@@ -297,9 +303,9 @@ mod tests {
         assert_eq!(found.counted_per_minute, Some(180.0));
         assert_eq!(found.looked_on, 2);
         assert_eq!((found.processor_busy, found.processor_others), (Some(0.75), Some(0.125)));
-        let time = ServerTime { server_s: Some(3.0), driver_s: Some(1.0), sessions };
+        let time = ServerProcessorTime { server_s: Some(3.0), driver_s: Some(1.0), sessions };
         assert_eq!(found.processor_time, Some(time));
-        assert_eq!(found.counters.get(Counter::WalBytes), Some(207));
+        assert_eq!(found.counters.get(DatabaseCounter::WalBytes), Some(207));
         assert_eq!(found.log_bytes, Some(69.0));
         // Counters that the database does not have are not reported.
         let nothing = outcome(

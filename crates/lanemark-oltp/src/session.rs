@@ -10,7 +10,7 @@ use crate::schema::Table;
 use crate::statement::Statement;
 use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
-use lanemark_schema::result::Counters;
+use lanemark_schema::result::DatabaseCounters;
 
 /// A function that passes all rows to the given sink.
 pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), OltpError> + 'a;
@@ -69,8 +69,8 @@ pub trait Connection: Send {
     }
 
     /// Reads the current counters of this connection, if the database runs inside the driver.
-    fn own_counters(&mut self) -> Result<Counters, OltpError> {
-        Ok(Counters::default())
+    fn own_counters(&mut self) -> Result<DatabaseCounters, OltpError> {
+        Ok(DatabaseCounters::default())
     }
 
     /// Runs New-Order.

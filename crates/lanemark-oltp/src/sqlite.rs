@@ -21,7 +21,7 @@ use crate::session::{Connection, RowSource};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use file::SqliteFile;
-use lanemark_schema::result::{Counter, Counters};
+use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
 
 /// Maximum time that a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(60);
@@ -38,12 +38,12 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
 const FRAME_HEAD: u64 = 24;
 
 /// A connection to a file.
-pub(crate) struct Sqlite {
+pub(crate) struct SqliteConnection {
     inner: rusqlite::Connection,
-    counted: Counters,
+    counted: DatabaseCounters,
 }
 
-impl Sqlite {
+impl SqliteConnection {
     /// Opens `path`, and creates it if `create` is set.
     pub(crate) fn open(path: &Path, create: bool) -> Result<Self, OltpError> {
         companions::check(path)?;
@@ -54,7 +54,7 @@ impl Sqlite {
         inner.busy_timeout(BUSY).map_err(from_sqlite)?;
         inner.set_prepared_statement_cache_capacity(PREPARED);
         inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
-        Ok(Self { inner, counted: Counters::default() })
+        Ok(Self { inner, counted: DatabaseCounters::default() })
     }
 
     /// Runs a function with exclusive access to the file, after all contents of the log have been moved to the file.
@@ -100,12 +100,12 @@ impl Sqlite {
 
     /// Returns the files of a database.
     pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
-        [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")]
+        [path.to_owned(), companion_path(path, "-wal"), companion_path(path, "-shm")]
     }
 }
 
 /// Returns `path` with `ending` appended to the file name.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn companion_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
@@ -135,7 +135,7 @@ fn columns<'r>(row: &'r rusqlite::Row<'_>, count: usize) -> rusqlite::Result<Vec
         .collect()
 }
 
-impl Connection for Sqlite {
+impl Connection for SqliteConnection {
     fn begin(&mut self, writes: bool) -> Result<(), OltpError> {
         let sql = if writes { "BEGIN IMMEDIATE" } else { "BEGIN" };
         let mut begin = self.inner.prepare_cached(sql).map_err(from_sqlite)?;
@@ -195,22 +195,22 @@ impl Connection for Sqlite {
         produce(&mut |row| insert.execute(params_from_iter(row)).map(|_| ()).map_err(from_sqlite))
     }
 
-    fn own_counters(&mut self) -> Result<Counters, OltpError> {
+    fn own_counters(&mut self) -> Result<DatabaseCounters, OltpError> {
         let page: u64 = self
             .inner
             .pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))
             .map_or(0, i64::cast_unsigned);
         for (counter, status) in [
-            (Counter::BufferHits, ffi::SQLITE_DBSTATUS_CACHE_HIT),
-            (Counter::BufferMisses, ffi::SQLITE_DBSTATUS_CACHE_MISS),
-            (Counter::WalFullPages, ffi::SQLITE_DBSTATUS_CACHE_WRITE),
+            (DatabaseCounter::BufferHits, ffi::SQLITE_DBSTATUS_CACHE_HIT),
+            (DatabaseCounter::BufferMisses, ffi::SQLITE_DBSTATUS_CACHE_MISS),
+            (DatabaseCounter::WalFullPages, ffi::SQLITE_DBSTATUS_CACHE_WRITE),
         ] {
             if let Some(pages) = self.take_status(status) {
                 self.counted.add(&[(counter, pages)].into_iter().collect());
             }
         }
-        if let Some(pages) = self.counted.get(Counter::WalFullPages) {
-            self.counted.set(Counter::WalBytes, pages * (page + FRAME_HEAD));
+        if let Some(pages) = self.counted.get(DatabaseCounter::WalFullPages) {
+            self.counted.set(DatabaseCounter::WalBytes, pages * (page + FRAME_HEAD));
         }
         Ok(self.counted.clone())
     }

@@ -37,7 +37,7 @@ pub struct DeliveryOutcome {
 const CUSTOMER_DATA_MAX: usize = 500;
 
 /// Runs `body` in a transaction, which is rolled back if `body` fails.
-fn within<C: Connection + ?Sized, T>(
+fn in_transaction<C: Connection + ?Sized, T>(
     connection: &mut C,
     writes: bool,
     body: impl FnOnce(&mut C) -> Result<T, OltpError>,
@@ -52,7 +52,7 @@ fn within<C: Connection + ?Sized, T>(
 }
 
 /// Returns the only row of a statement.
-fn one<C: Connection + ?Sized>(
+fn query_one_row<C: Connection + ?Sized>(
     connection: &mut C,
     statement: S,
     values: &[Value<'_>],
@@ -85,10 +85,10 @@ fn enter<C: Connection + ?Sized>(
     input: &NewOrder,
 ) -> Result<Option<(i64, i64)>, OltpError> {
     let (w, d, c) = (input.warehouse, input.district, input.customer);
-    let warehouse_tax = one(connection, S::WarehouseTax, &values![w])?[0].int();
-    let district = one(connection, S::TakeOrderNumber, &values![w, d])?;
+    let warehouse_tax = query_one_row(connection, S::WarehouseTax, &values![w])?[0].int();
+    let district = query_one_row(connection, S::TakeOrderNumber, &values![w, d])?;
     let (order, district_tax) = (district[0].int(), district[1].int());
-    let discount = one(connection, S::OrderCustomer, &values![w, d, c])?[0].int();
+    let discount = query_one_row(connection, S::OrderCustomer, &values![w, d, c])?[0].int();
     let local = input.lines.iter().all(|line| line.supply_warehouse == w);
     let lines = input.lines.len() as i64;
     connection
@@ -103,7 +103,7 @@ fn enter<C: Connection + ?Sized>(
         let (supply, quantity) = (line.supply_warehouse, line.quantity);
         let remote = i64::from(supply != w);
         let taken = values![quantity, remote, supply, line.item, d];
-        let stock = one(connection, S::TakeStock, &taken)?;
+        let stock = query_one_row(connection, S::TakeStock, &taken)?;
         let info = stock[1].text();
         connection.execute(
             S::InsertOrderLine,
@@ -116,7 +116,7 @@ fn enter<C: Connection + ?Sized>(
 }
 
 /// Returns the middle of the customers with a last name; the position is rounded up.
-pub(crate) fn middle<T>(bearers: &[T]) -> Option<&T> {
+pub(crate) fn middle_customer<T>(bearers: &[T]) -> Option<&T> {
     bearers.get(bearers.len().saturating_sub(1) / 2)
 }
 
@@ -138,7 +138,7 @@ fn customer_number<C: Connection + ?Sized>(
         CustomerKey::LastName(name) => {
             let keys = values![warehouse, district, name.as_str()];
             let rows = connection.query(S::CustomersByName, &keys)?;
-            let row = middle(&rows).ok_or_else(|| {
+            let row = middle_customer(&rows).ok_or_else(|| {
                 OltpError::Damaged(format!(
                     "no customer in {warehouse}/{district} is called {name}"
                 ))
@@ -152,20 +152,20 @@ pub(crate) fn payment<C: Connection + ?Sized>(
     connection: &mut C,
     input: &Payment,
 ) -> Result<i64, OltpError> {
-    within(connection, true, |connection| {
+    in_transaction(connection, true, |connection| {
         let (w, d, amount) = (input.warehouse, input.district, input.amount);
         let (cw, cd) = (input.customer_warehouse, input.customer_district);
         // The customer is first, because most payments wait for the warehouse's row, and this order locks that row for
         // the shortest time.
         let customer = customer_number(connection, cw, cd, &input.customer)?;
-        let paid = one(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
+        let paid = query_one_row(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
         if paid[0].text() == "BC" {
-            let known = one(connection, S::CustomerData, &values![cw, cd, customer])?;
+            let known = query_one_row(connection, S::CustomerData, &values![cw, cd, customer])?;
             let note = noted([customer, cd, cw, d, w, amount], known[0].text());
             connection.execute(S::NoteCustomer, &values![note, cw, cd, customer])?;
         }
-        let district = one(connection, S::PayDistrict, &values![amount, w, d])?;
-        let warehouse = one(connection, S::PayWarehouse, &values![amount, w])?;
+        let district = query_one_row(connection, S::PayDistrict, &values![amount, w, d])?;
+        let warehouse = query_one_row(connection, S::PayWarehouse, &values![amount, w])?;
         let data = format!("{}    {}", warehouse[0].text(), district[0].text());
         connection.execute(
             S::InsertHistory,
@@ -179,11 +179,11 @@ pub(crate) fn order_status<C: Connection + ?Sized>(
     connection: &mut C,
     input: &OrderStatus,
 ) -> Result<usize, OltpError> {
-    within(connection, false, |connection| {
+    in_transaction(connection, false, |connection| {
         let (w, d) = (input.warehouse, input.district);
         let customer = customer_number(connection, w, d, &input.customer)?;
-        one(connection, S::StatusCustomer, &values![w, d, customer])?;
-        let order = one(connection, S::LastOrder, &values![w, d, customer])?[0].int();
+        query_one_row(connection, S::StatusCustomer, &values![w, d, customer])?;
+        let order = query_one_row(connection, S::LastOrder, &values![w, d, customer])?[0].int();
         Ok(connection.query(S::OrderLines, &values![w, d, order])?.len())
     })
 }
@@ -193,7 +193,7 @@ pub(crate) fn delivery<C: Connection + ?Sized>(
     input: &Delivery,
 ) -> Result<DeliveryOutcome, OltpError> {
     let w = input.warehouse;
-    within(connection, true, |connection| {
+    in_transaction(connection, true, |connection| {
         let mut outcome = DeliveryOutcome { delivered: 0, skipped: 0 };
         let mut charges = Vec::new();
         for d in 1..=DISTRICTS {
@@ -205,9 +205,10 @@ pub(crate) fn delivery<C: Connection + ?Sized>(
             if connection.execute(S::CloseOrder, &values![w, d, order])? != 1 {
                 return Err(OltpError::Conflict("another delivery took the same order".to_owned()));
             }
-            let carried = one(connection, S::CarryOrder, &values![input.carrier, w, d, order])?;
+            let carried =
+                query_one_row(connection, S::CarryOrder, &values![input.carrier, w, d, order])?;
             connection.execute(S::DeliverLines, &values![input.at_ms, w, d, order])?;
-            let amount = one(connection, S::OrderAmount, &values![w, d, order])?[0].int();
+            let amount = query_one_row(connection, S::OrderAmount, &values![w, d, order])?[0].int();
             charges.push((d, carried[0].int(), amount));
             outcome.delivered += 1;
         }
@@ -223,10 +224,10 @@ pub(crate) fn stock_level<C: Connection + ?Sized>(
     connection: &mut C,
     input: &StockLevel,
 ) -> Result<i64, OltpError> {
-    within(connection, false, |connection| {
+    in_transaction(connection, false, |connection| {
         let (w, d) = (input.warehouse, input.district);
-        let next = one(connection, S::NextOrderNumber, &values![w, d])?[0].int();
+        let next = query_one_row(connection, S::NextOrderNumber, &values![w, d])?[0].int();
         let keys = values![w, d, next - 20, next, input.threshold];
-        Ok(one(connection, S::LowItems, &keys)?[0].int())
+        Ok(query_one_row(connection, S::LowItems, &keys)?[0].int())
     })
 }

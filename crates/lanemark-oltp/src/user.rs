@@ -2,13 +2,13 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lanemark_schema::result::{Counters, SessionTime};
+use lanemark_schema::result::{DatabaseCounters, SessionProcessorTime};
 
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::input::Inputs;
 use crate::options::{RunOptions, TransactionDates};
-use crate::processor::{Task, TaskTime};
+use crate::processor::{KernelTask, TaskTime};
 use crate::profile::{TransactionKind, TransactionMix, times_s};
 use crate::schema::Scale;
 use crate::session::Connection;
@@ -25,11 +25,11 @@ pub struct User {
     clock: TransactionDates,
     done: i64,
     retries: u64,
-    server: Server,
+    server: ServerPlacement,
 }
 
 /// The location of the server relative to a user.
-enum Server {
+enum ServerPlacement {
     /// The server runs inside the user's own thread.
     Within,
     /// The server runs on this machine; its process for this user has this id.
@@ -39,14 +39,14 @@ enum Server {
 }
 
 /// A user's readings at an edge, which is the begin or the end of counting.
-pub(crate) struct CountingEdge {
+pub(crate) struct EdgeReadings {
     task: Option<TaskTime>,
-    counters: Counters,
+    counters: DatabaseCounters,
 }
 
-impl CountingEdge {
+impl EdgeReadings {
     /// Returns the processor time and the connection's own counters between two edges.
-    pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionTime>, Counters) {
+    pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionProcessorTime>, DatabaseCounters) {
         let task = self.task.zip(earlier.task).map(|(later, earlier)| later.since(earlier));
         (task, self.counters.since(&earlier.counters))
     }
@@ -68,7 +68,7 @@ impl User {
             clock: options.clock,
             done: 0,
             retries: 0,
-            server: Server::Within,
+            server: ServerPlacement::Within,
         })
     }
 
@@ -77,24 +77,24 @@ impl User {
     pub(crate) fn meet_server(&mut self, here: Option<bool>) -> Result<Option<i64>, OltpError> {
         let session = self.connection.session()?;
         self.server = match (here, session) {
-            (None, _) => Server::Within,
-            (Some(true), Some(process)) => Server::Here(process),
-            _ => Server::Elsewhere,
+            (None, _) => ServerPlacement::Within,
+            (Some(true), Some(process)) => ServerPlacement::Here(process),
+            _ => ServerPlacement::Elsewhere,
         };
         Ok(session)
     }
 
     /// Reads the user's counters between two transactions. The user's own thread must call this function.
-    pub(crate) fn edge(&mut self, report: bool) -> Result<CountingEdge, OltpError> {
+    pub(crate) fn read_edge(&mut self, report: bool) -> Result<EdgeReadings, OltpError> {
         if report {
             self.connection.report()?;
         }
         let task = match self.server {
-            Server::Within => Task::own().time(),
-            Server::Here(process) => Task::process(process).time(),
-            Server::Elsewhere => None,
+            ServerPlacement::Within => KernelTask::own().time(),
+            ServerPlacement::Here(process) => KernelTask::process(process).time(),
+            ServerPlacement::Elsewhere => None,
         };
-        Ok(CountingEdge { task, counters: self.connection.own_counters()? })
+        Ok(EdgeReadings { task, counters: self.connection.own_counters()? })
     }
 
     /// Returns the number of retries of the last transaction.
@@ -115,29 +115,29 @@ impl User {
         match kind {
             TransactionKind::NewOrder => {
                 let input = self.inputs.new_order(at_ms);
-                let outcome = self.again(|connection| connection.new_order(&input))?;
+                let outcome = self.retry_conflicts(|connection| connection.new_order(&input))?;
                 Ok(outcome == NewOrderOutcome::RolledBack)
             }
             TransactionKind::Payment => {
                 let input = self.inputs.payment(at_ms);
-                self.again(|connection| connection.payment(&input)).map(|_| false)
+                self.retry_conflicts(|connection| connection.payment(&input)).map(|_| false)
             }
             TransactionKind::OrderStatus => {
                 let input = self.inputs.order_status();
-                self.again(|connection| connection.order_status(&input)).map(|_| false)
+                self.retry_conflicts(|connection| connection.order_status(&input)).map(|_| false)
             }
             TransactionKind::Delivery => {
                 let input = self.inputs.delivery(at_ms);
-                self.again(|connection| connection.delivery(&input)).map(|_| false)
+                self.retry_conflicts(|connection| connection.delivery(&input)).map(|_| false)
             }
             TransactionKind::StockLevel => {
                 let input = self.inputs.stock_level();
-                self.again(|connection| connection.stock_level(&input)).map(|_| false)
+                self.retry_conflicts(|connection| connection.stock_level(&input)).map(|_| false)
             }
         }
     }
 
-    fn again<T>(
+    fn retry_conflicts<T>(
         &mut self,
         mut act: impl FnMut(&mut dyn Connection) -> Result<T, OltpError>,
     ) -> Result<T, OltpError> {

@@ -12,8 +12,10 @@ use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::run::{RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::{keep, restore};
-use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
-use lanemark_schema::result::{Counter, TransactionsUse, WaitClass};
+use lanemark_oltp::{
+    Database, NewOrderOutcome, OltpError, TransactionKind, TransactionProfile, Value,
+};
+use lanemark_schema::result::{DatabaseCounter, TransactionFigures, WaitClass};
 
 mod damage;
 mod fixture;
@@ -41,22 +43,26 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
 }
 
 /// Panics if the server's counters differ from the executed work.
-fn assert_server_reports(repeat: &TransactionsUse, users: u64) {
+fn assert_server_reports(repeat: &TransactionFigures, users: u64) {
     let count_of = |counter| repeat.counters.get(counter).unwrap();
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
     let ours = repeat.count + retries + repeat.looked_on;
-    let theirs = count_of(Counter::Commits) + count_of(Counter::Rollbacks);
+    let theirs = count_of(DatabaseCounter::Commits) + count_of(DatabaseCounter::Rollbacks);
     // At both ends, a user may be in the middle of a transaction, and autovacuum may be active.
     let apart = theirs.abs_diff(ours);
     assert!(apart <= 2 * users + ours / 100, "{theirs} by the server, {ours} by us");
     assert_eq!(repeat.looked_on, users);
-    assert!(count_of(Counter::BufferHits) > ours && count_of(Counter::WalRecords) > ours);
-    assert!(count_of(Counter::WalBytes) > 0 && count_of(Counter::WalFlushes) > 0);
+    assert!(
+        count_of(DatabaseCounter::BufferHits) > ours
+            && count_of(DatabaseCounter::WalRecords) > ours
+    );
+    assert!(count_of(DatabaseCounter::WalBytes) > 0 && count_of(DatabaseCounter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
     // With batches, there are two or three messages per transaction; with individual statements, there would be more
     // than twenty.
     let each = |counter| count_of(counter) as f64 / (repeat.count + retries) as f64;
-    let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
+    let (messages, statements) =
+        (each(DatabaseCounter::Messages), each(DatabaseCounter::Statements));
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
     // Each sample contains the state of each user.
@@ -128,7 +134,7 @@ fn a_procedure_returns_the_values_of_the_statements() {
     let database = server.database();
     load_into(&database, SCALE).unwrap();
     let mut users = [false, true].map(|procedures| database.connect_user(procedures).unwrap());
-    let mut inputs = Inputs::new(SCALE, Profile::Tpcc, 5, 0, 0);
+    let mut inputs = Inputs::new(SCALE, TransactionProfile::Tpcc, 5, 0, 0);
     for at_ms in 0..150 {
         let (order, payment) = (inputs.new_order(at_ms), inputs.payment(at_ms));
         let (status, stock) = (inputs.order_status(), inputs.stock_level());
@@ -175,7 +181,7 @@ fn procedures_of_users_at_once_meet_and_try_again() {
     first.script("DELETE FROM new_order WHERE no_w_id = 1").unwrap();
     let other = database.clone();
     let second = std::thread::spawn(move || {
-        let delivery = Inputs::new(SCALE, Profile::Tpcc, 1, 0, 0).delivery(1);
+        let delivery = Inputs::new(SCALE, TransactionProfile::Tpcc, 1, 0, 0).delivery(1);
         other.connect_user(true).unwrap().delivery(&delivery)
     });
     let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";

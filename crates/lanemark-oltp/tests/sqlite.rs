@@ -12,7 +12,7 @@ use lanemark_oltp::run::{RunOptions, TransactionDates, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
-use lanemark_schema::result::Counter;
+use lanemark_schema::result::DatabaseCounter;
 
 mod damage;
 mod fixture;
@@ -100,10 +100,13 @@ fn a_run_counts_its_work_and_concurrent_users_stay_consistent() {
     assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
     // The counters include the cache and the log of the users' connections.
     let count_of = |counter| repeat.counters.get(counter);
-    assert!(count_of(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
-    let pages = count_of(Counter::WalFullPages).unwrap();
-    assert!(pages > 0 && count_of(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
-    assert_eq!((count_of(Counter::WalFlushes), repeat.counted_per_minute), (None, None));
+    assert!(count_of(DatabaseCounter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
+    let pages = count_of(DatabaseCounter::WalFullPages).unwrap();
+    assert!(
+        pages > 0 && count_of(DatabaseCounter::WalBytes) == Some(pages * (4_096 + 24)),
+        "{pages}"
+    );
+    assert_eq!((count_of(DatabaseCounter::WalFlushes), repeat.counted_per_minute), (None, None));
     assert_eq!(repeat.waits, None);
     let processor = repeat.processor_time.as_ref().unwrap();
     assert_eq!(processor.server_s, None);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use lanemark_schema::units::BytesPerSecond;
 
-use super::{Plan, PlanError, number_text, within};
+use super::{Plan, PlanError, check_range, number_text};
 
 /// Uncompressed video.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,11 +52,11 @@ impl Video {
     /// Returns the first input that is not above zero.
     pub fn plan(&self) -> Result<(Plan, Stream), PlanError> {
         let (width, height) = (f64::from(self.width), f64::from(self.height));
-        within("width", width, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
-        within("height", height, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
-        within("bits", f64::from(self.bits), 1.0..=64.0, "must be from 1 to 64")?;
-        within("samples", self.samples, 0.1..=64.0, "must be from 0.1 to 64 per pixel")?;
-        within("frames", self.rate, 0.001..=1e6, "must be from 0.001 to 1,000,000 a second")?;
+        check_range("width", width, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
+        check_range("height", height, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
+        check_range("bits", f64::from(self.bits), 1.0..=64.0, "must be from 1 to 64")?;
+        check_range("samples", self.samples, 0.1..=64.0, "must be from 0.1 to 64 per pixel")?;
+        check_range("frames", self.rate, 0.001..=1e6, "must be from 0.001 to 1,000,000 a second")?;
         let mut plan = Plan::new("What does this video need, and which interfaces carry it?");
         let pixels =
             plan.step("pixels", format!("{} x {}", self.width, self.height), width * height, "");

@@ -25,7 +25,7 @@ impl Battery {
         let system = positive("system power", self.system_watts)?;
         let hours = positive("battery life", self.hours)?;
         let drive = not_negative("power of the drive", self.drive_watts)?;
-        let other = not_negative("power of the other drive", self.other_watts)?;
+        let other_drive_watts = not_negative("power of the other drive", self.other_watts)?;
         if drive >= system {
             let value = drive.to_string();
             let bound = "less than the system's power, which includes it";
@@ -44,14 +44,18 @@ impl Battery {
             system - drive,
             "W",
         );
-        let with = plan.step(
+        let total_watts = plan.step(
             "with the other drive",
-            format!("{rest:.3} + {} W", number_text(other)),
-            rest + other,
+            format!("{rest:.3} + {} W", number_text(other_drive_watts)),
+            rest + other_drive_watts,
             "W",
         );
-        let lasts =
-            plan.step("it then lasts", format!("{energy:.2} Wh / {with:.3} W"), energy / with, "h");
+        let lasts = plan.step(
+            "it then lasts",
+            format!("{energy:.2} Wh / {total_watts:.3} W"),
+            energy / total_watts,
+            "h",
+        );
         let gain = plan.step(
             "longer by",
             format!("({lasts:.3} - {} h) x 60", number_text(hours)),

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, not_negative, number_text, positive, within};
+use super::{Plan, PlanError, check_range, not_negative, number_text, positive};
 
 /// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl Fleet {
     /// Returns the first input that is out of bounds.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         self.check()?;
-        within("years", self.costs.years, 0.001..=100.0, "must be from 0.001 to 100")?;
+        check_range("years", self.costs.years, 0.001..=100.0, "must be from 0.001 to 100")?;
         for (input, value) in [
             ("server price", self.costs.server_price),
             ("licence price", self.costs.licence_price),
@@ -181,7 +181,7 @@ impl Fleet {
         let usable = node.rate * (1.0 - self.spare_share);
         // A quotient that exceeds a whole number only because of rounding must not add a server.
         let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
-        within("servers needed", needed, 1.0..=1e9, "must be from 1 to 10^9")?;
+        check_range("servers needed", needed, 1.0..=1e9, "must be from 1 to 10^9")?;
         Ok(plan.step(
             &format!("servers with {}", node.name),
             format!(

@@ -111,7 +111,7 @@ fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
 }
 
 /// Checks that an input is in a range; `bound` describes the range as text.
-fn within(
+fn check_range(
     input: &'static str,
     value: f64,
     range: RangeInclusive<f64>,

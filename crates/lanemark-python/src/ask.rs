@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use lanemark_inspect::Sysfs;
 use lanemark_lab::scale::{WorkloadScale, real_without_faults};
 use lanemark_lab::whatif::WhatIfQuestion;
-use lanemark_lab::{Cancel, Lab, LabError, RunLength, measured, results, settings};
-use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
+use lanemark_lab::{CancelFlag, Lab, LabError, RunLength, measured, results, settings};
+use lanemark_measure::{Bench, EngineKind, Event, MeasureSettings, PurgeMethod};
 use lanemark_predict::{FitInput, REQUESTS, WORK_MAX};
 use lanemark_report::{fit_table, inspection_svg, inspection_text, whatif_text};
 use lanemark_schema::result::{FittedDrive, Inspection, WhatIf};
@@ -130,8 +130,8 @@ pub(crate) fn what_if(
             .answer_what_if(&opened_library, &question, begun, &mut |event| reporter.note(&event))
     };
     let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
-    let ended = || LabError::run("the run was stopped before its end");
-    let outcome = outcome.and_then(|outcome| outcome.ok_or_else(ended));
+    let stopped_error = || LabError::run("the run was stopped before its end");
+    let outcome = outcome.and_then(|outcome| outcome.ok_or_else(stopped_error));
     Ok(Answer::of_what_if(&outcome.map_err(Failure::from)?)?)
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn fit(
     let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run.get().0.clone())).collect();
     let (opened_library, pool) = (library.get().own(), pool(threads)?);
     let settings = settings(&set).map_err(Failure::from)?;
-    let cancel = Cancel::default();
+    let cancel = CancelFlag::default();
     let (runs, wish) = (&runs, cancel.clone());
     let work = move || {
         let job = FitInput {
@@ -200,7 +200,7 @@ pub(crate) fn fit(
 /// The settings of a measurement, with the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Measure {
+pub(crate) struct MeasureOptions {
     overwrite: Option<PathBuf>,
     i_will_lose_all_data_on: Option<PathBuf>,
     purge: Option<String>,
@@ -219,7 +219,7 @@ pub(crate) fn bench(
     py: Python<'_>,
     path: PathBuf,
     workload: &Bound<'_, Workload>,
-    options: Measure,
+    options: MeasureOptions,
     command: Vec<String>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
@@ -231,19 +231,19 @@ pub(crate) fn bench(
     let engine = engine.transpose()?.or(of_file.and_then(|opened| opened.engine()));
     let workload = &opened.workload;
     real_without_faults(workload).map_err(Failure::from)?;
-    let settings = Settings {
+    let settings = MeasureSettings {
         engine: engine.unwrap_or_default(),
         buffered: options.buffered || of_file.is_some_and(|opened| opened.is_buffered()),
         precondition: options.precondition,
         probe: options.explain,
         pinned: options.pin,
         on_error: of_file.map_or_else(Default::default, |opened| opened.on_error()),
-        ..Settings::default()
+        ..MeasureSettings::default()
     };
     let mut provenance = provenance(command, options.seed);
     provenance.inputs.clone_from(&opened.inputs);
     let stop = std::sync::Arc::new(AtomicBool::new(false));
-    let cancel = Cancel::from(std::sync::Arc::clone(&stop));
+    let cancel = CancelFlag::from(std::sync::Arc::clone(&stop));
     let progress = Progress::default();
     let run = || {
         let bench = Bench {
@@ -252,7 +252,7 @@ pub(crate) fn bench(
             seed: options.seed,
             overwrite: options.overwrite.as_deref(),
             offered: options.i_will_lose_all_data_on.as_deref(),
-            purge: options.purge.as_deref().map(Purge::named),
+            purge: options.purge.as_deref().map(PurgeMethod::named),
             settings,
             stop: &stop,
         };
@@ -264,7 +264,7 @@ pub(crate) fn bench(
     };
     let outcome =
         watched(py, &cancel, &progress, on_progress.as_ref(), run)?.map_err(Failure::from)?;
-    let mut result = measured::explained(&outcome, workload, &provenance);
+    let mut result = measured::explained_result(&outcome, workload, &provenance);
     result.provenance.finished_at = results::now();
     match outcome.failure {
         Some(failure) => Err(Failure::from(failure).into()),

@@ -52,8 +52,8 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<Pool, Failure> {
 
 /// Formats a value as the command prints it with `--json`, in one line.
 pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
-    let failed = |error| LabError::run(format!("the result can't be written as JSON: {error}"));
-    Ok(serde_json::to_string(value).map_err(failed)?)
+    let to_error = |error| LabError::run(format!("the result can't be written as JSON: {error}"));
+    Ok(serde_json::to_string(value).map_err(to_error)?)
 }
 
 /// The parts of a run that are computed in addition to its figures.
@@ -101,10 +101,12 @@ pub(crate) fn simulate(
     })?;
     if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
         let (lab, reporter) = (&lab, &progress);
-        let more = move || {
+        let add_extras = move || {
             let mut run = result?;
             if extras.bottleneck {
-                lab.bottleneck(&system.system.spec, &mut run, &mut |event| reporter.note(&event))?;
+                lab.add_sensitivity(&system.system.spec, &mut run, &mut |event| {
+                    reporter.note(&event)
+                })?;
             }
             if extras.interval {
                 let (name, settings) = (system.name.as_str(), system.settings.as_slice());
@@ -113,7 +115,7 @@ pub(crate) fn simulate(
             }
             Ok::<_, LabError>(run)
         };
-        result = watched(py, &lab.cancel, &progress, on_progress, more)?;
+        result = watched(py, &lab.cancel, &progress, on_progress, add_extras)?;
     }
     let mut run = result.map_err(Failure::from)?;
     run.provenance.finished_at = results::now();

@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Operation, SECTOR};
 use lanemark_sim::Submission;
-use lanemark_sim::{HOPS, PriorContent, RequestStatus, Storage, Target};
+use lanemark_sim::{DriveNamespace, HOPS, PriorContent, RequestStatus, Storage};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input, refused};
@@ -177,7 +177,7 @@ impl Simulator {
             return Err(input(format!("at = {at}: the simulation is already at {now}")));
         }
         let access = Access { operation, offset, length };
-        let target = Target { drive, namespace };
+        let target = DriveNamespace { drive, namespace };
         state
             .storage
             .submit(Submission::new(at, access).to(target).by(thread).tagged(tag))

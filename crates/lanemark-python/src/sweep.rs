@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use lanemark_lab::columns::AxisKind;
-use lanemark_lab::scale::{WorkloadScale, scaled};
+use lanemark_lab::scale::{WorkloadScale, scaled_workload};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
-use lanemark_lab::{Chunks, RunLength, columns, opened, results, settings};
+use lanemark_lab::{ChunkRunner, RunLength, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
 use lanemark_schema::result::Sweep as Points;
 use lanemark_study::Location;
@@ -69,7 +69,7 @@ impl Sweep {
             }
             WorkloadArgument::Read(read) => (String::new(), read.get().workload.clone()),
         };
-        let workload = scaled(workload, &scale)?;
+        let workload = scaled_workload(workload, &scale)?;
         let axis = |(name, texts): &(String, Vec<String>)| {
             Axis::new(name, texts, Location::file(format!("axis {name}")))
         };
@@ -140,7 +140,7 @@ impl Sweep {
         let (opened_library, cancel) = (self.library.get().own(), &cancel.get().0);
         let sweep = &self.sweep;
         let points =
-            py.detach(move || Chunks::new(sweep, opened_library).run(first..=last, cancel))?;
+            py.detach(move || ChunkRunner::new(sweep, opened_library).run(first..=last, cancel))?;
         let table = |points| table(&points, Some(sweep.inputs()), Some(&self.kinds));
         points.map(|points| Table::new(table(points))).transpose()
     }

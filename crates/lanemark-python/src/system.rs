@@ -2,7 +2,7 @@
 
 use lanemark_lab::{assemble, settings};
 use lanemark_report::{Style, path_svg, path_table};
-use lanemark_schema::result::Calibration;
+use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::workload::Test;
 use lanemark_study::{Location, path};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use crate::workload::Workload;
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct System {
     pub(crate) name: String,
-    pub(crate) settings: Vec<(Calibration, Location)>,
+    pub(crate) settings: Vec<(ParameterOverride, Location)>,
     pub(crate) library: Py<Library>,
     pub(crate) system: lanemark_study::System,
     /// Library files from which the system was assembled, with their hashes.

@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// A cancellation signal that other threads can hold.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 #[derive(Default)]
-pub(crate) struct Cancel(pub(crate) lanemark_lab::Cancel);
+pub(crate) struct Cancel(pub(crate) lanemark_lab::CancelFlag);
 
 #[pymethods]
 impl Cancel {
@@ -76,7 +76,7 @@ impl Progress {
 
 /// Checks for signals and reports progress at intervals; used by work that runs on the calling thread.
 pub(crate) struct SignalWatch<'l> {
-    cancel: &'l lanemark_lab::Cancel,
+    cancel: &'l lanemark_lab::CancelFlag,
     progress: &'l Progress,
     on_progress: Option<&'l Py<PyAny>>,
     reported: Option<(usize, usize)>,
@@ -87,7 +87,7 @@ pub(crate) struct SignalWatch<'l> {
 impl<'l> SignalWatch<'l> {
     /// Creates a check that uses `cancel` and `progress`.
     pub(crate) fn new(
-        cancel: &'l lanemark_lab::Cancel,
+        cancel: &'l lanemark_lab::CancelFlag,
         progress: &'l Progress,
         on_progress: Option<&'l Py<PyAny>>,
     ) -> Self {
@@ -132,7 +132,7 @@ impl<'l> SignalWatch<'l> {
 /// handler or from `on_progress` cancels the work through `cancel`, and is raised after the work has ended.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
-    cancel: &lanemark_lab::Cancel,
+    cancel: &lanemark_lab::CancelFlag,
     progress: &Progress,
     on_progress: Option<&Py<PyAny>>,
     work: impl FnOnce() -> R + Send,

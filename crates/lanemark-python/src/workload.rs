@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use lanemark_lab::scale::{OverTime, WorkloadScale, faults, scaled, watched};
+use lanemark_lab::scale::{
+    SeriesSettings, WorkloadScale, faults, scaled_workload, with_series_settings,
+};
 use lanemark_lab::{LabError, opened};
 use lanemark_schema::units::Bytes;
 use pyo3::prelude::*;
@@ -24,9 +26,9 @@ pub(crate) fn quantity<T>(name: &str, text: Option<&str>) -> Result<Option<T>, F
 where
     T: std::str::FromStr<Err = lanemark_schema::units::QuantityError>,
 {
-    let read =
+    let parse_quantity =
         |text: &str| text.parse().map_err(|error| input(format!("{name} = {text}: {error}")));
-    text.map(read).transpose()
+    text.map(parse_quantity).transpose()
 }
 
 #[pymethods]
@@ -109,14 +111,15 @@ impl Workload {
             duration: quantity("duration", duration)?,
             repeats,
         };
-        let over_time = OverTime {
+        let over_time = SeriesSettings {
             steady: quantity("steady", steady)?,
             track: None,
             interval: quantity("interval", interval)?,
             series: false,
         };
         let mut changed = self.clone();
-        changed.workload = watched(scaled(changed.workload, &scale)?, &over_time)?;
+        changed.workload =
+            with_series_settings(scaled_workload(changed.workload, &scale)?, &over_time)?;
         changed.workload.faults.extend(faults(&fault)?);
         Ok(changed)
     }

@@ -64,9 +64,9 @@ impl<'a> RatioTally<'a> {
 
     /// `7 of 8 tests, from 0.94x (4K read) to 3.02x (Seq read), median 2.31x, at least twice in 4`.
     fn text(&self) -> String {
-        let named = |(test, value): (&str, f64)| format!("{} ({test})", ratio(value));
+        let ratio_with_test = |(test, value): (&str, f64)| format!("{} ({test})", ratio(value));
         if self.tests == 1 {
-            return format!("{} of 1 test, at {}", self.faster, named(self.highest));
+            return format!("{} of 1 test, at {}", self.faster, ratio_with_test(self.highest));
         }
         let equal = match self.equal {
             0 => String::new(),
@@ -76,8 +76,8 @@ impl<'a> RatioTally<'a> {
             "{} of {} tests{equal}, from {} to {}, median {}, at least twice as fast in {}",
             self.faster,
             self.tests,
-            named(self.lowest),
-            named(self.highest),
+            ratio_with_test(self.lowest),
+            ratio_with_test(self.highest),
             ratio(self.median),
             self.twice
         )

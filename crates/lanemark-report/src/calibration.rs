@@ -4,13 +4,13 @@
 //! A setting that several systems share is shown once. A changed value that was not set from a figure is a what-if and
 //! is labelled accordingly.
 
-use lanemark_schema::result::{Calibration, StudyOutcome, Target};
+use lanemark_schema::result::{ParameterOverride, StudyOutcome, Target};
 
 use crate::number::published;
 
 /// A setting and the systems to which it applies.
-pub(crate) struct Setting<'a> {
-    pub(crate) calibration: &'a Calibration,
+pub(crate) struct CalibratedSetting<'a> {
+    pub(crate) calibration: &'a ParameterOverride,
     /// The labels of the systems to which the setting applies.
     pub(crate) systems: Vec<&'a str>,
     /// Description of the published figure from which the value was set.
@@ -18,8 +18,8 @@ pub(crate) struct Setting<'a> {
 }
 
 /// Returns the settings of all systems in the order of the systems, each setting once.
-pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<Setting<'_>> {
-    let mut settings: Vec<Setting<'_>> = Vec::new();
+pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<CalibratedSetting<'_>> {
+    let mut settings: Vec<CalibratedSetting<'_>> = Vec::new();
     for system in &outcome.systems {
         let Target::Simulated(target) = &system.run.target else { continue };
         for calibration in &target.overrides {
@@ -28,7 +28,7 @@ pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<Setting<'_>> {
                     setting.systems.push(&system.label);
                 }
                 Some(_) => {}
-                None => settings.push(Setting {
+                None => settings.push(CalibratedSetting {
                     calibration,
                     systems: vec![&system.label],
                     figure: calibration.figure.as_ref().map(|id| figure(outcome, id)),

@@ -8,18 +8,18 @@
 mod answer;
 
 use lanemark_schema::result::{
-    ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict, Metric, RunResult, SCHEMA_VERSION,
-    Sample, Statistic, TestResult,
+    ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict, FigureMetric, RunResult,
+    SCHEMA_VERSION, Sample, Statistic, TestResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Average, Pattern, Test};
+use lanemark_schema::workload::{AverageMethod, Pattern, Test};
 
 use crate::Style;
 use crate::database;
 use crate::number::{
     ABSENT, has_latency, known_value, or_absent, percent_whole, ratio, significant,
 };
-use crate::run_table::warnings;
+use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
@@ -27,7 +27,7 @@ use answer::answer;
 
 /// The verdict on a figure from the repeats of two runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum FigureVerdict {
     Higher,
     Lower,
     WithinSpread,
@@ -60,52 +60,57 @@ pub fn compare_table(
             sheet.item("   ", &target::sentence(run), CellEmphasis::Faint);
         }
     }
-    let shared = shared(a.1, b.1);
+    let shared = shared_tests(a.1, b.1);
     let parts = parts(a.1, b.1, &shared);
     let (rates, latencies) = rows(&shared, &parts);
     if shared.is_empty() {
         sheet.blank();
         sheet.paragraph("The runs do not have tests with the same name.");
     } else {
-        block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &rates);
-        block(&mut sheet, "Mean latency, µs", Metric::Latency, &latencies);
+        write_metric_section(
+            &mut sheet,
+            "Throughput, MB/s = 10^6 bytes a second",
+            FigureMetric::Throughput,
+            &rates,
+        );
+        write_metric_section(&mut sheet, "Mean latency, µs", FigureMetric::Latency, &latencies);
         if detail {
-            percentiles(&mut sheet, &latencies);
+            write_percentiles(&mut sheet, &latencies);
         }
         for (heading, metric) in OTHERS {
-            if shared.iter().any(|(a, b)| has(metric, a) && has(metric, b)) {
-                block(&mut sheet, heading, metric, &shared);
+            if shared.iter().any(|(a, b)| has_metric(metric, a) && has_metric(metric, b)) {
+                write_metric_section(&mut sheet, heading, metric, &shared);
             }
         }
-        let both = |(a, b): &&(&TestResult, &TestResult)| {
+        let have_transactions = |(a, b): &&(&TestResult, &TestResult)| {
             detail && a.has_transactions() && b.has_transactions()
         };
-        for (own, other) in shared.iter().filter(both) {
+        for (own, other) in shared.iter().filter(have_transactions) {
             sheet.blank();
             sheet.heading(&format!("Transactions side by side: {}", own.test.name));
             sheet.blank();
             sheet.table(&database::table(&[("A", own), ("B", other)]));
         }
     }
-    leftovers(&mut sheet, a.1, b.1, &shared);
-    warnings(&mut sheet, &shared_warnings(a.1, b.1));
+    write_unmatched_tests(&mut sheet, a.1, b.1, &shared);
+    write_warnings(&mut sheet, &shared_warnings(a.1, b.1));
     sheet.finish()
 }
 
 /// Metrics that are compared in addition to throughput and mean latency, for tests that have a figure of them.
-const OTHERS: [(&str, Metric); 6] = [
-    ("Mean power of the drives, W", Metric::Power),
-    ("Battery life, h", Metric::BatteryLife),
-    ("Transactions a minute", Metric::Transactions),
-    ("Mean latency of reads, µs", Metric::ReadLatency),
-    ("Mean latency of writes, µs", Metric::WriteLatency),
-    ("Busy processors of the server, %", Metric::ProcessorUse),
+const OTHERS: [(&str, FigureMetric); 6] = [
+    ("Mean power of the drives, W", FigureMetric::Power),
+    ("Battery life, h", FigureMetric::BatteryLife),
+    ("Transactions a minute", FigureMetric::Transactions),
+    ("Mean latency of reads, µs", FigureMetric::ReadLatency),
+    ("Mean latency of writes, µs", FigureMetric::WriteLatency),
+    ("Busy processors of the server, %", FigureMetric::ProcessorUse),
 ];
 
 /// Returns whether a test has a value of `metric` that no other row shows.
-fn has(metric: Metric, test: &TestResult) -> bool {
+fn has_metric(metric: FigureMetric, test: &TestResult) -> bool {
     // If the tests contain individual requests, other rows show the two directions.
-    let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
+    let both = matches!(metric, FigureMetric::ReadLatency | FigureMetric::WriteLatency);
     figure(metric, test).is_some_and(|found| found.count > 0) && (!both || test.has_transactions())
 }
 
@@ -141,11 +146,11 @@ fn rows<'r>(
 
 /// Compares two runs like [`compare_table`], and returns the comparison as data.
 pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRuns {
-    let shared = shared(a.1, b.1);
+    let shared = shared_tests(a.1, b.1);
     let parts = parts(a.1, b.1, &shared);
     let (rates, latencies) = rows(&shared, &parts);
     let mut figures = Vec::new();
-    let mut add = |metric: Metric, pairs: &[TestPair<'_>]| {
+    let mut add = |metric: FigureMetric, pairs: &[TestPair<'_>]| {
         for (one, other) in pairs {
             let pair = FigurePair { a: figure(metric, one), b: figure(metric, other) };
             let (Some((a, b)), Some(ratio)) = (pair.values(), pair.ratio()) else { continue };
@@ -158,25 +163,27 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
                 ratio,
                 ratio_range: pair.range(),
                 verdict: match pair.verdict() {
-                    Verdict::Higher => ComparedVerdict::Higher,
-                    Verdict::Lower => ComparedVerdict::Lower,
-                    Verdict::WithinSpread => ComparedVerdict::NoDifference,
-                    Verdict::NoSpread | Verdict::Unknown => ComparedVerdict::SpreadUnknown,
+                    FigureVerdict::Higher => ComparedVerdict::Higher,
+                    FigureVerdict::Lower => ComparedVerdict::Lower,
+                    FigureVerdict::WithinSpread => ComparedVerdict::NoDifference,
+                    FigureVerdict::NoSpread | FigureVerdict::Unknown => {
+                        ComparedVerdict::SpreadUnknown
+                    }
                 },
             });
         }
     };
-    add(Metric::Throughput, &rates);
-    add(Metric::Latency, &latencies);
+    add(FigureMetric::Throughput, &rates);
+    add(FigureMetric::Latency, &latencies);
     for (_, metric) in OTHERS {
-        let there = shared.iter().filter(|(a, b)| has(metric, a) && has(metric, b));
+        let there = shared.iter().filter(|(a, b)| has_metric(metric, a) && has_metric(metric, b));
         add(metric, &there.copied().collect::<Vec<_>>());
     }
     let run = |(file, run): (&str, &RunResult)| ComparedRun {
         file: file.to_owned(),
         name: run.target_name(),
     };
-    let only = |own: &RunResult, other: &RunResult| {
+    let tests_only_in = |own: &RunResult, other: &RunResult| {
         let names = own.tests.iter().map(|test| test.test.name.clone());
         names.filter(|name| other.test(name).is_none()).collect()
     };
@@ -186,13 +193,13 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
         a: run(a),
         b: run(b),
         figures,
-        only_in_a: only(a.1, b.1),
-        only_in_b: only(b.1, a.1),
+        only_in_a: tests_only_in(a.1, b.1),
+        only_in_b: tests_only_in(b.1, a.1),
     }
 }
 
 /// Returns the tests that both runs contain, matched by name.
-fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r TestResult)> {
+fn shared_tests<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r TestResult)> {
     if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice())
         && own.has_transactions()
         && other.has_transactions()
@@ -211,7 +218,7 @@ fn directions(
     b: &RunResult,
     other: &TestResult,
 ) -> Vec<(TestResult, TestResult)> {
-    let named = |name: &str, direction: &str, mut part: TestResult| {
+    let with_direction_name = |name: &str, direction: &str, mut part: TestResult| {
         part.test.name = format!("{name}, {direction}");
         part
     };
@@ -219,7 +226,10 @@ fn directions(
         test_result.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
             |((direction, own_part), (_, other_part))| {
                 let name = &test_result.test.name;
-                (named(name, direction, own_part), named(name, direction, other_part))
+                (
+                    with_direction_name(name, direction, own_part),
+                    with_direction_name(name, direction, other_part),
+                )
             },
         );
     pairs.collect()
@@ -242,10 +252,10 @@ fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> 
 }
 
 /// Writes one metric of all shared tests, and a sentence that states the outcome.
-fn block(
+fn write_metric_section(
     sheet: &mut TerminalText,
     heading: &str,
-    metric: Metric,
+    metric: FigureMetric,
     shared: &[(&TestResult, &TestResult)],
 ) {
     sheet.blank();
@@ -275,8 +285,10 @@ fn block(
 /// Empties the ranges of the ratios if all bounds equal their ratio at the shown precision, which is usual for
 /// simulated runs.
 fn without_points(mut table: Table) -> Table {
-    let at = |name: &str| table.columns.iter().position(|column| column.name == name);
-    let (Some(ratio), Some(from), Some(to)) = (at("B/A"), at("from"), at("to")) else {
+    let column_index = |name: &str| table.columns.iter().position(|column| column.name == name);
+    let (Some(ratio), Some(from), Some(to)) =
+        (column_index("B/A"), column_index("from"), column_index("to"))
+    else {
         return table;
     };
     let is_point = |cells: &[Cell]| {
@@ -310,22 +322,22 @@ impl FigurePair {
             .then_some((low, high))
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> FigureVerdict {
         match (self.ratio(), self.range()) {
-            (None, _) => Verdict::Unknown,
-            (Some(_), None) => Verdict::NoSpread,
-            (Some(_), Some((low, _))) if low > 1.0 => Verdict::Higher,
-            (Some(_), Some((_, high))) if high < 1.0 => Verdict::Lower,
-            _ => Verdict::WithinSpread,
+            (None, _) => FigureVerdict::Unknown,
+            (Some(_), None) => FigureVerdict::NoSpread,
+            (Some(_), Some((low, _))) if low > 1.0 => FigureVerdict::Higher,
+            (Some(_), Some((_, high))) if high < 1.0 => FigureVerdict::Lower,
+            _ => FigureVerdict::WithinSpread,
         }
     }
 
-    fn cells(&self, name: &str, verdict: Verdict, metric: Metric) -> Vec<Cell> {
+    fn cells(&self, name: &str, verdict: FigureVerdict, metric: FigureMetric) -> Vec<Cell> {
         let value = |side: &Option<Statistic>| {
             Cell::plain(or_absent(side.as_ref().and_then(known_value), significant))
         };
-        let range = self.range().filter(|_| verdict != Verdict::Unknown);
-        let certain = matches!(verdict, Verdict::Higher | Verdict::Lower);
+        let range = self.range().filter(|_| verdict != FigureVerdict::Unknown);
+        let certain = matches!(verdict, FigureVerdict::Higher | FigureVerdict::Lower);
         let ink = if certain { CellEmphasis::Strong } else { CellEmphasis::Faint };
         vec![
             Cell::plain(name),
@@ -342,21 +354,23 @@ impl FigurePair {
     }
 }
 
-impl Verdict {
-    fn text(self, metric: Metric) -> &'static str {
+impl FigureVerdict {
+    fn text(self, metric: FigureMetric) -> &'static str {
         match (self, metric) {
-            (Self::Higher, Metric::Latency | Metric::ReadLatency | Metric::WriteLatency) => {
-                "B slower"
-            }
-            (Self::Lower, Metric::Latency | Metric::ReadLatency | Metric::WriteLatency) => {
-                "B quicker"
-            }
-            (Self::Higher, Metric::ProcessorUse) => "B uses more of the processors",
-            (Self::Lower, Metric::ProcessorUse) => "B uses less of the processors",
-            (Self::Higher, Metric::Power) => "B uses more",
-            (Self::Lower, Metric::Power) => "B uses less",
-            (Self::Higher, Metric::BatteryLife) => "B lasts longer",
-            (Self::Lower, Metric::BatteryLife) => "B lasts less long",
+            (
+                Self::Higher,
+                FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency,
+            ) => "B slower",
+            (
+                Self::Lower,
+                FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency,
+            ) => "B quicker",
+            (Self::Higher, FigureMetric::ProcessorUse) => "B uses more of the processors",
+            (Self::Lower, FigureMetric::ProcessorUse) => "B uses less of the processors",
+            (Self::Higher, FigureMetric::Power) => "B uses more",
+            (Self::Lower, FigureMetric::Power) => "B uses less",
+            (Self::Higher, FigureMetric::BatteryLife) => "B lasts longer",
+            (Self::Lower, FigureMetric::BatteryLife) => "B lasts less long",
             (Self::Higher, _) => "B faster",
             (Self::Lower, _) => "B slower",
             (Self::WithinSpread, _) => "no difference",
@@ -367,37 +381,38 @@ impl Verdict {
 }
 
 /// Returns the figure of a test; `None` if no request was completed.
-fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
-    let is_known = metric != Metric::Latency || has_latency(result);
+fn figure(metric: FigureMetric, result: &TestResult) -> Option<Statistic> {
+    let is_known = metric != FigureMetric::Latency || has_latency(result);
     is_known.then(|| metric.of(result))
 }
 
-fn summary(verdicts: &[Verdict], metric: Metric) -> String {
-    let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
-    let clause = |verdict: Verdict, text: &str| match count(verdict) {
+fn summary(verdicts: &[FigureVerdict], metric: FigureMetric) -> String {
+    let count =
+        |wanted: FigureVerdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let clause = |verdict: FigureVerdict, text: &str| match count(verdict) {
         0 => None,
         1 => Some(format!("{text} in 1 test")),
         count => Some(format!("{text} in {count} tests")),
     };
     let (better, worse) = match metric {
-        Metric::Latency
-        | Metric::ReadLatency
-        | Metric::WriteLatency
-        | Metric::ProcessorShare
-        | Metric::ProcessorUse
-        | Metric::Power => (Verdict::Lower, Verdict::Higher),
-        Metric::Throughput
-        | Metric::Iops
-        | Metric::Gain
-        | Metric::BatteryLife
-        | Metric::Transactions => (Verdict::Higher, Verdict::Lower),
+        FigureMetric::Latency
+        | FigureMetric::ReadLatency
+        | FigureMetric::WriteLatency
+        | FigureMetric::ProcessorShare
+        | FigureMetric::ProcessorUse
+        | FigureMetric::Power => (FigureVerdict::Lower, FigureVerdict::Higher),
+        FigureMetric::Throughput
+        | FigureMetric::Iops
+        | FigureMetric::Gain
+        | FigureMetric::BatteryLife
+        | FigureMetric::Transactions => (FigureVerdict::Higher, FigureVerdict::Lower),
     };
     let parts: Vec<String> = [
         clause(better, better.text(metric)),
         clause(worse, worse.text(metric)),
-        clause(Verdict::WithinSpread, "no difference larger than the spread"),
-        clause(Verdict::NoSpread, "spread unknown (a single repeat)"),
-        clause(Verdict::Unknown, "nothing to compare"),
+        clause(FigureVerdict::WithinSpread, "no difference larger than the spread"),
+        clause(FigureVerdict::NoSpread, "spread unknown (a single repeat)"),
+        clause(FigureVerdict::Unknown, "nothing to compare"),
     ]
     .into_iter()
     .flatten()
@@ -410,7 +425,7 @@ const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99
 
 /// Writes the percentiles of latency. Each percentile is computed per repeat and averaged over the repeats, with a 95%
 /// confidence interval.
-fn percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) {
+fn write_percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) {
     let mut table = Table::new(vec![
         Column::name("test"),
         Column::text(""),
@@ -437,7 +452,7 @@ fn percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) 
                     ends.map(|(low, high)| format!("{}–{}", significant(low), significant(high)));
                 Cell::inked(text.unwrap_or_else(|| ABSENT.to_owned()), CellEmphasis::Faint)
             };
-            let mut cells = pair.cells(&a.test.name, verdict, Metric::Latency);
+            let mut cells = pair.cells(&a.test.name, verdict, FigureMetric::Latency);
             cells[0] = Cell::plain(&a.test.name).repeating(repeated);
             cells.insert(1, Cell::plain(name));
             cells.insert(3, sure(&pair.a));
@@ -460,7 +475,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
     let values = values.filter(|values| !values.is_empty())?;
-    Some(Statistic::of(&values, Average::Median))
+    Some(Statistic::of(&values, AverageMethod::Median))
 }
 
 /// Returns the settings in which two tests differ, such as `queue depth 8 and 32`.
@@ -507,13 +522,13 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
 }
 
 /// Writes the names of the tests that only one run contains, and of the pairs that have only their name in common.
-fn leftovers(
+fn write_unmatched_tests(
     sheet: &mut TerminalText,
     a: &RunResult,
     b: &RunResult,
     shared: &[(&TestResult, &TestResult)],
 ) {
-    let alone = |run: &RunResult, other: &RunResult| {
+    let tests_only_in = |run: &RunResult, other: &RunResult| {
         let missing = run.tests.iter().filter(|result| other.test(&result.test.name).is_none());
         missing.map(|result| result.test.name.clone()).collect::<Vec<_>>()
     };
@@ -523,8 +538,8 @@ fn leftovers(
         .map(|(a, b)| format!("{} ({})", a.test.name, differences(&a.test, &b.test).join(", ")))
         .collect();
     let lists = [
-        ("Only in A: ", alone(a, b)),
-        ("Only in B: ", alone(b, a)),
+        ("Only in A: ", tests_only_in(a, b)),
+        ("Only in B: ", tests_only_in(b, a)),
         ("Same name, but different settings: ", unlike),
     ];
     let lists: Vec<_> = lists.into_iter().filter(|(_, names)| !names.is_empty()).collect();

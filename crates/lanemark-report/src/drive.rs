@@ -31,7 +31,7 @@ pub struct DriveRating {
 
 /// Number of a drive's values by origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DriveOrigins {
+pub struct OriginCounts {
     /// Values that a source states.
     pub stated: usize,
     /// Values that are derived from stated values.
@@ -41,11 +41,12 @@ pub struct DriveOrigins {
 }
 
 /// Returns the answer about a drive's model: how closely it meets the ratings, and the origins of its values.
-pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: DriveOrigins) -> String {
-    let DriveOrigins { stated, derived, assumed } = origins;
-    let all = stated + derived + assumed;
-    let of =
-        format!("of its {all} values {stated} are stated, {derived} derived and {assumed} assumed");
+pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: OriginCounts) -> String {
+    let OriginCounts { stated, derived, assumed } = origins;
+    let total_count = stated + derived + assumed;
+    let of = format!(
+        "of its {total_count} values {stated} are stated, {derived} derived and {assumed} assumed"
+    );
     let worst =
         ratings.iter().max_by(|one, other| one.error().abs().total_cmp(&other.error().abs()));
     match worst {
@@ -66,7 +67,7 @@ pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: DriveOrigins) 
 pub fn ratings_text(
     name: &str,
     ratings: &[DriveRating],
-    origins: DriveOrigins,
+    origins: OriginCounts,
     reached: f64,
     style: &Style,
 ) -> String {
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_answer_names_the_rating_that_is_missed_most() {
-        let origins = DriveOrigins { stated: 3, derived: 4, assumed: 5 };
+        let origins = OriginCounts { stated: 3, derived: 4, assumed: 5 };
         let answer = drive_answer("X", &[rating("reads", 101.0), rating("writes", 90.0)], origins);
         let wanted = "X: the model meets its 2 ratings within 10.0% (writes); of its 12 values 3 are stated, 4 derived and 5 assumed.";
         assert_eq!(answer, wanted);
@@ -158,7 +159,7 @@ mod tests {
     fn a_missed_rating_is_marked_below_the_table() {
         let style = Style { width: 100, colour: false };
         let of = |simulated| {
-            ratings_text("X", &[rating("reads", simulated)], DriveOrigins::default(), 0.01, &style)
+            ratings_text("X", &[rating("reads", simulated)], OriginCounts::default(), 0.01, &style)
         };
         assert!(!of(100.5).contains("! reads"), "{}", of(100.5));
         assert!(of(90.0).contains("! reads: the model does not reach this rating"), "{}", of(90.0));

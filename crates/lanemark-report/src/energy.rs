@@ -76,7 +76,7 @@ pub(crate) fn states(test: &TestResult) -> Table {
     ]);
     let names = energies(test).next().map_or(&[][..], |energy| &energy.states);
     for state in names {
-        let named = |energy: &EnergyUse| {
+        let time_of_state = |energy: &EnergyUse| {
             let own = energy.states.iter().find(|other| other.name == state.name)?;
             Some(energy.share(own))
         };
@@ -85,7 +85,7 @@ pub(crate) fn states(test: &TestResult) -> Table {
         };
         table.push(vec![
             Cell::plain(&state.name),
-            Cell::plain(percent(mean(test, named))),
+            Cell::plain(percent(mean(test, time_of_state))),
             Cell::plain(or_absent(state.reached.map(|_| mean(test, times)), count)),
         ]);
     }
@@ -122,7 +122,7 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
                     Cell::plain(name).repeating(repeated),
                     Cell::plain(*label),
                     cell(result.power_mean_watts()),
-                    Cell::plain(percent(mean(result, working))),
+                    Cell::plain(percent(mean(result, working_power))),
                     cell(result.joules_per_gigabyte()),
                     cell(result.iops_per_watt()),
                     cell(result.battery_hours()),
@@ -139,14 +139,14 @@ fn count(value: f64) -> String {
     fixed(value, usize::from(value.fract() != 0.0))
 }
 
-fn working(energy: &EnergyUse) -> Option<f64> {
+fn working_power(energy: &EnergyUse) -> Option<f64> {
     energy.states.iter().find(|state| state.name == "working").map(|state| energy.share(state))
 }
 
 /// Returns the energy of the repeats for which it is known.
 fn energies(test: &TestResult) -> impl Iterator<Item = &EnergyUse> {
-    let known = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
-    test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known)
+    let has_elapsed = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
+    test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(has_elapsed)
 }
 
 /// Returns the mean of a value over the repeats that contain it; zero if no repeat contains it.

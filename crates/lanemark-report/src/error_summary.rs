@@ -5,14 +5,14 @@
 //! ([`StudyOutcome::distinct`]): a bound that is met does not have an error, and a near repeat would count one fact
 //! twice.
 
-use lanemark_schema::result::{Bound, FigureCheck, Role, StudyOutcome};
+use lanemark_schema::result::{BoundKind, FigureCheck, FigureRole, StudyOutcome};
 
 use crate::calibration::system_label;
 use crate::number::{ABSENT, fixed, percent, percent_signed};
 
 /// The errors of all figures that have one role.
 pub(crate) struct ErrorSummary<'a> {
-    role: Role,
+    role: FigureRole,
     /// Number of all these figures.
     count: usize,
     /// Number of figures that are bounds.
@@ -27,17 +27,19 @@ pub(crate) struct ErrorSummary<'a> {
 }
 
 impl<'a> ErrorSummary<'a> {
-    pub(crate) fn of(outcome: &'a StudyOutcome, role: Role) -> Self {
+    pub(crate) fn of(outcome: &'a StudyOutcome, role: FigureRole) -> Self {
         let distinct = outcome.distinct(role);
         let mut errors: Vec<f64> = distinct.iter().map(|check| check.error.abs()).collect();
         errors.sort_by(f64::total_cmp);
-        let bounds: Vec<&FigureCheck> =
-            outcome.figures_of(role).filter(|check| check.figure.bound != Bound::Exactly).collect();
+        let bounds: Vec<&FigureCheck> = outcome
+            .figures_of(role)
+            .filter(|check| check.figure.bound != BoundKind::Exactly)
+            .collect();
         let exact = outcome
             .figures_of(role)
-            .filter(|check| check.figure.bound == Bound::Exactly && check.error.is_finite())
+            .filter(|check| check.figure.bound == BoundKind::Exactly && check.error.is_finite())
             .count();
-        let all = outcome.figures_of(role).filter(|check| check.error.is_finite());
+        let checks = outcome.figures_of(role).filter(|check| check.error.is_finite());
         Self {
             role,
             count: outcome.figures_of(role).count(),
@@ -45,7 +47,7 @@ impl<'a> ErrorSummary<'a> {
             bounds_met: bounds.iter().filter(|check| check.error == 0.0).count(),
             repeats: exact - distinct.len(),
             errors,
-            worst: all.max_by(|one, other| one.error.abs().total_cmp(&other.error.abs())),
+            worst: checks.max_by(|one, other| one.error.abs().total_cmp(&other.error.abs())),
         }
     }
 
@@ -72,31 +74,31 @@ impl<'a> ErrorSummary<'a> {
             1 => "1 figure".to_owned(),
             count => format!("{count} figures"),
         };
-        let part = |count: usize, one: &str, several: &str| match count {
+        let count_phrase = |count: usize, one: &str, several: &str| match count {
             0 => None,
             1 => Some(format!("1 {one}")),
             count => Some(format!("{count} {several}")),
         };
-        let bounds = part(self.bounds, "bound", "bounds").map(|text| {
-            let met = if self.bounds_met == self.bounds {
+        let bounds = count_phrase(self.bounds, "bound", "bounds").map(|text| {
+            let bounds_text = if self.bounds_met == self.bounds {
                 "met".to_owned()
             } else {
                 format!("{} met", self.bounds_met)
             };
-            format!("{text}, {met}")
+            format!("{text}, {bounds_text}")
         });
-        let repeats = part(self.repeats, "near repeat", "near repeats");
-        let apart: Vec<String> = bounds.into_iter().chain(repeats).collect();
-        let apart = match apart.is_empty() {
+        let repeats = count_phrase(self.repeats, "near repeat", "near repeats");
+        let breakdown: Vec<String> = bounds.into_iter().chain(repeats).collect();
+        let breakdown = match breakdown.is_empty() {
             true => String::new(),
-            false => format!(" (of them {})", apart.join("; ")),
+            false => format!(" (of them {})", breakdown.join("; ")),
         };
         let error = |value: Option<f64>| value.map_or(ABSENT.to_owned(), percent);
         let (median, mean) = (error(self.median()), error(self.mean()));
         let worst = self.worst.map_or(String::new(), |check| {
             format!(", worst {} ({})", percent_signed(check.error), figure_name(outcome, check))
         });
-        let of = match apart.is_empty() {
+        let of = match breakdown.is_empty() {
             true => String::new(),
             false => format!(" of the {} distinct ones", self.errors.len()),
         };
@@ -109,24 +111,24 @@ impl<'a> ErrorSummary<'a> {
             ),
         };
         format!(
-            "{figures}{apart}, absolute error{of}: median {median}, mean {mean}{worst}{within}; {}",
+            "{figures}{breakdown}, absolute error{of}: median {median}, mean {mean}{worst}{within}; {}",
             self.meaning()
         )
     }
 
     fn meaning(&self) -> &'static str {
         match self.role {
-            Role::Predicted => "these test the model.",
-            Role::Calibrated => "these set model values, so they do not test the model.",
+            FigureRole::Predicted => "these test the model.",
+            FigureRole::Calibrated => "these set model values, so they do not test the model.",
         }
     }
 }
 
 /// Returns the name of a role as all views print it.
-pub(crate) fn role_name(role: Role) -> &'static str {
+pub(crate) fn role_name(role: FigureRole) -> &'static str {
     match role {
-        Role::Calibrated => "calibrated",
-        Role::Predicted => "predicted",
+        FigureRole::Calibrated => "calibrated",
+        FigureRole::Predicted => "predicted",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The explanation of a measured test as text, and the ceilings of the links on a real path.
 
 use lanemark_schema::result::{
-    EvidenceItem, Explanation, HopCeiling, RunResult, TestResult, Verdict,
+    EvidenceItem, Explanation, HopCeiling, LimitingPart, RunResult, TestResult,
 };
 
 use crate::Style;
@@ -41,10 +41,10 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
 
 /// Returns the ceiling of a hop in MB/s, such as `7049` or `6460 to 7790`.
 fn carries(ceiling: &HopCeiling) -> String {
-    let least = significant(ceiling.rate.as_megabytes());
+    let rate_text = significant(ceiling.rate.as_megabytes());
     match ceiling.rate_most {
-        Some(most) => format!("{least} to {}", significant(most.as_megabytes())),
-        None => least,
+        Some(most) => format!("{rate_text} to {}", significant(most.as_megabytes())),
+        None => rate_text,
     }
 }
 
@@ -82,7 +82,7 @@ fn shares(least: f64, most: Option<f64>) -> String {
 }
 
 /// Writes the verdict on a test and the evidence for it; writes nothing if there is no explanation.
-pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
+pub(crate) fn write_lines(sheet: &mut TerminalText, test: &TestResult) {
     let Some(explanation) = &test.explanation else { return };
     sheet.blank();
     sheet.paragraph(&verdict(explanation));
@@ -93,16 +93,18 @@ pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
 
 fn verdict(explanation: &Explanation) -> String {
     let why = match explanation.verdict {
-        Verdict::LinkBound => "the path's slowest link was full",
-        Verdict::DriveBound => "the device was at its limit",
-        Verdict::CpuBound => "the processors had no time left",
-        Verdict::QueueStarved => "more outstanding requests increase the throughput",
-        Verdict::FileSystemBound => "most of a request's time passed before it reached the device",
-        Verdict::HeldBack => "a limit of a control group was reached",
-        Verdict::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {
+        LimitingPart::LinkBound => "the path's slowest link was full",
+        LimitingPart::DriveBound => "the device was at its limit",
+        LimitingPart::CpuBound => "the processors had no time left",
+        LimitingPart::QueueStarved => "more outstanding requests increase the throughput",
+        LimitingPart::FileSystemBound => {
+            "most of a request's time passed before it reached the device"
+        }
+        LimitingPart::HeldBack => "a limit of a control group was reached",
+        LimitingPart::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {
             "other programs on the processors could explain the result"
         }
-        Verdict::Undecided => {
+        LimitingPart::Undecided => {
             let probed = !explanation.evidence.contains(&EvidenceItem::NoQueueProbe);
             match probed {
                 true => "no observed part was at its limit",

@@ -2,18 +2,18 @@
 
 use std::fmt::Display;
 
-use lanemark_schema::result::{FaultUse, RunResult, TestResult};
+use lanemark_schema::result::{FaultImpact, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
 /// Returns a sentence for each fault, over all repeats in which the fault began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
-    let mut found: Vec<Vec<&FaultUse>> = Vec::new();
+    let mut found: Vec<Vec<&FaultImpact>> = Vec::new();
     for fault_use in test.samples.iter().flat_map(|sample| &sample.faults) {
-        let same = |other: &Vec<&FaultUse>| {
+        let is_same_fault = |other: &Vec<&FaultImpact>| {
             other[0].fault == fault_use.fault && other[0].at == fault_use.at
         };
-        match found.iter_mut().find(|other| same(other)) {
+        match found.iter_mut().find(|other| is_same_fault(other)) {
             Some(repeats) => repeats.push(fault_use),
             None => found.push(vec![fault_use]),
         }
@@ -22,8 +22,8 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
 }
 
 /// Describes the effects of one fault in `repeats`, which must not be empty.
-fn sentence(repeats: &[&FaultUse]) -> String {
-    let FaultUse { fault, at, .. } = repeats[0];
+fn sentence(repeats: &[&FaultImpact]) -> String {
+    let FaultImpact { fault, at, .. } = repeats[0];
     let failed = range(repeats.iter().map(|repeat| repeat.failed));
     let held = range(repeats.iter().map(|repeat| repeat.held));
     let silent = match range(repeats.iter().map(|repeat| repeat.silent)).as_str() {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_fault_is_reported_with_its_time_and_its_outcome() {
-        let mut one = FaultUse {
+        let mut one = FaultImpact {
             fault: "power-cut boot=5s at=2s".to_owned(),
             at: Duration::from_seconds(2),
             failed: 1,
@@ -100,13 +100,13 @@ mod tests {
              acknowledged data lost: 64 KiB; first success of a later request after 5 s."
         );
         let other =
-            FaultUse { failed: 3, recovery: Some(Duration::from_seconds(6)), ..one.clone() };
+            FaultImpact { failed: 3, recovery: Some(Duration::from_seconds(6)), ..one.clone() };
         let both = sentence(&[&one, &other]);
         assert!(
             both.contains("requests failed: 1 to 3;") && both.contains("after 5 s to 6 s"),
             "{both}"
         );
-        let silent = FaultUse { silent: 12, lost: Bytes::ZERO, ..one.clone() };
+        let silent = FaultImpact { silent: 12, lost: Bytes::ZERO, ..one.clone() };
         assert!(
             sentence(&[&silent]).contains("again: 0; requests that failed silently: 12; first")
         );

@@ -5,7 +5,8 @@
 //! measurement ran on other hardware, so its error is not shown.
 
 use lanemark_schema::result::{
-    Bound, Figure, FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome,
+    BoundKind, FigureCheck, FigureMetric, FigureRole, PublishedFigure, RunResult, Statistic,
+    StudyOutcome,
 };
 
 use crate::calibration::system_label;
@@ -27,39 +28,39 @@ pub(crate) struct FigureRow<'a> {
 }
 
 /// Returns the metrics of the figures, the most frequent one first; only throughput if there are no figures.
-pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
-    let count = |metric: Metric| {
+pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<FigureMetric> {
+    let count = |metric: FigureMetric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
     };
-    let mut metrics = Metric::ALL.to_vec();
+    let mut metrics = FigureMetric::ALL.to_vec();
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
     if metrics.is_empty() {
-        metrics.push(Metric::Throughput);
+        metrics.push(FigureMetric::Throughput);
     }
     metrics
 }
 
 /// Returns the heading of a table of `metric`, with its unit.
-pub(crate) fn heading(metric: Metric) -> &'static str {
+pub(crate) fn heading(metric: FigureMetric) -> &'static str {
     match metric {
-        Metric::Throughput => "Throughput, MB/s = 10^6 bytes a second",
-        Metric::Iops => "Requests a second",
-        Metric::Latency => "Mean latency, µs",
-        Metric::ProcessorShare => "Share of the latency on the processor or controller, %",
-        Metric::Gain => "Throughput relative to another system's, minus one, %",
-        Metric::Power => "Mean power of the drives, W",
-        Metric::BatteryLife => "Battery life, h",
-        Metric::Transactions => "Transactions a minute",
-        Metric::ReadLatency => "Mean latency of reads, µs",
-        Metric::WriteLatency => "Mean latency of writes, µs",
-        Metric::ProcessorUse => "Busy processors of the server, %",
+        FigureMetric::Throughput => "Throughput, MB/s = 10^6 bytes a second",
+        FigureMetric::Iops => "Requests a second",
+        FigureMetric::Latency => "Mean latency, µs",
+        FigureMetric::ProcessorShare => "Share of the latency on the processor or controller, %",
+        FigureMetric::Gain => "Throughput relative to another system's, minus one, %",
+        FigureMetric::Power => "Mean power of the drives, W",
+        FigureMetric::BatteryLife => "Battery life, h",
+        FigureMetric::Transactions => "Transactions a minute",
+        FigureMetric::ReadLatency => "Mean latency of reads, µs",
+        FigureMetric::WriteLatency => "Mean latency of writes, µs",
+        FigureMetric::ProcessorUse => "Busy processors of the server, %",
     }
 }
 
 /// Returns the rows of `metric`, ordered by test and then by system. Simulated tests without a published figure are
 /// among the rows of the first metric.
-pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>> {
+pub(crate) fn rows(outcome: &StudyOutcome, metric: FigureMetric) -> Vec<FigureRow<'_>> {
     let first = metrics(outcome)[0] == metric;
     let mut rows = Vec::new();
     for test in tests(outcome) {
@@ -97,7 +98,7 @@ pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>>
 /// Builds the table of `metric`, with a column for each run that was measured locally.
 pub(crate) fn table(
     outcome: &StudyOutcome,
-    metric: Metric,
+    metric: FigureMetric,
     measured: &[(String, &RunResult)],
 ) -> Table {
     let unit = metric.unit();
@@ -137,7 +138,7 @@ impl FigureRow<'_> {
     /// Returns the cells from the column of the system to the column of the role.
     fn cells(&self, outcome: &StudyOutcome) -> Vec<Cell> {
         let ink = match self.check.map(|check| check.figure.role) {
-            Some(Role::Calibrated) => CellEmphasis::Faint,
+            Some(FigureRole::Calibrated) => CellEmphasis::Faint,
             _ => CellEmphasis::Plain,
         };
         let simulated = or_absent(self.simulated.as_ref().and_then(known_value), significant);
@@ -165,22 +166,22 @@ impl FigureRow<'_> {
         let text = percent_signed(check.error);
         match check.figure.role {
             _ if text == ABSENT => Cell::plain(text),
-            Role::Calibrated => Cell::inked(format!("({text})"), CellEmphasis::Faint),
-            Role::Predicted if check.error.abs() > ERROR_LARGE => {
+            FigureRole::Calibrated => Cell::inked(format!("({text})"), CellEmphasis::Faint),
+            FigureRole::Predicted if check.error.abs() > ERROR_LARGE => {
                 Cell::inked(text, CellEmphasis::Warning)
             }
-            Role::Predicted => Cell::strong(text),
+            FigureRole::Predicted => Cell::strong(text),
         }
     }
 }
 
 /// Formats the value as published, with its kind of bound.
-pub(crate) fn printed(figure: &Figure) -> String {
+pub(crate) fn printed(figure: &PublishedFigure) -> String {
     let value = published(figure.published);
     match figure.bound {
-        Bound::Exactly => value,
-        Bound::AtLeast => format!("≥{value}"),
-        Bound::AtMost => format!("≤{value}"),
+        BoundKind::Exactly => value,
+        BoundKind::AtLeast => format!("≥{value}"),
+        BoundKind::AtMost => format!("≤{value}"),
     }
 }
 

@@ -7,7 +7,7 @@ use lanemark_schema::result::{
 
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, percent, percent_signed, significant};
-use crate::run_table::warnings;
+use crate::run_table::write_warnings;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
@@ -37,7 +37,7 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     open(&mut sheet, fitted);
     let listed: Vec<(String, &'static str)> =
         fitted.warnings.iter().map(|warning| (warning.to_string(), warning.advice())).collect();
-    warnings(&mut sheet, &listed);
+    write_warnings(&mut sheet, &listed);
     sheet.finish()
 }
 
@@ -45,8 +45,10 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
 /// within 1.3%; …`.
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
-    let known = |parameter: &&FittedParameter| parameter.standing == Determination::Identified;
-    let (set, all) = (fitted.parameters.iter().filter(known).count(), fitted.parameters.len());
+    let is_identified =
+        |parameter: &&FittedParameter| parameter.standing == Determination::Identified;
+    let (set, all) =
+        (fitted.parameters.iter().filter(is_identified).count(), fitted.parameters.len());
     let of = format!("the measurements determine {set} of {all} values");
     let name = &fitted.measured;
     match (errors.get(errors.len() / 2), errors.last()) {
@@ -81,13 +83,13 @@ fn values(fitted: &FittedDrive) -> Table {
             }
             Determination::Open { .. } => (CellEmphasis::Plain, "as a bound"),
         };
-        let none = || "no limit".to_owned();
+        let no_limit_text = || "no limit".to_owned();
         table.push(vec![
             Cell::plain(&parameter.parameter),
-            Cell::inked(value.clone().unwrap_or_else(none), ink),
+            Cell::inked(value.clone().unwrap_or_else(no_limit_text), ink),
             Cell::plain(low),
             Cell::plain(high),
-            Cell::inked(template.clone().unwrap_or_else(none), CellEmphasis::Faint),
+            Cell::inked(template.clone().unwrap_or_else(no_limit_text), CellEmphasis::Faint),
             Cell::inked(text, CellEmphasis::Faint),
         ]);
     }
@@ -118,24 +120,24 @@ fn figures(fitted: &FittedDrive) -> Table {
         }
     }
     for test in tests {
-        let of =
+        let figure_of_kind =
             |kind| fitted.figures.iter().find(|figure| figure.test == test && figure.kind == kind);
         let directions = [
             (FigureKind::ReadMean, FigureKind::ReadTail),
             (FigureKind::WriteMean, FigureKind::WriteTail),
         ];
-        let there = directions.into_iter().filter(|(mean, _)| of(*mean).is_some());
+        let there = directions.into_iter().filter(|(mean, _)| figure_of_kind(*mean).is_some());
         for (row, (mean, tail)) in there.enumerate() {
-            let rate = if row == 0 { of(FigureKind::Throughput) } else { None };
+            let rate = if row == 0 { figure_of_kind(FigureKind::Throughput) } else { None };
             let name = if row == 0 { test.to_owned() } else { format!("{test}, its writes") };
             let mut cells = vec![Cell::plain(name)];
             cells.extend(pair(rate, |rate| significant(rate / 1e6)));
             cells.push(error(rate));
             let request = rate.map_or(1.0, |rate| rate.request_bytes);
             cells.extend(pair(rate, |rate| fixed(rate / request, 0)));
-            cells.extend(pair(of(mean), |ns| significant(unit.of(ns))));
-            cells.push(error(of(mean)));
-            cells.push(error(of(tail)));
+            cells.extend(pair(figure_of_kind(mean), |ns| significant(unit.of(ns))));
+            cells.push(error(figure_of_kind(mean)));
+            cells.push(error(figure_of_kind(tail)));
             table.push(cells);
         }
     }
@@ -182,12 +184,13 @@ fn open(sheet: &mut TerminalText, fitted: &FittedDrive) {
             continue;
         };
         let value = parameter.value.as_deref().unwrap_or("no limit");
-        let kept = if *kept_template { "the template's" } else { "the closest value that fits" };
+        let kept_value_phrase =
+            if *kept_template { "the template's" } else { "the closest value that fits" };
         let goes = with.as_ref().map(|with| format!(", tied to {with}")).unwrap_or_default();
         let name = &parameter.parameter;
         sheet.item(
             "- ",
-            &format!("{name}: {value} is {kept}{goes}. It requires {needs}."),
+            &format!("{name}: {value} is {kept_value_phrase}{goes}. It requires {needs}."),
             CellEmphasis::Plain,
         );
     }
@@ -198,7 +201,7 @@ fn open(sheet: &mut TerminalText, fitted: &FittedDrive) {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::{Calibration, Provenance, UndeterminedValue};
+    use lanemark_schema::result::{ParameterOverride, Provenance, UndeterminedValue};
 
     use super::*;
 
@@ -237,7 +240,7 @@ mod tests {
                 parameter("drive.flash.program", Some("600 us"), open(true, None)),
                 parameter("drive.data_path.read", None, open(false, Some("drive.flash.read"))),
             ],
-            host: vec![Calibration {
+            host: vec![ParameterOverride {
                 parameter: "platform.nvme.driver_time".to_owned(),
                 value: "2.8 us".to_owned(),
                 figure: None,

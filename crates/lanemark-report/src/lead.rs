@@ -1,6 +1,6 @@
 //! The first sentence of a run's text: the answer and its figure, with the names of the drive and the test.
 
-use lanemark_schema::result::{RunResult, Sample, Target, TestResult, Verdict};
+use lanemark_schema::result::{LimitingPart, RunResult, Sample, Target, TestResult};
 use lanemark_schema::workload::Operation;
 
 use crate::Style;
@@ -46,7 +46,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
         let rate = grouped(&fixed(rate.value, 0));
         return format!("{subject} completes {rate} transactions a minute in {name}.");
     }
-    if let Some(latencies) = replayed(test) {
+    if let Some(latencies) = replay_sentence(test) {
         return format!("{name} takes {latencies} on {subject}.");
     }
     let Some(rate) = rate(test) else {
@@ -61,7 +61,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
 /// Returns a sentence such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to
 /// …`.
 fn of_several(subject: &str, tests: &[TestResult]) -> String {
-    let most = |verb_of: &str| {
+    let most_extreme = |verb_of: &str| {
         let candidates =
             tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
         let rate =
@@ -72,7 +72,7 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))
     };
     let parts: Vec<String> =
-        ["reads", "writes", "reads and writes"].into_iter().filter_map(most).collect();
+        ["reads", "writes", "reads and writes"].into_iter().filter_map(most_extreme).collect();
     match parts.as_slice() {
         [] => match tests.iter().find(|test| test.transactions_per_minute().is_some()) {
             Some(test) => of_one(subject, test),
@@ -119,30 +119,35 @@ fn interval(test: &TestResult) -> String {
         return ", with an interval wider than a factor of ten".to_owned();
     }
     let value = test.throughput_bytes_per_second.value / 1e6;
-    let at = |ratio: f64| grouped(&significant(value * ratio));
-    format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
+    let rate_at = |ratio: f64| grouped(&significant(value * ratio));
+    format!(
+        ", in 80% of cases {} to {} MB/s",
+        rate_at(interval.low_ratio),
+        rate_at(interval.high_ratio)
+    )
 }
 
 /// Returns the mean latencies of a trace that was replayed at its recorded times. The rate of such a replay depends
 /// only on the trace, so it is not stated.
-fn replayed(test: &TestResult) -> Option<String> {
+fn replay_sentence(test: &TestResult) -> Option<String> {
     let in_own_time =
         |sample: &Sample| sample.replay.as_ref().is_some_and(|one| one.speed.is_some());
     let sample = test.samples.iter().find(|sample| in_own_time(sample))?;
-    let of = |operation, name: &str| {
+    let latency_phrase = |operation, name: &str| {
         let ns = sample.mean_latency_ns(operation)?;
         Some(format!("{} {name}", latency_text(ns)))
     };
-    let parts: Vec<String> = [of(Operation::Read, "a read"), of(Operation::Write, "a write")]
-        .into_iter()
-        .flatten()
-        .collect();
+    let parts: Vec<String> =
+        [latency_phrase(Operation::Read, "a read"), latency_phrase(Operation::Write, "a write")]
+            .into_iter()
+            .flatten()
+            .collect();
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
 /// States which part limited the tests of a measured run, if any test has a verdict.
 fn limits(tests: &[TestResult]) -> Option<String> {
-    let mut verdicts: Vec<(Verdict, usize)> = Vec::new();
+    let mut verdicts: Vec<(LimitingPart, usize)> = Vec::new();
     for test in tests {
         let Some(explanation) = &test.explanation else { continue };
         match verdicts.iter_mut().find(|(known, _)| *known == explanation.verdict) {
@@ -151,17 +156,17 @@ fn limits(tests: &[TestResult]) -> Option<String> {
         }
     }
     let probed = tests.iter().any(|test| test.queue_probe.is_some());
-    verdicts.retain(|(verdict, _)| *verdict != Verdict::Undecided);
+    verdicts.retain(|(verdict, _)| *verdict != LimitingPart::Undecided);
     if verdicts.is_empty() && probed {
         return Some("No test reached a limit that was observed.".to_owned());
     }
     verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let all = tests.len();
-    let part = |(verdict, count): &(Verdict, usize)| match all {
+    let test_count = tests.len();
+    let limit_phrase = |(verdict, count): &(LimitingPart, usize)| match test_count {
         1 => format!("The test is {}", verdict.words()),
-        _ => format!("{count} of {all} tests: {}", verdict.words()),
+        _ => format!("{count} of {test_count} tests: {}", verdict.words()),
     };
-    let parts: Vec<String> = verdicts.iter().map(part).collect();
+    let parts: Vec<String> = verdicts.iter().map(limit_phrase).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
@@ -173,16 +178,20 @@ pub(crate) fn is_simulated(run: &RunResult) -> bool {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::{
-        DirectionResult, Explanation, PredictionInterval, QueueProbe, TransactionsUse,
+        DirectionResult, Explanation, PredictionInterval, QueueDepthProbe, TransactionFigures,
     };
     use lanemark_schema::units::{Bytes, Duration, Ratio};
-    use lanemark_schema::workload::{Pattern, Requests, Test, Workload};
+    use lanemark_schema::workload::{Pattern, SyntheticRequests, Test, Workload};
 
     use super::*;
     use crate::run_tests::{reads, requests, run, test};
 
     /// Returns a test with one sample; `change` modifies its requests, which are random reads by default.
-    fn other(name: &str, sample: Sample, change: impl FnOnce(&mut Requests)) -> TestResult {
+    fn other(
+        name: &str,
+        sample: Sample,
+        change: impl FnOnce(&mut SyntheticRequests),
+    ) -> TestResult {
         let test = Test { name: name.to_owned(), ..Test::of_blocks(Bytes::kibi(4)) }.with(change);
         TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
     }
@@ -246,7 +255,8 @@ mod tests {
         assert_eq!(lead(Vec::new()), "No test has ended.");
         let stopped = RunResult { complete: false, ..run(vec![random]) };
         assert!(super::run(&stopped).ends_with("80.0 µs. The run was interrupted."));
-        let transactions = TransactionsUse { per_minute: 12_345.4, ..TransactionsUse::default() };
+        let transactions =
+            TransactionFigures { per_minute: 12_345.4, ..TransactionFigures::default() };
         let users = Sample { transactions: Some(transactions), ..reads(10, 4, &[80]) };
         let wanted = "completes 12,345 transactions a minute in users.";
         assert_eq!(lead(vec![test("users", vec![users.clone()])]), wanted);
@@ -277,7 +287,7 @@ mod tests {
 
     #[test]
     fn limits_are_counted_by_their_verdicts() {
-        let with = |verdict: Verdict| {
+        let with = |verdict: LimitingPart| {
             let mut test = test("t", vec![reads(10, 4, &[80; 100])]);
             test.explanation = Some(Explanation {
                 ceilings: Vec::new(),
@@ -288,15 +298,15 @@ mod tests {
             });
             test
         };
-        let (link, drive) = (|| with(Verdict::LinkBound), || with(Verdict::DriveBound));
+        let (link, drive) = (|| with(LimitingPart::LinkBound), || with(LimitingPart::DriveBound));
         assert_eq!(limits(&[link()]).unwrap(), "The test is link-bound.");
-        let both = [drive(), link(), with(Verdict::Undecided), link()];
+        let both = [drive(), link(), with(LimitingPart::Undecided), link()];
         let wanted = "2 of 4 tests: link-bound; 1 of 4 tests: drive-bound.";
         assert_eq!(limits(&both).unwrap(), wanted);
-        let undecided = with(Verdict::Undecided);
+        let undecided = with(LimitingPart::Undecided);
         assert_eq!(limits(&[undecided.clone(), undecided.clone()]), None);
         let mut probed = undecided.clone();
-        probed.queue_probe = Some(QueueProbe {
+        probed.queue_probe = Some(QueueDepthProbe {
             queue_depth: 1,
             iops: 1.0,
             iops_doubled: 2.0,

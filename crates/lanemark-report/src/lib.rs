@@ -58,16 +58,18 @@ mod whatif;
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};
 pub use database::{
-    Change, NodesSaved, Verdict, WIDTH, compare, database_compare_text, database_text, interval,
-    nodes_saved, warnings, wrapped,
+    ChangeVerdict, FigureChange, SavedServers, WIDTH, compare, database_compare_text,
+    database_text, interval, nodes_saved, warnings, wrapped,
 };
-pub use drive::{DriveOrigins, DriveRating, DriveValue, drive_answer, drive_text, ratings_text};
+pub use drive::{DriveRating, DriveValue, OriginCounts, drive_answer, drive_text, ratings_text};
 pub use entry::{
     EntryTest, PlatformLink, PlatformPort, platform_answer, platform_text, workload_text,
 };
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
-pub use html::{Chart, ChartLibrary, PLOT_MARK, Plot, PlotStyle, html, interactive_html, plot};
+pub use html::{
+    ChartScript, PLOT_MARK, PlotStyle, ResultChart, ResultPlot, html, interactive_html, plot,
+};
 pub use inspection::{inspection_svg, inspection_text};
 pub use lead::sentence_text;
 pub use path::{path_sentence, path_svg, path_table};
@@ -80,7 +82,7 @@ pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::{study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
 pub use test_detail::{test_detail, test_details};
-pub use trial::{CutSystem, FailedCheck, trial_answer, trial_text};
+pub use trial::{FailedCheck, PowerCutResults, trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
 pub use whatif::{whatif_evidence, whatif_text};
 

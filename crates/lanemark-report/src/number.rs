@@ -144,7 +144,7 @@ impl LatencyUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_schema::workload::Average;
+    use lanemark_schema::workload::AverageMethod;
 
     #[test]
     fn signs_are_shown_and_zero_has_none() {
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_single_repeat_has_no_spread() {
-        assert_eq!(spread(&Statistic::of(&[5.0], Average::Mean)), ABSENT);
-        assert_eq!(spread(&Statistic::of(&[9.0, 11.0], Average::Mean)), "±10.0%");
+        assert_eq!(spread(&Statistic::of(&[5.0], AverageMethod::Mean)), ABSENT);
+        assert_eq!(spread(&Statistic::of(&[9.0, 11.0], AverageMethod::Mean)), "±10.0%");
         assert_eq!(spread(&Statistic::default()), ABSENT);
     }
 

@@ -3,9 +3,9 @@
 //! Phases are reported only if the data shows them: the time during which no data was moved, and the time at which the
 //! figures become steady by the rule of SNIA's specification (`lanemark_schema::result::steady`).
 
-use lanemark_schema::result::Phases;
-use lanemark_schema::result::series::Point;
-use lanemark_schema::result::steady::{Outcome, RANGE_MAX, SLOPE_MAX, Window};
+use lanemark_schema::result::DrivePhases;
+use lanemark_schema::result::series::SeriesPoint;
+use lanemark_schema::result::steady::{RANGE_MAX, RoundsOutcome, SLOPE_MAX, SteadyWindow};
 use lanemark_schema::result::{Sample, Series, SteadyState};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::TrackedFigure;
@@ -32,16 +32,16 @@ pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
 }
 
 /// States briefly whether a sample is steady; `None` if this was not determined.
-pub(crate) fn brief(sample: &Sample) -> Option<String> {
+pub(crate) fn brief_summary(sample: &Sample) -> Option<String> {
     if let Some(steady) = &sample.steady {
         return Some(match steady.outcome {
-            Outcome::Reached { round } => format!("Steady after round {round}"),
-            Outcome::NotReached { .. } => {
+            RoundsOutcome::Reached { round } => format!("Steady after round {round}"),
+            RoundsOutcome::NotReached { .. } => {
                 format!("Not steady after {} rounds", steady.rounds.len())
             }
         });
     }
-    let phases = Phases::of(sample.series.as_ref()?);
+    let phases = DrivePhases::of(sample.series.as_ref()?);
     let window = phases.window?;
     Some(match phases.steady_from {
         Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
@@ -64,10 +64,10 @@ fn steadiness(steady: &SteadyState) -> String {
         None => String::new(),
     };
     match steady.outcome {
-        Outcome::Reached { round } => format!(
+        RoundsOutcome::Reached { round } => format!(
             "Steady after round {round} of {length} each by SNIA's rule{figures}. The reported figures are from these rounds."
         ),
-        Outcome::NotReached { .. } => format!(
+        RoundsOutcome::NotReached { .. } => format!(
             "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. The reported figures are from these rounds.",
             steady.rounds.len(),
             percent_whole(RANGE_MAX),
@@ -78,7 +78,7 @@ fn steadiness(steady: &SteadyState) -> String {
 
 /// Returns a text such as `in rounds 5 to 9 the requests a second span 3.4% of their mean, and their best-fit line
 /// falls by 1.2%`.
-fn spread(window: &Window, last: usize, tracked: TrackedFigure) -> String {
+fn spread(window: &SteadyWindow, last: usize, tracked: TrackedFigure) -> String {
     let what = match tracked {
         TrackedFigure::Iops => "requests a second",
         TrackedFigure::Throughput => "bytes a second",
@@ -94,7 +94,7 @@ fn spread(window: &Window, last: usize, tracked: TrackedFigure) -> String {
 }
 
 fn phases(series: &Series) -> Option<String> {
-    let phases = Phases::of(series);
+    let phases = DrivePhases::of(series);
     let window = phases.window.filter(|_| series.points.len() > 1)?;
     let unmoved = match phases.nothing_moved.filter(|_| is_written(series)) {
         Some(time) if time >= series.elapsed() => "Collection moved nothing. ".to_owned(),
@@ -163,7 +163,7 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
         Column::number("max", latency.name()).optional(1),
         Column::number("WA", "").optional(3),
     ]);
-    let cell = |point: &Point, ns: f64| {
+    let cell = |point: &SeriesPoint, ns: f64| {
         or_absent((point.requests() > 0).then_some(ns), |ns| significant(latency.of(ns)))
     };
     for (index, point) in rows.points.iter().enumerate() {

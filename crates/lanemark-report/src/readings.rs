@@ -12,8 +12,8 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let kept = test.samples.iter().filter_map(|sample| sample.punctuality.as_ref());
     let kept: Vec<&Punctuality> = kept.collect();
     [
-        device(&evidence),
-        health(&evidence),
+        device_sentence(&evidence),
+        health_sentence(&evidence),
         processors(&evidence),
         threads(test, &evidence),
         punctuality(&kept),
@@ -24,36 +24,40 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
 }
 
 /// Returns a sentence such as `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each`.
-fn device(evidence: &[&Evidence]) -> Option<String> {
+fn device_sentence(evidence: &[&Evidence]) -> Option<String> {
     let name = &evidence.first()?.device.as_ref()?.name;
-    let used = || evidence.iter().filter_map(|record| record.device.as_ref());
-    let elapsed: Duration = used().map(|record| record.elapsed).sum();
-    let busy: Duration = used().map(|record| record.busy).sum();
+    let device_uses = || evidence.iter().filter_map(|record| record.device.as_ref());
+    let elapsed: Duration = device_uses().map(|record| record.elapsed).sum();
+    let busy: Duration = device_uses().map(|record| record.busy).sum();
     let share = (busy.as_seconds() / elapsed.as_seconds().max(1e-12)).min(1.0);
     let bytes = |of: fn(&lanemark_schema::result::DeviceUse) -> Bytes| {
-        used().map(of).fold(Bytes::ZERO, |sum, record| sum + record).get() as f64
+        device_uses().map(of).fold(Bytes::ZERO, |sum, record| sum + record).get() as f64
     };
-    let part = |count: u64, bytes: f64, time: Duration, what: &str| {
+    let request_phrase = |count: u64, bytes: f64, time: Duration, what: &str| {
         (count > 0).then(|| {
-            let each = bytes / count as f64 / 1e3;
+            let kb_per_request = bytes / count as f64 / 1e3;
             let time = time.as_microseconds() / count as f64;
-            format!("{count} {what} of {} kB, {} µs each", significant(each), significant(time))
+            format!(
+                "{count} {what} of {} kB, {} µs each",
+                significant(kb_per_request),
+                significant(time)
+            )
         })
     };
     let parts = [
-        part(
-            used().map(|record| record.reads).sum(),
+        request_phrase(
+            device_uses().map(|record| record.reads).sum(),
             bytes(|record| record.read_bytes),
-            used().map(|record| record.read_time).sum(),
+            device_uses().map(|record| record.read_time).sum(),
             "reads",
         ),
-        part(
-            used().map(|record| record.writes).sum(),
+        request_phrase(
+            device_uses().map(|record| record.writes).sum(),
             bytes(|record| record.written_bytes),
-            used().map(|record| record.write_time).sum(),
+            device_uses().map(|record| record.write_time).sum(),
             "writes",
         ),
-        Some(used().map(|record| record.flushes).sum::<u64>())
+        Some(device_uses().map(|record| record.flushes).sum::<u64>())
             .filter(|&flushes| flushes > 0)
             .map(|flushes| format!("{flushes} flushes")),
     ];
@@ -68,7 +72,7 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
 
 /// Returns a sentence such as `The drive reports that 7% of its life is used and 100% of its spare is left; 12.3 TB
 /// were written to it`.
-fn health(evidence: &[&Evidence]) -> Option<String> {
+fn health_sentence(evidence: &[&Evidence]) -> Option<String> {
     let health = evidence.iter().rev().find_map(|record| record.health.as_ref())?;
     let warnings = match (health.warnings, health.media_errors) {
         (0, 0) => String::new(),
@@ -113,10 +117,10 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
 
 /// Returns a sentence such as `The busiest thread took 43% of a core; threads slept 0.21 times per request`.
 fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
-    let used = || evidence.iter().filter_map(|record| record.threads);
-    let busiest = used().map(|record| record.busiest).fold(f64::NAN, f64::max);
+    let thread_uses = || evidence.iter().filter_map(|record| record.threads);
+    let busiest = thread_uses().map(|record| record.busiest).fold(f64::NAN, f64::max);
     let requests: u64 = test.samples.iter().map(|sample| sample.operations()).sum();
-    let waits: u64 = used().map(|record| record.switches_voluntary).sum();
+    let waits: u64 = thread_uses().map(|record| record.switches_voluntary).sum();
     (requests > 0 && busiest.is_finite()).then(|| {
         format!(
             "The busiest thread took {} of a core; threads slept {} times per request.",

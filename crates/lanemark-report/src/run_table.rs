@@ -5,10 +5,10 @@
 //! is not shown here; see `test_detail`.
 
 use lanemark_schema::result::{
-    AssumedLimit, PredictionInterval, RunResult, Sample, TestResult, Verdict, Warning,
+    AssumedLimit, LimitingPart, PredictionInterval, RunResult, Sample, TestResult, Warning,
 };
 
-use lanemark_schema::workload::Average;
+use lanemark_schema::workload::AverageMethod;
 
 use crate::Style;
 use crate::concurrent;
@@ -52,7 +52,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
-    for sentence in assumed(run) {
+    for sentence in assumed_limit_notes(run) {
         sheet.item("! ", &sentence, CellEmphasis::Warning);
     }
     sheet.blank();
@@ -66,13 +66,15 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         sheet.blank();
     }
     let phases = run.tests.iter().filter_map(rate_phases::sentence);
-    for sentence in phases.chain(statistic(run)).chain(converged(run)).chain(shortened(run)) {
+    for sentence in
+        phases.chain(statistic(run)).chain(convergence_note(run)).chain(scaled_run_note(run))
+    {
         sheet.paragraph(&sentence);
     }
     if !lead::is_simulated(run) {
         sheet.paragraph(&target::sentence(run));
     }
-    for sentence in concurrent::sentences(run).into_iter().chain(widely(run)) {
+    for sentence in concurrent::sentences(run).into_iter().chain(wide_interval_note(run)) {
         sheet.paragraph(&sentence);
     }
     if let Some(sentence) = explanation::closest(run) {
@@ -83,7 +85,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     }
     let led = |warning: &(String, &str)| !is_assumed(&warning.0, run);
     let listed: Vec<_> = target::warnings(run).into_iter().filter(led).collect();
-    warnings(&mut sheet, &listed);
+    write_warnings(&mut sheet, &listed);
     sheet.finish()
 }
 
@@ -95,7 +97,7 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
     }
     let mut sheet = TerminalText::new(style);
     sheet.paragraph(&target::sentence(run));
-    if let Some(sentence) = widest(run) {
+    if let Some(sentence) = widest_interval_note(run) {
         sheet.paragraph(&sentence);
     }
     sheet.finish()
@@ -109,7 +111,7 @@ fn is_assumed(warning: &str, run: &RunResult) -> bool {
 }
 
 /// States which tests an assumed value limits, in one sentence per value.
-pub(crate) fn assumed(run: &RunResult) -> Vec<String> {
+pub(crate) fn assumed_limit_notes(run: &RunResult) -> Vec<String> {
     let mut limits: Vec<(&AssumedLimit, Vec<&str>)> = Vec::new();
     for warning in &run.warnings {
         let Warning::AssumedLimit { test, limit } = warning else { continue };
@@ -134,8 +136,8 @@ pub(crate) fn statistic(run: &RunResult) -> Option<String> {
     let repeats =
         run.tests.iter().map(|test| test.samples.len()).max().filter(|&count| count > 1)?;
     let average = match run.workload.average {
-        Average::Mean => "mean",
-        Average::Median => "median",
+        AverageMethod::Mean => "mean",
+        AverageMethod::Median => "median",
     };
     Some(format!(
         "MB/s, IOPS and mean latency: {average} of {repeats} repeats; percentiles: all repeats together."
@@ -143,7 +145,7 @@ pub(crate) fn statistic(run: &RunResult) -> Option<String> {
 }
 
 /// Writes the warnings, each with its advice, after an empty line; writes nothing if there are no warnings.
-pub(crate) fn warnings(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
+pub(crate) fn write_warnings(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
     if listed.is_empty() {
         return;
     }
@@ -206,7 +208,7 @@ fn interval(result: &TestResult) -> String {
 }
 
 /// Explains the mark of wide intervals; `None` if no interval is wide.
-fn widely(run: &RunResult) -> Option<String> {
+fn wide_interval_note(run: &RunResult) -> Option<String> {
     wide_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
@@ -227,7 +229,7 @@ pub(crate) fn wide_of<'i>(
 }
 
 /// Names the value that widens the intervals of a run most.
-fn widest(run: &RunResult) -> Option<String> {
+fn widest_interval_note(run: &RunResult) -> Option<String> {
     widest_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
@@ -286,7 +288,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
 
 /// Formats the spread over repeats. A test that has converged does not show a spread, because a sentence states its
 /// interval.
-fn repeated(result: &TestResult) -> String {
+fn repeats_text(result: &TestResult) -> String {
     match result.samples.iter().any(|sample| sample.converged.is_some()) {
         true => ABSENT.to_owned(),
         false => spread(&result.throughput_bytes_per_second),
@@ -294,25 +296,25 @@ fn repeated(result: &TestResult) -> String {
 }
 
 /// States the simulated fraction of the tests, if long tests were shortened.
-pub(crate) fn shortened(run: &RunResult) -> Option<String> {
+pub(crate) fn scaled_run_note(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
-    let short = || samples.clone().filter_map(|sample| Some((sample, sample.similar?)));
-    let (_, first) = short().next()?;
-    let is_alike = short().all(|(_, other)| other.factor == first.factor);
+    let shortened_samples = || samples.clone().filter_map(|sample| Some((sample, sample.similar?)));
+    let (_, first) = shortened_samples().next()?;
+    let is_alike = shortened_samples().all(|(_, other)| other.factor == first.factor);
     let drive = match (is_alike, first.drive_factor) {
         (false, _) => "smaller drives".to_owned(),
         (true, 1) => "the drive".to_owned(),
         (true, factor) => format!("a drive with 1/{factor} of the capacity"),
     };
     // The sentence about converged runs states the number of requests.
-    if short().all(|(one, _)| one.converged.is_some()) {
-        let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
+    if shortened_samples().all(|(one, _)| one.converged.is_some()) {
+        let is_smaller = shortened_samples().any(|(_, similar)| similar.drive_factor > 1);
         return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));
     }
     let simulated =
         |sample: &Sample| sample.converged.map_or(sample.operations(), |known| known.simulated);
-    let all: u64 = short().map(|(one, _)| simulated(one)).sum();
-    let whole: u64 = short().map(|(_, similar)| similar.requests).sum();
+    let all: u64 = shortened_samples().map(|(one, _)| simulated(one)).sum();
+    let whole: u64 = shortened_samples().map(|(_, similar)| similar.requests).sum();
     let part = match (is_alike, first.drive_factor) {
         (false, _) => "a part of the time".to_owned(),
         (true, _) => format!("1/{} of the time", first.factor),
@@ -329,14 +331,15 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
 }
 
 /// If tests converged, states how many requests were simulated and how well the rates are known.
-pub(crate) fn converged(run: &RunResult) -> Option<String> {
-    let all =
+pub(crate) fn convergence_note(run: &RunResult) -> Option<String> {
+    let converged_samples =
         || run.tests.iter().flat_map(|test| &test.samples).filter_map(|sample| sample.converged);
-    let half_width = all().map(|converged| converged.half_width).reduce(f64::max)?;
-    let (simulated, requests) = all().fold((0, 0), |(simulated, requests), sample| {
-        (simulated + sample.simulated, requests + sample.requests)
-    });
-    let of = match (all().count(), run.tests.len()) {
+    let half_width = converged_samples().map(|converged| converged.half_width).reduce(f64::max)?;
+    let (simulated, requests) = converged_samples()
+        .fold((0, 0), |(simulated, requests), sample| {
+            (simulated + sample.simulated, requests + sample.requests)
+        });
+    let of = match (converged_samples().count(), run.tests.len()) {
         (count, tests) if count == tests => String::new(),
         (count, tests) => format!(" in {count} of {tests} tests"),
     };
@@ -374,7 +377,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let mut cells = vec![
         Cell::strong(or_absent(known_value(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),
-        Cell::inked(repeated(result), CellEmphasis::Faint),
+        Cell::inked(repeats_text(result), CellEmphasis::Faint),
         Cell::plain(or_absent(known_value(&result.iops), |iops| match iops {
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),
@@ -395,9 +398,9 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), CellEmphasis::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|explanation| explanation.verdict);
-    let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);
+    let decided = verdict.filter(|&verdict| verdict != LimitingPart::Undecided);
     let bottleneck = result.sensitivity.as_ref().and_then(|bottleneck| bottleneck.bottleneck());
-    let limit = decided.map(Verdict::words).or(bottleneck.map(|gain| gain.hop.as_str()));
+    let limit = decided.map(LimitingPart::words).or(bottleneck.map(|gain| gain.hop.as_str()));
     cells.push(Cell::plain(limit.unwrap_or(ABSENT)));
     cells
 }

@@ -2,7 +2,7 @@
 //!
 //! The text shows the values of the result, in which gains that are classified as noise are already zero.
 
-use lanemark_schema::result::{Gain, RunResult, Sensitivity, SystemChange, TestResult};
+use lanemark_schema::result::{ChangeGain, RunResult, Sensitivity, SystemChange, TestResult};
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
@@ -48,7 +48,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
 
 /// Writes the bottleneck of a test as a sentence, and all gains as a table; writes nothing if the run does not contain
 /// them.
-pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
+pub(crate) fn write_lines(sheet: &mut TerminalText, test: &TestResult) {
     let Some(sensitivity) = &test.sensitivity else { return };
     sheet.paragraph(&sentence(sensitivity));
     sheet.blank();
@@ -122,7 +122,7 @@ pub(crate) fn label(sensitivity: &Sensitivity, index: usize) -> String {
 }
 
 /// Formats the change of the mean latency.
-pub(crate) fn latency(gain: &Gain) -> String {
+pub(crate) fn latency(gain: &ChangeGain) -> String {
     signed(-gain.latency_gain)
 }
 
@@ -143,11 +143,17 @@ mod tests {
 
     use super::*;
 
-    fn gain(hop: &str, change: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
+    fn gain(
+        hop: &str,
+        change: &str,
+        load: bool,
+        throughput_gain: f64,
+        latency_gain: f64,
+    ) -> ChangeGain {
         let utilisation = (!load).then_some(0.97);
         let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Link(0)) };
         let (hop, change) = (hop.to_owned(), change.to_owned());
-        Gain { id, hop, change, utilisation, throughput_gain, latency_gain }
+        ChangeGain { id, hop, change, utilisation, throughput_gain, latency_gain }
     }
 
     #[test]
@@ -159,7 +165,7 @@ mod tests {
             text,
             "SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%."
         );
-        let timed = Gain { throughput_gain: 0.0, ..link };
+        let timed = ChangeGain { throughput_gain: 0.0, ..link };
         let text = sentence(&Sensitivity::new(vec![timed]));
         assert_eq!(
             text,

@@ -1,12 +1,12 @@
 //! A study as terminal text: the answer, the figures, the errors of the model, and the settings.
 
-use lanemark_schema::result::{Role, RunResult, StudyOutcome};
+use lanemark_schema::result::{FigureRole, RunResult, StudyOutcome};
 
-use crate::calibration::{Setting, settings};
+use crate::calibration::{CalibratedSetting, settings};
 use crate::error_summary::{ErrorSummary, role_name};
 use crate::figure_table;
 use crate::number::significant;
-use crate::run_table::warnings;
+use crate::run_table::write_warnings;
 use crate::table::CellEmphasis;
 use crate::terminal::TerminalText;
 use crate::{Style, answer, concurrent, target, transactions};
@@ -27,9 +27,9 @@ pub fn study_table(
     sheet.heading(&outcome.title);
     sheet.paragraph(&outcome.question);
     if detail && !outcome.document.citation.is_empty() {
-        sheet.aside(&outcome.document.citation);
+        sheet.minor_paragraph(&outcome.document.citation);
     }
-    withheld(&mut sheet, outcome);
+    write_withheld_claims(&mut sheet, outcome);
     let here: Vec<(String, &RunResult)> =
         measured.iter().map(|run| ("measured\nhere".to_owned(), *run)).collect();
     for metric in figure_table::metrics(outcome) {
@@ -49,7 +49,7 @@ pub fn study_table(
     // A study without published figures does not have errors.
     if !outcome.document.citation.is_empty() {
         sheet.blank();
-        for role in [Role::Predicted, Role::Calibrated] {
+        for role in [FigureRole::Predicted, FigureRole::Calibrated] {
             let mark = format!("{:<12}", role_name(role));
             sheet.item(
                 &mark,
@@ -64,7 +64,7 @@ pub fn study_table(
         sheet.paragraph(&answer);
     }
     if detail {
-        calibrations(&mut sheet, &settings(outcome));
+        write_calibrations(&mut sheet, &settings(outcome));
     }
     if detail && !outcome.not_modelled.is_empty() {
         sheet.blank();
@@ -93,7 +93,7 @@ pub fn study_table(
     }
     if let Some(run) = measured {
         sheet.blank();
-        sheet.aside(&target::sentence(run));
+        sheet.minor_paragraph(&target::sentence(run));
     }
     all_warnings(&mut sheet, outcome, measured);
     sheet.finish()
@@ -107,8 +107,8 @@ pub fn study_answer(outcome: &StudyOutcome) -> String {
     if let Some(answer) = answer(outcome) {
         return answer;
     }
-    let predicted = ErrorSummary::of(outcome, Role::Predicted);
-    match outcome.figures_of(Role::Predicted).next() {
+    let predicted = ErrorSummary::of(outcome, FigureRole::Predicted);
+    match outcome.figures_of(FigureRole::Predicted).next() {
         Some(_) => format!("{}: {}", outcome.title, predicted.sentence(outcome)),
         None => {
             let (systems, tests) = (outcome.systems.len(), figure_table::tests(outcome).len());
@@ -123,7 +123,7 @@ fn written(outcome: &StudyOutcome) -> Option<&str> {
 }
 
 /// Writes the claims that do not hold; they are the reason why the written answer is not shown.
-fn withheld(sheet: &mut TerminalText, outcome: &StudyOutcome) {
+fn write_withheld_claims(sheet: &mut TerminalText, outcome: &StudyOutcome) {
     let claims = outcome.answer.iter().flat_map(|answer| &answer.claims);
     for claim in claims.filter(|claim| !claim.holds) {
         let bound = match (claim.from, claim.to) {
@@ -144,13 +144,13 @@ fn withheld(sheet: &mut TerminalText, outcome: &StudyOutcome) {
     }
 }
 
-fn calibrations(sheet: &mut TerminalText, settings: &[Setting<'_>]) {
+fn write_calibrations(sheet: &mut TerminalText, settings: &[CalibratedSetting<'_>]) {
     if settings.is_empty() {
         return;
     }
     sheet.blank();
     sheet.heading("Calibrations: values that differ from the library");
-    for Setting { calibration, systems, figure } in settings {
+    for CalibratedSetting { calibration, systems, figure } in settings {
         let figure = figure.as_deref().unwrap_or("no published figure: a what-if");
         let reason =
             calibration.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -171,5 +171,5 @@ fn all_warnings(sheet: &mut TerminalText, outcome: &StudyOutcome, measured: Opti
     all.extend(
         here.into_iter().map(|(warning, advice)| (format!("measured here: {warning}"), advice)),
     );
-    warnings(sheet, &all);
+    write_warnings(sheet, &all);
 }

@@ -10,7 +10,7 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     match runs {
         [] => None,
         [(_, run)] => (!run.tests.is_empty()).then(|| lead::run(run)),
-        several => compared(several),
+        several => comparison_summary(several),
     }
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
 const ALONE: f64 = 1.01;
 
 /// States which run leads in throughput by more than the spread of repeats, and in how many of the common tests.
-fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
+fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
     let mut wins = vec![0usize; runs.len()];
     let mut tests = 0;

@@ -3,7 +3,7 @@
 use std::mem::discriminant;
 
 use lanemark_schema::result::{
-    Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
+    ParameterOverride, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
 
 /// Returns the target's name for use in a sentence: the drive with its port and platform, or a short name.
@@ -102,7 +102,7 @@ pub(crate) fn values(target: &SimulatedTarget) -> String {
 /// which it was set.
 pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     let Target::Simulated(target) = &run.target else { return Vec::new() };
-    let setting = |calibration: &Calibration| {
+    let setting = |calibration: &ParameterOverride| {
         let from = calibration.figure.as_ref().map(|id| format!(", from {id}")).unwrap_or_default();
         format!("{} = {}{from}", calibration.parameter, calibration.value)
     };
@@ -117,16 +117,17 @@ const TESTS_NAMED: usize = 8;
 pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
     let mut groups: Vec<Vec<&Warning>> = Vec::new();
     for warning in &run.warnings {
-        let alike = |known: &&mut Vec<&Warning>| match (warning.test(), known[0].test()) {
+        let is_alike = |known: &&mut Vec<&Warning>| match (warning.test(), known[0].test()) {
             (Some(_), Some(_)) => discriminant(warning) == discriminant(known[0]),
             _ => warning == known[0],
         };
-        match groups.iter_mut().find(alike) {
+        match groups.iter_mut().find(is_alike) {
             Some(group) => group.push(warning),
             None => groups.push(vec![warning]),
         }
     }
-    let mut warnings: Vec<(String, &'static str)> = groups.iter().map(|all| merged(all)).collect();
+    let mut warnings: Vec<(String, &'static str)> =
+        groups.iter().map(|all| merged_warning(all)).collect();
     if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
         warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
     }
@@ -145,7 +146,7 @@ pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static st
 }
 
 /// Formats a warning about one or more tests: the text for the first test, and the names of the other tests.
-fn merged(alike: &[&Warning]) -> (String, &'static str) {
+fn merged_warning(alike: &[&Warning]) -> (String, &'static str) {
     let mut others: Vec<&str> = Vec::new();
     for test in alike.iter().filter_map(|warning| warning.test()) {
         if alike[0].test() != Some(test) && !others.contains(&test) {

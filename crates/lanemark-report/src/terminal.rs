@@ -30,7 +30,7 @@ pub(crate) struct TerminalText {
 }
 
 /// The columns of a table that fit, and the width of each.
-struct Layout {
+struct TableLayout {
     kept: Vec<usize>,
     widths: Vec<usize>,
     /// For each column, the maximum length of a number after its integer part.
@@ -64,7 +64,7 @@ impl TerminalText {
     }
 
     /// Writes a paragraph of lower importance.
-    pub(crate) fn aside(&mut self, text: &str) {
+    pub(crate) fn minor_paragraph(&mut self, text: &str) {
         self.wrapped(text, "", "", CellEmphasis::Faint);
     }
 
@@ -82,7 +82,7 @@ impl TerminalText {
     /// Writes a table without its empty columns, followed by the names of the columns that did not fit.
     pub(crate) fn table(&mut self, table: &Table) {
         let table = &table.clone().without_empty_columns().with_grouped_numbers();
-        let layout = Layout::fit(table, self.width);
+        let layout = TableLayout::fit(table, self.width);
         for line in header_lines(table, &layout) {
             self.line(&[(line, CellEmphasis::Faint)]);
         }
@@ -108,7 +108,7 @@ impl TerminalText {
             .map(|index| table.columns[index].name.replace('\n', " "))
             .collect();
         if !dropped.is_empty() {
-            self.aside(&format!("no room for: {}", dropped.join(", ")));
+            self.minor_paragraph(&format!("no room for: {}", dropped.join(", ")));
         }
     }
 
@@ -119,14 +119,14 @@ impl TerminalText {
         self.text
     }
 
-    fn rule(&mut self, layout: &Layout) {
+    fn rule(&mut self, layout: &TableLayout) {
         let width = layout.total();
         self.line(&[("─".repeat(width), CellEmphasis::Faint)]);
     }
 
     fn wrapped(&mut self, text: &str, first: &str, rest: &str, ink: CellEmphasis) {
         let room = self.width.saturating_sub(first.width()).max(1);
-        for (index, line) in wrap(&plain(text), room).into_iter().enumerate() {
+        for (index, line) in wrap(&without_styles(text), room).into_iter().enumerate() {
             let indent = if index == 0 { first } else { rest };
             self.line(&[(indent.to_owned(), CellEmphasis::Faint), (line, ink)]);
         }
@@ -152,7 +152,7 @@ impl TerminalText {
     }
 }
 
-impl Layout {
+impl TableLayout {
     /// Returns the first layout that fits: the complete table, then shorter names, then fewer columns.
     fn fit(table: &Table, width: usize) -> Self {
         let mut ranks: Vec<u8> = table.columns.iter().map(|column| column.optional).collect();
@@ -181,7 +181,7 @@ impl Layout {
                     ColumnKind::Number => {
                         tail + cells.map(|cell| whole(&cell.text).width()).max().unwrap_or(0)
                     }
-                    _ => cells.map(|cell| plain(&cell.text).width()).max().unwrap_or(0),
+                    _ => cells.map(|cell| without_styles(&cell.text).width()).max().unwrap_or(0),
                 };
                 body.max(
                     header(&table.columns[index])
@@ -219,14 +219,14 @@ impl Layout {
         let texts = table.rows.iter().map(|row| row.cells[self.kept[index]].text.as_str());
         let names: BTreeSet<&str> = texts.collect();
         let short: BTreeSet<String> =
-            names.iter().map(|name| shorten(&plain(name), self.widths[index])).collect();
+            names.iter().map(|name| shorten(&without_styles(name), self.widths[index])).collect();
         short.len() < names.len()
     }
 
     /// Returns the lines of a cell in the column at `index`: one line, unless the shortened name would equal another
     /// row's name.
     fn lines(&self, table: &Table, cell: &Cell, index: usize) -> Vec<String> {
-        let (width, text) = (self.widths[index], plain(&cell.text));
+        let (width, text) = (self.widths[index], without_styles(&cell.text));
         match table.columns[self.kept[index]].kind {
             _ if cell.repeated => vec![String::new()],
             ColumnKind::Name if text.width() > width && self.is_ambiguous(table, index) => {
@@ -260,7 +260,7 @@ impl Layout {
 }
 
 /// Returns the lines of all column headers: first the names, then the units in the last line.
-fn header_lines(table: &Table, layout: &Layout) -> Vec<String> {
+fn header_lines(table: &Table, layout: &TableLayout) -> Vec<String> {
     let headers: Vec<Vec<String>> =
         layout.kept.iter().map(|&index| header(&table.columns[index])).collect();
     let height = headers.iter().map(Vec::len).max().unwrap_or(0);
@@ -283,7 +283,7 @@ fn header_lines(table: &Table, layout: &Layout) -> Vec<String> {
 }
 
 fn header(column: &Column) -> Vec<String> {
-    let mut lines: Vec<String> = column.name.split('\n').map(plain).collect();
+    let mut lines: Vec<String> = column.name.split('\n').map(without_styles).collect();
     if !column.unit.is_empty() {
         lines.push(column.unit.to_owned());
     }
@@ -315,11 +315,11 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let kept = width.saturating_sub(1);
-    let start = cut(text, kept.div_ceil(2));
+    let kept_width = width.saturating_sub(1);
+    let start = cut_to_width(text, kept_width.div_ceil(2));
     let mut end = text.len();
     for (index, character) in text.char_indices().rev() {
-        if text[index..].width() + start.width() > kept {
+        if text[index..].width() + start.width() > kept_width {
             break;
         }
         // A combining mark does not occupy a column and belongs to the character before it.
@@ -331,7 +331,7 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
 }
 
 /// Returns the longest prefix of `text` that fits into `width` columns.
-fn cut(text: &str, width: usize) -> &str {
+fn cut_to_width(text: &str, width: usize) -> &str {
     let mut used = 0;
     for (index, character) in text.char_indices() {
         used += character.width().unwrap_or(0);
@@ -358,7 +358,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Removes the characters of `text` that control a terminal or change the writing direction.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn without_styles(text: &str) -> String {
     lanemark_schema::text::shown(text).into_owned()
 }
 

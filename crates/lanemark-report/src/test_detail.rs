@@ -5,8 +5,8 @@
 //! faster hop. The gain is reported if additional runs determined it ([`sensitivity`]).
 
 use lanemark_schema::result::{
-    ClientDeviation, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, LiveVerdict,
-    PathLimit, ReplayUse, RunResult, Sample, StartContent, TestResult,
+    ClientDeviation, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery,
+    LiveVerdict, PathLimit, ReplayCounts, RunResult, Sample, StartContent, TestResult,
 };
 use lanemark_schema::units::Bytes;
 
@@ -22,7 +22,7 @@ use crate::number::{
 };
 use crate::over_time;
 use crate::readings;
-use crate::run_table::{cpu_ns, warnings};
+use crate::run_table::{cpu_ns, write_warnings};
 use crate::sensitivity;
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
@@ -46,10 +46,10 @@ const PERCENTILES: [(f64, &str, u8); 5] = [
 /// warning about it.
 pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
-    body(&mut sheet, run, test);
+    write_body(&mut sheet, run, test);
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
-    warnings(&mut sheet, &target::warnings(run));
+    write_warnings(&mut sheet, &target::warnings(run));
     sheet.finish()
 }
 
@@ -60,25 +60,25 @@ pub fn test_details(run: &RunResult, style: &Style) -> String {
         if index > 0 {
             sheet.blank();
         }
-        body(&mut sheet, run, test);
+        write_body(&mut sheet, run, test);
     }
     sheet.finish()
 }
 
-fn body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
+fn write_body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
     sheet.heading(&format!("{}: {}", run.target_name(), test.test.name));
     sheet.paragraph(&figures(test));
-    if let Some(sentence) = failed(test) {
+    if let Some(sentence) = failure_text(test) {
         sheet.paragraph(&sentence);
     }
     for sentence in faults::sentences(test) {
         sheet.paragraph(&sentence);
     }
     for replay in test.samples.iter().filter_map(|sample| sample.replay.as_ref()) {
-        sheet.paragraph(&replayed(replay));
+        sheet.paragraph(&replay_text(replay));
     }
     for live in test.samples.iter().filter_map(|sample| sample.live.as_ref()) {
-        sheet.paragraph(&served(live));
+        sheet.paragraph(&served_text(live));
     }
     sheet.blank();
     let latency = test.latency();
@@ -96,7 +96,7 @@ fn body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
             sheet.table(&budget_table(&budget));
             sheet.blank();
             match (&test.sensitivity, budget.busiest()) {
-                (Some(_), _) => sensitivity::lines(sheet, test),
+                (Some(_), _) => sensitivity::write_lines(sheet, test),
                 (None, Some(hop)) => sheet.paragraph(&limit(hop, &budget, test)),
                 (None, None) => {}
             }
@@ -108,7 +108,7 @@ fn body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
             sentences => sentences.iter().for_each(|sentence| sheet.paragraph(sentence)),
         },
     }
-    explanation::lines(sheet, test);
+    explanation::write_lines(sheet, test);
     if let Some(sentence) = flash_writes::sentence(test) {
         sheet.blank();
         sheet.paragraph(&sentence);
@@ -160,7 +160,7 @@ fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) ->
     let total = budget.total_ns();
     let longest = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
     let Some(longest) = longest.filter(|_| hop.utilisation < BUSY && total > 0.0) else {
-        return busiest(hop);
+        return hop_text(hop);
     };
     let limit = match (own_time, population) {
         (true, _) => "the requests arrive at given times".to_owned(),
@@ -180,7 +180,7 @@ fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) ->
 }
 
 /// Returns a text such as `SATA 6 Gb/s: 97% busy, carries at most 552 MB/s of this workload`.
-pub(crate) fn busiest(hop: &HopShare) -> String {
+pub(crate) fn hop_text(hop: &HopShare) -> String {
     let busy = format!("{}: {} busy", hop.label(), percent_whole(hop.utilisation));
     match hop.ceiling_megabytes {
         Some(ceiling) => {
@@ -216,13 +216,13 @@ fn figures(test: &TestResult) -> String {
 }
 
 /// Returns the number of failed requests by type, and their share of all requests.
-fn failed(test: &TestResult) -> Option<String> {
+fn failure_text(test: &TestResult) -> Option<String> {
     let errors = test.errors();
-    let all = |sample: &Sample| {
+    let request_count = |sample: &Sample| {
         let others = sample.flushes.iter().chain(&sample.trims);
         sample.operations() + others.map(|direction| direction.latency.count()).sum::<u64>()
     };
-    let done: u64 = test.samples.iter().map(all).sum();
+    let done: u64 = test.samples.iter().map(request_count).sum();
     let share = errors.total() as f64 / (errors.total() as f64 + done as f64);
     (!errors.is_empty()).then(|| {
         let requests = if errors.total() == 1 { "request" } else { "requests" };
@@ -236,7 +236,7 @@ fn comes_in_its_own_time(sample: &Sample) -> bool {
 }
 
 /// Describes the replay of a trace in a sentence.
-fn replayed(replay: &ReplayUse) -> String {
+fn replay_text(replay: &ReplayCounts) -> String {
     let pace = match (replay.speed, replay.span) {
         (Some(speed), Some(span)) => {
             let speed = match speed {
@@ -259,7 +259,7 @@ fn replayed(replay: &ReplayUse) -> String {
 }
 
 /// Describes in a few sentences how a served system delivered its answers.
-fn served(live: &LiveUse) -> String {
+fn served_text(live: &LiveDelivery) -> String {
     let us = |latency: &LatencyHistogram, percentile| {
         let ns = latency.percentile_ns(percentile);
         ns.map_or("–".to_owned(), |ns| format!("{} µs", significant(ns as f64 / 1e3)))
@@ -287,7 +287,7 @@ fn served(live: &LiveUse) -> String {
 
 /// Returns the verdict, such as `The run is valid. A request's time at a client differed from the model's by +3% on
 /// average and +4% at the median; …`.
-fn verdict(live: &LiveUse) -> Option<String> {
+fn verdict(live: &LiveDelivery) -> Option<String> {
     let ClientDeviation { median, mean } = live.deviation()?;
     let percent = |share: f64| match (share * 100.0).round() as i64 {
         0 => "0%".to_owned(),
@@ -326,7 +326,7 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     let reads = direction(test, |sample| sample.reads.as_ref());
     let writes = direction(test, |sample| sample.writes.as_ref());
     let besides = |own: fn(&Sample) -> Option<&DirectionResult>,
-                   of_replay: fn(&ReplayUse) -> Option<&DirectionResult>| {
+                   of_replay: fn(&ReplayCounts) -> Option<&DirectionResult>| {
         direction(test, |sample| own(sample).or(sample.replay.as_ref().and_then(of_replay)))
     };
     let flushes = besides(|sample| sample.flushes.as_ref(), |replay| replay.flushes.as_ref());
@@ -338,7 +338,7 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     };
     rows.extend(flushes.as_ref().map(|flushes| ("flushes", flushes)));
     rows.extend(trims.as_ref().map(|trims| ("trims", trims)));
-    let delivered = |of: fn(&LiveUse) -> Option<&DirectionResult>| {
+    let delivered = |of: fn(&LiveDelivery) -> Option<&DirectionResult>| {
         direction(test, |sample| sample.live.as_ref().and_then(of))
     };
     let reads_delivered = delivered(|live| live.reads.as_ref());
@@ -385,11 +385,11 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
 }
 
 /// Returns the bound of an interval that a row shows.
-type IntervalEnd = fn((f64, f64)) -> f64;
+type IntervalEndGetter = fn((f64, f64)) -> f64;
 
 /// Returns the rows for the 80% intervals of percentiles, each with its name and bound; empty if no percentile has an
 /// interval.
-fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEnd)> {
+fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEndGetter)> {
     match PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
         true => vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)],
         false => Vec::new(),
@@ -401,9 +401,9 @@ fn direction(
     test: &TestResult,
     of: impl Fn(&Sample) -> Option<&DirectionResult>,
 ) -> Option<LatencyHistogram> {
-    let mut all = LatencyHistogram::new();
-    test.samples.iter().filter_map(of).for_each(|direction| all.merge(&direction.latency));
-    (all.count() > 0).then_some(all)
+    let mut merged = LatencyHistogram::new();
+    test.samples.iter().filter_map(of).for_each(|direction| merged.merge(&direction.latency));
+    (merged.count() > 0).then_some(merged)
 }
 
 /// Builds the table of the hops and their shares, with a row for the sum.

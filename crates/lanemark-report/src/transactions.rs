@@ -3,7 +3,7 @@
 //! All values are means over repeats. The requests per transaction were counted; they are not taken from the workload's
 //! model.
 
-use lanemark_schema::result::{Metric, RunResult, Statistic, TestResult, TransactionsUse};
+use lanemark_schema::result::{FigureMetric, RunResult, Statistic, TestResult, TransactionFigures};
 
 use crate::number::{fixed, known_value, or_absent, percent, significant};
 use crate::table::{Cell, Column, Table};
@@ -47,22 +47,22 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
 }
 
 fn cells(result: &TestResult) -> Option<Vec<Cell>> {
-    let of = |figure: fn(&TransactionsUse) -> Option<f64>| result.of_transactions(figure);
+    let mean_of = |figure: fn(&TransactionFigures) -> Option<f64>| result.of_transactions(figure);
     let per_minute = result.transactions_per_minute()?;
     let cell = |statistic: Option<Statistic>, show: fn(f64) -> String| {
         Cell::plain(or_absent(statistic.and_then(|cell| known_value(&cell)), show))
     };
-    let latency = |metric: Metric| cell(Some(metric.of(result)), significant);
+    let latency = |metric: FigureMetric| cell(Some(metric.of(result)), significant);
     Some(vec![
         Cell::strong(fixed(per_minute.value, 0)),
-        cell(of(|all| all.response_ms().map(|ms| ms * 1e3)), significant),
-        latency(Metric::ReadLatency),
-        latency(Metric::WriteLatency),
-        latency(Metric::Latency),
-        cell(of(|all| all.processor_busy), percent),
-        cell(of(|all| all.buffer_hit_ratio), percent),
-        cell(of(|all| all.page_reads), significant),
-        cell(of(|all| all.page_writes), significant),
-        cell(of(|all| all.log_writes), significant),
+        cell(mean_of(|all| all.response_ms().map(|ms| ms * 1e3)), significant),
+        latency(FigureMetric::ReadLatency),
+        latency(FigureMetric::WriteLatency),
+        latency(FigureMetric::Latency),
+        cell(mean_of(|all| all.processor_busy), percent),
+        cell(mean_of(|all| all.buffer_hit_ratio), percent),
+        cell(mean_of(|all| all.page_reads), significant),
+        cell(mean_of(|all| all.page_writes), significant),
+        cell(mean_of(|all| all.log_writes), significant),
     ])
 }

@@ -4,8 +4,8 @@
 //! Times are the program's times, with the part that a time scale stretched converted back. A ratio pairs the turns of
 //! two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
 
-use lanemark_schema::result::{LiveUse, PairedRatio, RunResult, Sample, Statistic};
-use lanemark_schema::workload::Average;
+use lanemark_schema::result::{LiveDelivery, PairedRatio, RunResult, Sample, Statistic};
+use lanemark_schema::workload::AverageMethod;
 
 use crate::Style;
 use crate::credits;
@@ -18,7 +18,7 @@ const FLUSHES: &str = "flushes";
 
 /// The power cuts of one system.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CutSystem {
+pub struct PowerCutResults {
     /// Name of the system, `drive@platform:port`.
     pub system: String,
     /// Number of power cuts.
@@ -45,12 +45,12 @@ pub struct FailedCheck {
 }
 
 /// The turns of one system.
-struct TrialSystem<'r> {
+struct TrialResults<'r> {
     name: &'r str,
-    turns: Vec<(&'r Sample, &'r LiveUse)>,
+    turns: Vec<(&'r Sample, &'r LiveDelivery)>,
 }
 
-impl<'r> TrialSystem<'r> {
+impl<'r> TrialResults<'r> {
     /// Returns the system of a run; `None` if the run does not belong to a trial.
     fn of(run: &'r RunResult) -> Option<Self> {
         let samples = run.tests.iter().flat_map(|test| &test.samples);
@@ -69,7 +69,7 @@ impl<'r> TrialSystem<'r> {
     }
 
     fn time(&self) -> Statistic {
-        Statistic::of(&self.times(), Average::Mean)
+        Statistic::of(&self.times(), AverageMethod::Mean)
     }
 
     /// Returns whether all answers were delivered in time.
@@ -82,7 +82,7 @@ impl<'r> TrialSystem<'r> {
     }
 
     /// Returns the mean of a value over all turns; `None` if a turn does not have the value.
-    fn mean(&self, of: impl Fn(&Sample, &LiveUse) -> Option<f64>) -> Option<f64> {
+    fn mean(&self, of: impl Fn(&Sample, &LiveDelivery) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> =
             self.turns.iter().map(|(sample, live)| of(sample, live)).collect();
         values.filter(|values| !values.is_empty()).map(|values| {
@@ -128,8 +128,8 @@ impl<'r> TrialSystem<'r> {
 
 /// Returns the answer of a trial in one or two sentences; `None` if the runs are not a trial.
 pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
-    let systems: Option<Vec<TrialSystem<'_>>> =
-        runs.iter().map(|run| TrialSystem::of(run)).collect();
+    let systems: Option<Vec<TrialResults<'_>>> =
+        runs.iter().map(|run| TrialResults::of(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
     let invalid: Vec<&str> =
         systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
@@ -145,7 +145,7 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
             invalid.join(" and ")
         ));
     }
-    let waits = |trial_system: &TrialSystem<'_>| {
+    let waits = |trial_system: &TrialResults<'_>| {
         waits(trial_system).map_or(String::new(), |text| format!(" {text}"))
     };
     if let [only] = systems.as_slice() {
@@ -154,13 +154,13 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     }
     systems.sort_by(|one, other| one.time().value.total_cmp(&other.time().value));
     let (first, others) = systems.split_first()?;
-    let parts: Vec<String> = others.iter().map(|other| compared(first, other)).collect();
+    let parts: Vec<String> = others.iter().map(|other| comparison_text(first, other)).collect();
     let last = others.last()?;
     Some(format!("{}.{}", parts.join("; "), waits(last)))
 }
 
 /// Compares the faster system with another one.
-fn compared(first: &TrialSystem<'_>, other: &TrialSystem<'_>) -> String {
+fn comparison_text(first: &TrialResults<'_>, other: &TrialResults<'_>) -> String {
     let Some(found) = other.over(first) else {
         return format!("{} and {} cannot be compared", first.name, other.name);
     };
@@ -183,7 +183,7 @@ fn compared(first: &TrialSystem<'_>, other: &TrialSystem<'_>) -> String {
 }
 
 /// Returns a sentence such as `On drive@platform:port the command waits for the drive 71% of its time`.
-fn waits(system: &TrialSystem<'_>) -> Option<String> {
+fn waits(system: &TrialResults<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;
     Some(format!(
@@ -194,7 +194,7 @@ fn waits(system: &TrialSystem<'_>) -> Option<String> {
 }
 
 /// Writes the answer, a table of the systems, and the effects of the power cuts.
-pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> String {
+pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     if let Some(answer) = trial_answer(runs) {
         sheet.answer(&answer);
@@ -203,8 +203,8 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
     if let Some(table) = table(runs) {
         sheet.table(&table);
     }
-    let systems: Vec<TrialSystem<'_>> =
-        runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
+    let systems: Vec<TrialResults<'_>> =
+        runs.iter().filter_map(|run| TrialResults::of(run)).collect();
     let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
     for (number, (name, end)) in ends.enumerate() {
         if number == 0 {
@@ -215,7 +215,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
     let scales = systems.iter().map(|system| system.time_scale());
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
-        sheet.aside(&format!(
+        sheet.minor_paragraph(&format!(
             "Served with time scale {}: simulated time passed that much more slowly, and times are \
              converted back.",
             significant(scale)
@@ -240,8 +240,8 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
 }
 
 /// Describes the power cuts of a system.
-fn cut_text(cuts: &CutSystem) -> String {
-    let CutSystem { system, cuts, lost_writes, finished_before, failed } = cuts;
+fn cut_text(cuts: &PowerCutResults) -> String {
+    let PowerCutResults { system, cuts, lost_writes, finished_before, failed } = cuts;
     let lost = match failed.len() {
         0 => "no acknowledged data was lost".to_owned(),
         count => format!("ACKNOWLEDGED DATA WAS LOST in {count}"),
@@ -257,8 +257,8 @@ fn cut_text(cuts: &CutSystem) -> String {
 
 /// Builds a table with a row per system; `None` if the runs are not a trial.
 pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
-    let systems: Vec<TrialSystem<'_>> =
-        runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
+    let systems: Vec<TrialResults<'_>> =
+        runs.iter().filter_map(|run| TrialResults::of(run)).collect();
     let first = systems.first()?;
     let mut table = Table::new(vec![
         Column::name("system"),
@@ -316,9 +316,9 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
 }
 
 /// Returns the mean number of requests at the drive while there are any (Little's law).
-fn queue_depth(sample: &Sample, live: &LiveUse) -> Option<f64> {
-    let all = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
-    let time_s: f64 = all
+fn queue_depth(sample: &Sample, live: &LiveDelivery) -> Option<f64> {
+    let directions = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
+    let time_s: f64 = directions
         .into_iter()
         .flatten()
         .map(|direction| direction.latency.mean_ns() * direction.latency.count() as f64 / 1e9)

@@ -3,8 +3,8 @@
 //! Offsets and lengths are printed in exact bytes, for a reader who wants to examine the location.
 
 use lanemark_schema::result::{
-    AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites,
-    Verified, VerifyWarning,
+    AcknowledgedChange, DamageKind, DamagedRange, FoundData, InterveningEvent, VerificationResult,
+    VerificationWrites, VerifyWarning,
 };
 
 use crate::Style;
@@ -38,12 +38,12 @@ pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
         "Check it with: lanemark verify check {} --journal {}",
         written.path, written.journal
     ));
-    warnings(&mut sheet, &written.warnings);
+    write_warnings(&mut sheet, &written.warnings);
     sheet.finish()
 }
 
 /// Writes the damaged ranges, and the counts of units and requests.
-pub fn verified_text(verified: &Verified, style: &Style) -> String {
+pub fn verified_text(verified: &VerificationResult, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.heading(&verdict(verified));
     sheet.blank();
@@ -51,23 +51,25 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
         sheet.table(&ranges(&verified.damage));
         let more = verified.damage.len().saturating_sub(SHOWN) as u64 + verified.damage_more;
         if more > 0 {
-            sheet.aside(&format!("and {more} more ranges; --json lists them"));
+            sheet.minor_paragraph(&format!("and {more} more ranges; --json lists them"));
         }
         sheet.blank();
         sheet.paragraph(&kinds(&verified.damage));
     }
     if !verified.unflushed.is_empty() {
         sheet.table(&ranges(&verified.unflushed));
-        sheet.aside("Acknowledged, never flushed, and lost, which is allowed after a power cut:");
+        sheet.minor_paragraph(
+            "Acknowledged, never flushed, and lost, which is allowed after a power cut:",
+        );
         sheet.blank();
     }
     sheet.paragraph(&units(verified));
     sheet.paragraph(&requests(verified));
-    warnings(&mut sheet, &verified.warnings);
+    write_warnings(&mut sheet, &verified.warnings);
     sheet.finish()
 }
 
-fn verdict(verified: &Verified) -> String {
+fn verdict(verified: &VerificationResult) -> String {
     let since = match verified.since {
         InterveningEvent::Kill => "no acknowledged data may be missing",
         InterveningEvent::PowerCut if verified.volatile_cache => {
@@ -83,7 +85,7 @@ fn verdict(verified: &Verified) -> String {
     }
 }
 
-fn ranges(damage: &[Damage]) -> Table {
+fn ranges(damage: &[DamagedRange]) -> Table {
     let mut table = Table::new(vec![
         Column::text("what"),
         Column::number("offset", "B"),
@@ -96,14 +98,16 @@ fn ranges(damage: &[Damage]) -> Table {
             Cell::inked(entry.kind.name(), CellEmphasis::Warning),
             Cell::plain(entry.offset_bytes.get().to_string()),
             Cell::plain(entry.length_bytes.get().to_string()),
-            Cell::plain(entry.expected.map_or_else(|| ABSENT.to_owned(), |entry| expected(&entry))),
+            Cell::plain(
+                entry.expected.map_or_else(|| ABSENT.to_owned(), |entry| expected_text(&entry)),
+            ),
             Cell::plain(found_data_text(entry.found)),
         ]);
     }
     table
 }
 
-fn expected(change: &AcknowledgedChange) -> String {
+fn expected_text(change: &AcknowledgedChange) -> String {
     format!(
         "{} {} at {} s, {}",
         if change.trim { "trim" } else { "write" },
@@ -129,7 +133,7 @@ fn found_data_text(found_data: FoundData) -> String {
 }
 
 /// Explains the types of damage that the table lists.
-fn kinds(damage: &[Damage]) -> String {
+fn kinds(damage: &[DamagedRange]) -> String {
     let meaning = |kind| match kind {
         DamageKind::Lost => "the data from right before the last acknowledged write",
         DamageKind::Stale => "older than that",
@@ -147,7 +151,7 @@ fn kinds(damage: &[Damage]) -> String {
     meanings.join("; ")
 }
 
-fn units(verified: &Verified) -> String {
+fn units(verified: &VerificationResult) -> String {
     let units = &verified.units;
     let mut text = format!(
         "Of {} units of {} B, {} are correct",
@@ -169,7 +173,7 @@ fn units(verified: &Verified) -> String {
     text + "."
 }
 
-fn requests(verified: &Verified) -> String {
+fn requests(verified: &VerificationResult) -> String {
     let requests = &verified.requests;
     let open = requests.submitted - requests.acknowledged;
     let mut text = format!(
@@ -187,7 +191,7 @@ fn requests(verified: &Verified) -> String {
     text + "."
 }
 
-fn warnings(sheet: &mut TerminalText, warnings: &[VerifyWarning]) {
+fn write_warnings(sheet: &mut TerminalText, warnings: &[VerifyWarning]) {
     if !warnings.is_empty() {
         sheet.blank();
     }
@@ -212,14 +216,14 @@ mod tests {
             durable: true,
             acknowledged: Duration::from_microseconds(1_500_000),
         };
-        let damage = Damage {
+        let damage = DamagedRange {
             kind: DamageKind::Lost,
             offset_bytes: Bytes(8192),
             length_bytes: Bytes(4096),
             expected: Some(write),
             found: FoundData::Generation(12),
         };
-        let verified = Verified {
+        let verified = VerificationResult {
             path: "/dev/sdz".to_owned(),
             journal: "journal".to_owned(),
             run: 1,
@@ -242,7 +246,7 @@ mod tests {
         }
         assert!(text.contains("of 2 not acknowledged"), "{text}");
         let all = RequestCounts { submitted: 88, acknowledged: 88, ..RequestCounts::default() };
-        let sound = Verified { damage: Vec::new(), requests: all, ..verified };
+        let sound = VerificationResult { damage: Vec::new(), requests: all, ..verified };
         let text = verified_text(&sound, &Style { width: 100, colour: false });
         assert!(!text.contains("not acknowledged"), "{text}");
         assert!(verified_text(&sound, &Style { width: 100, colour: false }).contains("intact"));

@@ -8,7 +8,7 @@ use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, interval_text, is_wide, percent_signed, percent_whole,
     significant,
 };
-use crate::path::lost;
+use crate::path::loss_sentence;
 use crate::run_table::{wide_of, widest_of};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
@@ -76,7 +76,7 @@ pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
             ),
         });
     }
-    texts.extend(widest(whatif));
+    texts.extend(widest_interval_note(whatif));
     let shortened = whatif.tests.iter().filter_map(|test| test.shortened_to);
     if let Some(most) = shortened.clone().max() {
         let (count, all) = (shortened.count(), whatif.tests.len());
@@ -98,7 +98,7 @@ fn answer(whatif: &WhatIf) -> String {
     if whatif.tests.is_empty() {
         return format!("{pair}: no test has ended.");
     }
-    if let Some(nothing) = unchanged(whatif) {
+    if let Some(nothing) = unchanged_note(whatif) {
         return format!("{pair}: {nothing}");
     }
     if let [test] = whatif.tests.as_slice() {
@@ -109,10 +109,14 @@ fn answer(whatif: &WhatIf) -> String {
         };
         let scale = test.expected() / test.other.bytes_per_second;
         let now = rate(test.measured.as_ref().unwrap_or(&test.present), 1.0);
-        let then = rate(&test.other, scale);
-        return format!("{pair}: {} in {}, {then} instead of {now} {unit}.", gain(test), test.test);
+        let other_rate = rate(&test.other, scale);
+        return format!(
+            "{pair}: {} in {}, {other_rate} instead of {now} {unit}.",
+            gain(test),
+            test.test
+        );
     }
-    let of = |is_gain: bool| {
+    let tests_that_change = |is_gain: bool| {
         let relevant = whatif.tests.iter().filter(|test| {
             let change = test.change();
             is_seen(change) && (change > 0.0) == is_gain
@@ -120,22 +124,27 @@ fn answer(whatif: &WhatIf) -> String {
         let mut relevant: Vec<&WhatIfTest> = relevant.collect();
         relevant.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
         let verb = if is_gain { "gain" } else { "lose" };
-        let named =
+        let change_of_test =
             |test: &WhatIfTest| format!("{} ({})", percent_whole(test.change().abs()), test.test);
         match relevant.as_slice() {
             [] => None,
-            [only] => Some(format!("you {verb} {}", named(only))),
+            [only] => Some(format!("you {verb} {}", change_of_test(only))),
             [least, .., most] => {
                 let least_shown = percent_whole(least.change().abs());
                 match least_shown == percent_whole(most.change().abs()) {
                     true => Some(format!("you {verb} {least_shown} in {} tests", relevant.len())),
-                    false => Some(format!("you {verb} {} to {}", named(least), named(most))),
+                    false => Some(format!(
+                        "you {verb} {} to {}",
+                        change_of_test(least),
+                        change_of_test(most)
+                    )),
                 }
             }
         }
     };
     let same = whatif.tests.iter().filter(|test| !is_seen(test.change())).count();
-    let mut parts: Vec<String> = [of(true), of(false)].into_iter().flatten().collect();
+    let mut parts: Vec<String> =
+        [tests_that_change(true), tests_that_change(false)].into_iter().flatten().collect();
     match same {
         0 => {}
         same if parts.is_empty() => {
@@ -183,7 +192,7 @@ fn parties(whatif: &WhatIf) -> String {
 
 /// Returns the answer if nothing changes: no gain or loss of any test, in throughput or mean latency, is large enough
 /// to be shown.
-fn unchanged(whatif: &WhatIf) -> Option<&'static str> {
+fn unchanged_note(whatif: &WhatIf) -> Option<&'static str> {
     let is_same = |test: &WhatIfTest| {
         let (now, then) = (&test.present, &test.other);
         let waits = then.latency_mean_ns / now.latency_mean_ns - 1.0;
@@ -203,23 +212,23 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
         true => fixed(iops, 0),
         false => significant(bytes / 1e6),
     };
-    let of = |outlook: &WhatIfFigures| rate(outlook.bytes_per_second, outlook.iops);
+    let rate_of = |outlook: &WhatIfFigures| rate(outlook.bytes_per_second, outlook.iops);
     let us = |outlook: &WhatIfFigures| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];
     if measured {
-        let measured_text = test.measured.as_ref().map(of);
+        let measured_text = test.measured.as_ref().map(rate_of);
         cells.push(Cell::plain(measured_text.unwrap_or_else(|| ABSENT.to_owned())));
     }
     let expected = test.expected();
     // Requests have the same size on both systems, so the request rate is proportional to the data rate.
     let requests = test.other.iops * expected / test.other.bytes_per_second;
     let inside = test.interval.as_ref().map_or(ABSENT.to_owned(), |interval| {
-        let at = |ratio: f64| rate(expected * ratio, requests * ratio);
+        let rate_at = |ratio: f64| rate(expected * ratio, requests * ratio);
         let mark = if is_wide(interval.low_ratio, interval.high_ratio) { " !" } else { "" };
-        format!("{}–{}{mark}", at(interval.low_ratio), at(interval.high_ratio))
+        format!("{}–{}{mark}", rate_at(interval.low_ratio), rate_at(interval.high_ratio))
     });
     cells.extend([
-        Cell::plain(of(&test.present)),
+        Cell::plain(rate_of(&test.present)),
         Cell::strong(rate(expected, requests)),
         Cell::inked(if test.random { "IOPS" } else { "MB/s" }, CellEmphasis::Faint),
         Cell::strong(percent_signed(test.change())),
@@ -255,20 +264,20 @@ fn description(test: &WhatIfTest) -> String {
         text += &credits::of_load(&outlook.credits).map_or(String::new(), |end| format!(" {end}"));
     }
     if let Some(loss) = test.other.path.as_ref().and_then(|path| path.loss.as_ref()) {
-        text += &format!(" {}", lost(loss, test.random));
+        text += &format!(" {}", loss_sentence(loss, test.random));
     }
-    text + &tails(test).map_or(String::new(), |sentence| format!(" {sentence}"))
+    text + &tail_note(test).map_or(String::new(), |sentence| format!(" {sentence}"))
 }
 
 /// States the latency percentiles that have intervals, as in `Latency then: p99 95.0 µs (80% in 80.1–130) instead of
 /// 101`.
-fn tails(test: &WhatIfTest) -> Option<String> {
+fn tail_note(test: &WhatIfTest) -> Option<String> {
     type PercentileOf = fn(&WhatIfFigures) -> Option<f64>;
     let percentiles: [(f64, &str, PercentileOf); 2] = [
         (99.0, "p99", |figures| figures.latency_p99_ns),
         (99.9, "p99.9", |figures| figures.latency_p999_ns),
     ];
-    let part = |(percentile, name, of): (f64, &str, PercentileOf)| {
+    let percentile_phrase = |(percentile, name, of): (f64, &str, PercentileOf)| {
         let interval = test.interval.as_ref()?.percentile(percentile)?;
         let (now, then) = (of(&test.present)?, of(&test.other)?);
         let [low, high] = [interval.low_ratio, interval.high_ratio].map(|ratio| ratio * then);
@@ -277,7 +286,7 @@ fn tails(test: &WhatIfTest) -> Option<String> {
         let (ends, unit) = (interval_text(low, high, text), unit.name());
         Some(format!("{name} {} {unit} (80% in {ends}) instead of {}", text(then), text(now)))
     };
-    let parts: Vec<String> = percentiles.into_iter().filter_map(part).collect();
+    let parts: Vec<String> = percentiles.into_iter().filter_map(percentile_phrase).collect();
     (!parts.is_empty()).then(|| format!("Latency then: {}.", parts.join("; ")))
 }
 
@@ -295,7 +304,7 @@ fn credit_ends(whatif: &WhatIf) -> String {
 }
 
 /// Names the value that widens the intervals most.
-fn widest(whatif: &WhatIf) -> Option<String> {
+fn widest_interval_note(whatif: &WhatIf) -> Option<String> {
     widest_of(whatif.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 

@@ -1,9 +1,9 @@
 //! Figures that are computed from the counts of a sample: energy, devices, processors, writes to flash, transactions.
 
 use lanemark_schema::result::{
-    DeviceRates, DeviceUse, DirectionResult, DriveUse, EnergyUse, Evidence, KindUse,
-    LatencyHistogram, Limit, LimitKind, PlatformPower, ProcessorUse, Sample, TestResult,
-    TransactionsUse,
+    CgroupLimit, CgroupLimitKind, DeviceRates, DeviceUse, DirectionResult, DriveUse, EnergyUse,
+    Evidence, LatencyHistogram, PlatformPower, ProcessorUse, Sample, TestResult,
+    TransactionFigures, TransactionKindFigures,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test, TransactionKind, Workload};
@@ -101,7 +101,7 @@ fn database() -> Sample {
     (0..100).for_each(|_| response.record(ms(32)));
     Sample {
         elapsed: ms(2_000),
-        transactions: Some(TransactionsUse { response, ..TransactionsUse::default() }),
+        transactions: Some(TransactionFigures { response, ..TransactionFigures::default() }),
         evidence: Some(Evidence { device: Some(device()), ..Evidence::default() }),
         ..Sample::empty()
     }
@@ -134,7 +134,7 @@ fn the_requests_of_a_database_are_those_of_its_device() {
     assert!(!simulated.is_counted_by_device());
     near(simulated.device_share(), 1.0);
     assert_eq!(own.device_share(), None);
-    let nothing = Sample { transactions: Some(TransactionsUse::default()), ..database };
+    let nothing = Sample { transactions: Some(TransactionFigures::default()), ..database };
     assert_eq!(nothing.device_share(), None);
 }
 
@@ -168,7 +168,7 @@ fn directions_are_separate_results_if_both_were_counted() {
     for lacking in [
         Sample { reads: None, ..sample() },
         Sample { writes: direction(0, 0, 0), ..sample() },
-        Sample { transactions: Some(TransactionsUse::default()), ..sample() },
+        Sample { transactions: Some(TransactionFigures::default()), ..sample() },
     ] {
         assert!(result(vec![lacking]).by_direction(&workload).is_empty());
     }
@@ -179,9 +179,10 @@ fn transactions_of_a_kind_add_up_over_the_repeats() {
     let with = |per_minute: f64, payments: u64| {
         let mut latency = LatencyHistogram::new();
         (0..payments).for_each(|_| latency.record(ms(2)));
-        let used = KindUse { count: payments, rolled_back: 1, retries: 2, latency };
+        let used = TransactionKindFigures { count: payments, rolled_back: 1, retries: 2, latency };
         let kinds = [(TransactionKind::Payment, used)].into_iter().collect();
-        let transactions = TransactionsUse { per_minute, kinds, ..TransactionsUse::default() };
+        let transactions =
+            TransactionFigures { per_minute, kinds, ..TransactionFigures::default() };
         Sample { transactions: Some(transactions), ..database() }
     };
     let all = result(vec![with(100.0, 5), with(300.0, 7)]);
@@ -219,12 +220,16 @@ fn processors_have_their_time_by_user_and_a_bound_for_disturbances() {
 #[test]
 fn a_limit_is_met_from_its_bound_on() {
     for (kind, share, is_met) in [
-        (LimitKind::Device, 0.899, false),
-        (LimitKind::Device, 0.9, true),
-        (LimitKind::Processor, 0.099, false),
-        (LimitKind::Processor, 0.1, true),
+        (CgroupLimitKind::Device, 0.899, false),
+        (CgroupLimitKind::Device, 0.9, true),
+        (CgroupLimitKind::Processor, 0.099, false),
+        (CgroupLimitKind::Processor, 0.1, true),
     ] {
-        assert_eq!(Limit { text: String::new(), kind, share }.is_met(), is_met, "{kind:?} {share}");
+        assert_eq!(
+            CgroupLimit { text: String::new(), kind, share }.is_met(),
+            is_met,
+            "{kind:?} {share}"
+        );
     }
 }
 

@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::delivered::DeliveryCounts;
 
 /// The reads of one connection, timed by the session's clock.
-pub(crate) struct Arrivals {
+pub(crate) struct TimedReader {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
     /// Last moment when the socket was known to be empty.
@@ -35,7 +35,7 @@ pub(crate) struct Arrivals {
     came: Instant,
 }
 
-impl Arrivals {
+impl TimedReader {
     /// Creates the record of a connection whose socket is empty.
     pub(crate) fn new(clock: Arc<dyn Clock>, delivered: Arc<DeliveryCounts>) -> Self {
         let now = clock.now();
@@ -67,7 +67,7 @@ impl Arrivals {
     pub(crate) fn end_wait(&mut self, is_awaited: bool, has_room: bool) {
         let now = self.clock.now();
         if is_awaited {
-            self.delivered.intake.waited(self.clock.real(now.since_or_zero(self.turned)));
+            self.delivered.intake.add_wait(self.clock.real(now.since_or_zero(self.turned)));
         }
         (self.turned, self.came) = (now, now);
         if has_room {
@@ -77,7 +77,7 @@ impl Arrivals {
 
     fn work_until_now(&mut self) -> Instant {
         let now = self.clock.now();
-        self.delivered.intake.worked(self.clock.real(now.since_or_zero(self.turned)));
+        self.delivered.intake.add_work(self.clock.real(now.since_or_zero(self.turned)));
         self.turned = now;
         now
     }
@@ -108,8 +108,8 @@ impl FuseCalls {
         self.began = self.clock.now();
         let between = self.clock.real(self.began.since_or_zero(self.ended));
         match between < NEXT_CALL {
-            true => self.delivered.intake.worked(between),
-            false if is_awaited => self.delivered.intake.waited(between),
+            true => self.delivered.intake.add_work(between),
+            false if is_awaited => self.delivered.intake.add_wait(between),
             false => {}
         }
         self.began
@@ -118,7 +118,7 @@ impl FuseCalls {
     /// Ends the call.
     pub(crate) fn end(&mut self) {
         self.ended = self.clock.now();
-        self.delivered.intake.worked(self.clock.real(self.ended.since_or_zero(self.began)));
+        self.delivered.intake.add_work(self.clock.real(self.ended.since_or_zero(self.began)));
     }
 }
 
@@ -131,9 +131,9 @@ mod tests {
         Instant::ZERO + Duration::from_microseconds(us)
     }
 
-    fn bench() -> (Arc<ManualClock>, Arc<DeliveryCounts>, Arrivals) {
+    fn bench() -> (Arc<ManualClock>, Arc<DeliveryCounts>, TimedReader) {
         let (clock, delivered) = (Arc::new(ManualClock::default()), Arc::default());
-        let arrivals = Arrivals::new(clock.clone(), Arc::clone(&delivered));
+        let arrivals = TimedReader::new(clock.clone(), Arc::clone(&delivered));
         (clock, delivered, arrivals)
     }
 

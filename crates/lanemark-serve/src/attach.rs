@@ -36,7 +36,7 @@ const DIRECT_IO: u32 = 16;
 
 /// A loop device that this process holds open. The device is detached when this value is dropped.
 #[derive(Debug)]
-pub struct Disk {
+pub struct LoopDevice {
     node: PathBuf,
     open: Arc<Mutex<Option<File>>>,
     undone: undo::UndoEntry,
@@ -122,7 +122,7 @@ impl FreeLoopDevice {
     }
 }
 
-impl Disk {
+impl LoopDevice {
     /// Makes `file` a disk.
     pub(crate) fn over(file: &File, mut free: FreeLoopDevice) -> io::Result<Self> {
         let mut name = [0; 64];
@@ -155,7 +155,7 @@ impl Disk {
         with_flushes(&node)?;
         let open = Arc::new(Mutex::new(Some(open)));
         let last = Arc::clone(&open);
-        let undone = undo::later(move || detach(&last));
+        let undone = undo::register_undo(move || detach(&last));
         Ok(Self { node, open, undone })
     }
 
@@ -191,7 +191,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for LoopDevice {
     fn drop(&mut self) {
         self.close();
     }

@@ -23,7 +23,7 @@ pub(crate) type ConnectionCloser = Box<dyn Fn() + Send + Sync>;
 
 /// All connections of a server.
 #[derive(Default)]
-pub(crate) struct Clients {
+pub(crate) struct ConnectionRegistry {
     ended: AtomicBool,
     lists: Mutex<ConnectionLists>,
     /// Threads of connections; some may have ended.
@@ -47,18 +47,18 @@ struct ConnectedPeer {
 }
 
 /// A connection. It stays on one of the lists until this value is dropped.
-pub(crate) struct Client {
-    clients: Arc<Clients>,
+pub(crate) struct RegisteredConnection {
+    clients: Arc<ConnectionRegistry>,
     number: u32,
 }
 
-impl Clients {
+impl ConnectionRegistry {
     /// Adds a new connection to the list of arriving connections. If the list is full, another connection is closed.
     pub(crate) fn arrive(
         self: &Arc<Self>,
         address: Option<IpAddr>,
         close: ConnectionCloser,
-    ) -> Client {
+    ) -> RegisteredConnection {
         let mut lists = lock(&self.lists);
         lists.newest = lists.newest.wrapping_add(1);
         let number = lists.newest;
@@ -68,7 +68,7 @@ impl Clients {
             let (_, peer) = lists.arriving.remove(at);
             (peer.close)();
         }
-        Client { clients: Arc::clone(self), number }
+        RegisteredConnection { clients: Arc::clone(self), number }
     }
 
     /// Records a thread of a connection, so that it is joined at the end.
@@ -80,11 +80,11 @@ impl Clients {
 
     /// Returns the number of open connections.
     pub(crate) fn open(&self) -> usize {
-        let lists = lock(&self.lists);
-        lists.arriving.len() + lists.served.len()
+        let connections = lock(&self.lists);
+        connections.arriving.len() + connections.served.len()
     }
 
-    /// Returns whether [`Clients::end`] was called.
+    /// Returns whether [`ConnectionRegistry::end`] was called.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }
@@ -112,16 +112,17 @@ impl Clients {
 impl ConnectionLists {
     /// Returns the arriving connection to close next: the oldest connection of the address with the most connections.
     fn to_go(&self) -> usize {
-        let of = |address: Option<IpAddr>| {
+        let count_of_address = |address: Option<IpAddr>| {
             self.arriving.iter().filter(|(_, peer)| peer.address == address).count()
         };
-        let most = self.arriving.iter().map(|(_, peer)| of(peer.address)).max();
-        let oldest = |(_, peer): &(u32, ConnectedPeer)| Some(of(peer.address)) == most;
+        let most = self.arriving.iter().map(|(_, peer)| count_of_address(peer.address)).max();
+        let oldest =
+            |(_, peer): &(u32, ConnectedPeer)| Some(count_of_address(peer.address)) == most;
         self.arriving.iter().position(oldest).unwrap_or(0)
     }
 }
 
-impl Client {
+impl RegisteredConnection {
     /// Returns the number of the connection.
     pub(crate) fn number(&self) -> u32 {
         self.number
@@ -143,7 +144,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for RegisteredConnection {
     fn drop(&mut self) {
         let mut lists = lock(&self.clients.lists);
         lists.arriving.retain(|(number, _)| *number != self.number);
@@ -161,14 +162,14 @@ mod tests {
 
     /// Opens connections from addresses that end in these numbers, and returns the connections that were closed.
     fn gone(all: &[u8]) -> Vec<usize> {
-        let clients = Arc::new(Clients::default());
+        let clients = Arc::new(ConnectionRegistry::default());
         let gone = Arc::new(Mutex::new(Vec::new()));
         let arrive = |(at, end): (usize, &u8)| {
             let noted = Arc::clone(&gone);
             let close = Box::new(move || noted.lock().unwrap().push(at));
             clients.arrive(Some(IpAddr::from([10, 0, 0, *end])), close)
         };
-        let _all: Vec<Client> = all.iter().enumerate().map(arrive).collect();
+        let _all: Vec<RegisteredConnection> = all.iter().enumerate().map(arrive).collect();
         gone.lock().unwrap().clone()
     }
 
@@ -184,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_place_is_for_whoever_has_negotiated() {
-        let clients = Arc::new(Clients::default());
+        let clients = Arc::new(ConnectionRegistry::default());
         let arrive = || clients.arrive(None, Box::new(|| ()));
-        let served: Vec<Client> = (0..CONNECTIONS_MAX)
+        let served: Vec<RegisteredConnection> = (0..CONNECTIONS_MAX)
             .map(|_| arrive())
             .inspect(|one| assert!(one.negotiated()))
             .collect();
@@ -197,7 +198,7 @@ mod tests {
         assert!(arrive().negotiated());
         // A connection that was closed does not become a client afterwards.
         let evicted = arrive();
-        let _flood: Vec<Client> = (0..=ARRIVING_MAX).map(|_| arrive()).collect();
+        let _flood: Vec<RegisteredConnection> = (0..=ARRIVING_MAX).map(|_| arrive()).collect();
         assert!(!evicted.negotiated());
     }
 }

@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 use lanemark_schema::units::{self, Bytes};
 use lanemark_schema::workload::{Access, Operation};
 
-use crate::arrival::Arrivals;
-use crate::clients::Client as NewClient;
-use crate::data::Data;
+use crate::arrival::TimedReader;
+use crate::clients::RegisteredConnection as NewClient;
+use crate::data::ExportData;
 use crate::delivered::DeliveryCounts;
-use crate::engine::{Engine, Request};
+use crate::engine::{Engine, EngineRequest};
 use crate::file_to_socket;
-use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
+use crate::job::{DataTask, RequestContext, RequestJob, Requester, TaskThread};
 use crate::nbd::negotiation::{self, Negotiation, NegotiationStep, OPTION_MAX, OptionHeader};
-use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
+use crate::nbd::transmission::{NbdCommand, ReplyWriter, RequestHeader, STRETCHES_MAX};
 use crate::nbd::{Export, NbdError, NegotiatedExport, PAYLOAD_MAX};
 use crate::outbox::Outbox;
-use crate::storing::{StoringThread, stored};
+use crate::storing::{StoringThread, store_data};
 
 /// Time limit for a client's whole negotiation.
 const NEGOTIATION: Duration = Duration::from_secs(5);
@@ -44,9 +44,9 @@ const WEIGHT: u64 = 256;
 pub(crate) const RANGE_MAX: u64 = 1 << 40;
 
 /// State shared by all connections of a server.
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) export: Export,
-    pub(crate) data: Arc<Data>,
+    pub(crate) data: Arc<ExportData>,
     pub(crate) storing: Arc<StoringThread>,
     pub(crate) delivered: Arc<DeliveryCounts>,
     /// The model; `None` in a server without latency.
@@ -54,13 +54,13 @@ pub(crate) struct Shared {
 }
 
 /// The input of a client: bytes that were received but not yet used.
-struct Input<'s> {
+struct ClientInput<'s> {
     outbox: &'s Outbox,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
     /// The estimate of arrivals, if arrivals have an effect.
-    arrivals: Option<Arrivals>,
+    arrivals: Option<TimedReader>,
     /// Arrival of the buffered bytes.
     came: units::Instant,
 }
@@ -68,7 +68,7 @@ struct Input<'s> {
 /// Reads bytes from the client, and records their arrival.
 fn receive(
     outbox: &Outbox,
-    arrivals: Option<&mut Arrivals>,
+    arrivals: Option<&mut TimedReader>,
     bytes: &mut [u8],
 ) -> io::Result<usize> {
     let Some(arrivals) = arrivals else { return outbox.socket().receive(bytes) };
@@ -83,7 +83,7 @@ fn receive(
     Ok(read)
 }
 
-impl<'s> Input<'s> {
+impl<'s> ClientInput<'s> {
     fn new(outbox: &'s Outbox) -> Self {
         let (arrivals, came) = (None, units::Instant::ZERO);
         Self { outbox, bytes: vec![0; READ], start: 0, end: 0, arrivals, came }
@@ -106,7 +106,7 @@ impl<'s> Input<'s> {
                 return Ok(false);
             }
             self.end += read;
-            self.came = self.arrivals.as_ref().map_or(self.came, Arrivals::came);
+            self.came = self.arrivals.as_ref().map_or(self.came, TimedReader::came);
         }
         Ok(true)
     }
@@ -148,27 +148,27 @@ impl<'s> Input<'s> {
 }
 
 /// A request of a client, which receives the reply.
-struct Client {
+struct ClientRequester {
     outbox: Arc<Outbox>,
-    writer: Writer,
-    header: Header,
+    writer: ReplyWriter,
+    header: RequestHeader,
     /// Weight of the request when it was accepted.
     weight: u64,
 }
 
-impl Requester for Client {
+impl Requester for ClientRequester {
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
         let Self { outbox, writer, header, weight } = self;
         let bytes = match outcome {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
                 let mut bytes = Vec::with_capacity(32);
-                writer.done(&header, &mut bytes);
+                writer.write_success(&header, &mut bytes);
                 bytes
             }
             Err(error) => {
                 let mut bytes = Vec::with_capacity(64);
-                writer.failed(&header, error, &mut bytes);
+                writer.write_failure(&header, error, &mut bytes);
                 bytes
             }
         };
@@ -180,10 +180,10 @@ impl Requester for Client {
     }
 }
 
-impl Shared {
+impl ServerState {
     /// Serves a client until either side ends the connection.
     pub(crate) fn serve(&self, outbox: &Arc<Outbox>, client: &NewClient) -> io::Result<()> {
-        let mut input = Input::new(outbox);
+        let mut input = ClientInput::new(outbox);
         let Some(agreed) = self.negotiate(&mut input)? else { return Ok(()) };
         if !client.negotiated() {
             return Ok(());
@@ -197,7 +197,7 @@ impl Shared {
     }
 
     /// Negotiates within its time limit; returns `None` if the client disconnects without selecting the export.
-    fn negotiate(&self, input: &mut Input<'_>) -> io::Result<Option<NegotiatedExport>> {
+    fn negotiate(&self, input: &mut ClientInput<'_>) -> io::Result<Option<NegotiatedExport>> {
         let end = Instant::now() + NEGOTIATION;
         let socket = input.outbox.socket();
         let in_time = || {
@@ -250,34 +250,36 @@ impl Shared {
 
     fn serve_modelled(
         &self,
-        input: &mut Input<'_>,
+        input: &mut ClientInput<'_>,
         agreed: NegotiatedExport,
         engine: &Arc<Engine>,
         outbox: &Arc<Outbox>,
         thread: u32,
     ) -> io::Result<()> {
-        let length = Header::length_of(agreed.replies);
+        let length = RequestHeader::length_of(agreed.replies);
         let around = RequestContext {
             data: Arc::clone(&self.data),
             storing: Arc::clone(&self.storing),
             delivered: Arc::clone(&self.delivered),
             clock: Arc::clone(engine.clock()),
         };
-        let writer = Writer::new(agreed.replies);
+        let writer = ReplyWriter::new(agreed.replies);
         let (clock, delivered) = (Arc::clone(engine.clock()), Arc::clone(&self.delivered));
-        input.arrivals = Some(Arrivals::new(clock, delivered));
+        input.arrivals = Some(TimedReader::new(clock, delivered));
         // Some bytes may have arrived during the negotiation.
         input.came = engine.clock().now();
         while input.fill(length)? {
             let came = input.came;
-            let Some(header) = Header::read(input.take(length), agreed.replies) else { break };
+            let Some(header) = RequestHeader::read(input.take(length), agreed.replies) else {
+                break;
+            };
             let command = header.command(&agreed, self.data.size());
-            if command == Ok(Command::Disconnect) {
+            if command == Ok(NbdCommand::Disconnect) {
                 outbox.drain();
                 break;
             }
             let sent = match command {
-                Ok(Command::Read | Command::Write { .. }) => header.length,
+                Ok(NbdCommand::Read | NbdCommand::Write { .. }) => header.length,
                 _ => 0,
             };
             let weight = WEIGHT + sent;
@@ -291,49 +293,53 @@ impl Shared {
                         break;
                     }
                     let mut bytes = Vec::new();
-                    writer.failed(&header, error, &mut bytes);
+                    writer.write_failure(&header, error, &mut bytes);
                     outbox.answer(bytes, weight);
                     continue;
                 }
             };
             let task = match command {
-                Command::Write { stored } => {
+                NbdCommand::Write { stored } => {
                     let mut payload = vec![0; header.length as usize];
                     if !input.read(&mut payload)? {
                         break;
                     }
-                    Task::Write { payload, stored }
+                    DataTask::Write { payload, stored }
                 }
-                Command::Status { one } => {
+                NbdCommand::Status { one } => {
                     let mut bytes = Vec::new();
                     self.status(&header, one, writer, &mut bytes);
                     outbox.answer(bytes, weight);
                     continue;
                 }
-                Command::Read => {
+                NbdCommand::Read => {
                     let mut bytes = Vec::new();
                     match self.read(&header, writer, &mut bytes) {
-                        Ok(()) => Task::Read(bytes),
-                        Err(error) => Task::Failed(error),
+                        Ok(()) => DataTask::Read(bytes),
+                        Err(error) => DataTask::Failed(error),
                     }
                 }
-                Command::Flush => Task::Stored(self.storing.store(self.data.mark())),
-                Command::Trim { stored } => Task::Zero { hole: true, stored },
-                Command::Zero { hole, stored } => Task::Zero { hole, stored },
-                Command::Cache | Command::Disconnect => Task::Nothing,
+                NbdCommand::Flush => DataTask::Stored(self.storing.store(self.data.mark())),
+                NbdCommand::Trim { stored } => DataTask::Zero { hole: true, stored },
+                NbdCommand::Zero { hole, stored } => DataTask::Zero { hole, stored },
+                NbdCommand::Cache | NbdCommand::Disconnect => DataTask::Nothing,
             };
             let access = access(&header, command);
             let range = (header.offset, header.length);
-            let asker = Client { outbox: Arc::clone(outbox), writer, header, weight };
-            let work = Box::new(Job { around: around.clone(), asker, range, task });
-            engine.submit(Request { access, thread, came, work });
+            let asker = ClientRequester { outbox: Arc::clone(outbox), writer, header, weight };
+            let work = Box::new(RequestJob { around: around.clone(), asker, range, task });
+            engine.submit(EngineRequest { access, thread, came, work });
         }
         Ok(())
     }
 
-    fn serve_at_once(&self, input: &mut Input<'_>, agreed: NegotiatedExport) -> io::Result<()> {
-        let length = Header::length_of(agreed.replies);
-        let writer = Writer::new(agreed.replies);
+    fn serve_at_once(
+        &self,
+        input: &mut ClientInput<'_>,
+        agreed: NegotiatedExport,
+    ) -> io::Result<()> {
+        let length = RequestHeader::length_of(agreed.replies);
+        let writer = ReplyWriter::new(agreed.replies);
         let socket = input.outbox.socket();
         let mut out = Vec::with_capacity(GATHERED);
         let (mut payload, mut piece) = (Vec::new(), Vec::new());
@@ -347,7 +353,7 @@ impl Shared {
             if !input.fill(length)? {
                 return Ok(());
             }
-            let Some(header) = Header::read(input.take(length), agreed.replies) else {
+            let Some(header) = RequestHeader::read(input.take(length), agreed.replies) else {
                 socket.send_all(&out)?;
                 return Ok(());
             };
@@ -357,14 +363,14 @@ impl Shared {
                     if header.payload() > 2 * PAYLOAD_MAX || !input.skip(header.payload())? {
                         return Ok(());
                     }
-                    writer.failed(&header, error, &mut out);
+                    writer.write_failure(&header, error, &mut out);
                     continue;
                 }
             };
             let (offset, length) = (header.offset, header.length);
             let mut is_stored = false;
             let done = match command {
-                Command::Read => {
+                NbdCommand::Read => {
                     self.delivered.count_at_once(Operation::Read, Bytes(length));
                     if length > PIECE as u64 {
                         self.read_in_pieces(input.outbox, &header, writer, &mut out, &mut piece)?;
@@ -374,11 +380,11 @@ impl Shared {
                     let read = self.read(&header, writer, &mut out);
                     if let Err(error) = read {
                         out.truncate(before);
-                        writer.failed(&header, error, &mut out);
+                        writer.write_failure(&header, error, &mut out);
                     }
                     continue;
                 }
-                Command::Write { stored } => {
+                NbdCommand::Write { stored } => {
                     is_stored = stored;
                     payload.resize(length as usize, 0);
                     if input.here() < payload.len() {
@@ -393,41 +399,46 @@ impl Shared {
                     payload.shrink_to(PIECE * 8);
                     written
                 }
-                Command::Flush => {
+                NbdCommand::Flush => {
                     is_stored = true;
                     Ok(())
                 }
-                Command::Trim { stored } => {
+                NbdCommand::Trim { stored } => {
                     is_stored = stored;
                     self.data.zero(offset, length, true)
                 }
-                Command::Zero { hole, stored } => {
+                NbdCommand::Zero { hole, stored } => {
                     is_stored = stored;
                     self.data.zero(offset, length, hole)
                 }
-                Command::Status { one } => {
+                NbdCommand::Status { one } => {
                     self.status(&header, one, writer, &mut out);
                     continue;
                 }
-                Command::Cache => Ok(()),
-                Command::Disconnect => {
+                NbdCommand::Cache => Ok(()),
+                NbdCommand::Disconnect => {
                     socket.send_all(&out)?;
                     return Ok(());
                 }
             };
             let done = done.map_err(NbdError::from).and_then(|()| match is_stored {
-                true => stored(&self.data, self.data.mark()),
+                true => store_data(&self.data, self.data.mark()),
                 false => Ok(()),
             });
             match done {
-                Ok(()) => writer.done(&header, &mut out),
-                Err(error) => writer.failed(&header, error, &mut out),
+                Ok(()) => writer.write_success(&header, &mut out),
+                Err(error) => writer.write_failure(&header, error, &mut out),
             }
         }
     }
 
     /// Writes the whole reply to a successful read.
-    fn read(&self, header: &Header, writer: Writer, out: &mut Vec<u8>) -> Result<(), NbdError> {
+    fn read(
+        &self,
+        header: &RequestHeader,
+        writer: ReplyWriter,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NbdError> {
         // One allocation has room for the header and the data.
         out.reserve(header.length as usize + 64);
         writer.before_data(header, out);
@@ -441,8 +452,8 @@ impl Shared {
     fn read_in_pieces(
         &self,
         outbox: &Outbox,
-        header: &Header,
-        writer: Writer,
+        header: &RequestHeader,
+        writer: ReplyWriter,
         out: &mut Vec<u8>,
         piece: &mut Vec<u8>,
     ) -> io::Result<()> {
@@ -455,7 +466,7 @@ impl Shared {
         out.resize(start + PIECE, 0);
         if let Err(error) = self.data.read(header.offset, &mut out[start..]) {
             out.truncate(before);
-            writer.failed(header, error.into(), out);
+            writer.write_failure(header, error.into(), out);
             return Ok(());
         }
         outbox.socket().send_all(out)?;
@@ -474,7 +485,7 @@ impl Shared {
         Ok(())
     }
 
-    fn status(&self, header: &Header, one: bool, writer: Writer, out: &mut Vec<u8>) {
+    fn status(&self, header: &RequestHeader, one: bool, writer: ReplyWriter, out: &mut Vec<u8>) {
         let most = if one { 1 } else { STRETCHES_MAX };
         let stretches = self.data.stretches(header.offset, header.length, most);
         writer.status(header, &stretches, out);
@@ -483,14 +494,15 @@ impl Shared {
 
 /// Returns the access that a command submits to the model. For the drive, zeroes that leave a hole are a trim, other
 /// zeroes are a write, and caching a range is a read.
-fn access(header: &Header, command: Command) -> Access {
+fn access(header: &RequestHeader, command: NbdCommand) -> Access {
     let operation = match command {
-        Command::Read | Command::Cache | Command::Status { .. } | Command::Disconnect => {
-            Operation::Read
-        }
-        Command::Write { .. } | Command::Zero { hole: false, .. } => Operation::Write,
-        Command::Trim { .. } | Command::Zero { hole: true, .. } => Operation::Trim,
-        Command::Flush => Operation::Flush,
+        NbdCommand::Read
+        | NbdCommand::Cache
+        | NbdCommand::Status { .. }
+        | NbdCommand::Disconnect => Operation::Read,
+        NbdCommand::Write { .. } | NbdCommand::Zero { hole: false, .. } => Operation::Write,
+        NbdCommand::Trim { .. } | NbdCommand::Zero { hole: true, .. } => Operation::Trim,
+        NbdCommand::Flush => Operation::Flush,
     };
     let length = Bytes(header.length.min(RANGE_MAX));
     Access { operation, offset: Bytes(header.offset), length }

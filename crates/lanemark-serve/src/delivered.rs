@@ -16,22 +16,22 @@ use crate::reading::{ThreadTime, UnreadSum};
 pub struct DeliveryCounts {
     counts: Mutex<DeliveryTotals>,
     /// The threads that read requests.
-    pub(crate) intake: ThreadUse,
+    pub(crate) intake: ThreadTimeCounter,
     /// The thread that simulates.
-    pub(crate) engine: ThreadUse,
-    pub(crate) unread: UnreadAnswers,
+    pub(crate) engine: ThreadTimeCounter,
+    pub(crate) unread: UnreadAnswerSamples,
 }
 
 /// Wall-clock time that threads spent on work, and on waiting while requests were outstanding.
 #[derive(Debug, Default)]
-pub(crate) struct ThreadUse {
+pub(crate) struct ThreadTimeCounter {
     worked_ns: AtomicU64,
     waited_ns: AtomicU64,
 }
 
 /// Samples of the number of answers that clients had not read when another answer was sent.
 #[derive(Debug, Default)]
-pub(crate) struct UnreadAnswers {
+pub(crate) struct UnreadAnswerSamples {
     samples: AtomicU64,
     /// Sum of the samples, in thousandths.
     thousandths: AtomicU64,
@@ -63,17 +63,17 @@ pub struct DueCompletion {
     pub damage: Option<SilentDamage>,
 }
 
-impl ThreadUse {
+impl ThreadTimeCounter {
     /// Maximum counted length of one wait, because a client that pauses is not evidence of an idle server.
     const WAIT_MAX: Duration = Duration::from_microseconds(10_000);
 
     /// Counts work of this length.
-    pub(crate) fn worked(&self, time: Duration) {
+    pub(crate) fn add_work(&self, time: Duration) {
         self.worked_ns.fetch_add(time.nanoseconds(), Ordering::Relaxed);
     }
 
     /// Counts a wait of this length, which began while requests were outstanding.
-    pub(crate) fn waited(&self, time: Duration) {
+    pub(crate) fn add_wait(&self, time: Duration) {
         self.waited_ns.fetch_add(time.min(Self::WAIT_MAX).nanoseconds(), Ordering::Relaxed);
     }
 
@@ -86,7 +86,7 @@ impl ThreadUse {
     }
 }
 
-impl UnreadAnswers {
+impl UnreadAnswerSamples {
     /// Counts a sample of this many unread answers.
     pub(crate) fn count(&self, answers: f64) {
         self.samples.fetch_add(1, Ordering::Relaxed);
@@ -162,20 +162,20 @@ mod tests {
 
     #[test]
     fn a_thread_is_busy_for_the_share_in_which_it_worked() {
-        let thread = ThreadUse::default();
+        let thread = ThreadTimeCounter::default();
         assert_eq!(thread.time().busy(), 0.0);
-        thread.worked(us(9_000));
+        thread.add_work(us(9_000));
         assert_eq!(thread.time().busy(), 1.0);
-        thread.waited(us(1_000));
+        thread.add_wait(us(1_000));
         assert_eq!(thread.time().busy(), 0.9);
         // A long pause counts only as long as the maximum.
-        thread.waited(us(60_000_000));
+        thread.add_wait(us(60_000_000));
         assert_eq!(thread.time().busy(), 0.45);
     }
 
     #[test]
     fn unread_answers_are_a_mean_of_samples() {
-        let unread = UnreadAnswers::default();
+        let unread = UnreadAnswerSamples::default();
         assert_eq!(unread.sum().mean(), 0.0);
         [0.0, 1.5, 3.0].into_iter().for_each(|answers| unread.count(answers));
         assert_eq!(unread.sum().mean(), 1.5);

@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_microseconds(20_000);
 const BURST: usize = 64;
 
 /// An outstanding request, owned by the code that submitted it.
-pub trait PendingRequest: Send {
+pub trait RequestOwner: Send {
     /// Receives the outcome of the request when the modelled instant of its completion is reached.
     fn completed(self: Box<Self>, status: RequestStatus, due: &DueCompletion) -> CompletionStep;
 }
@@ -48,7 +48,7 @@ pub enum CompletionStep {
     Later,
     /// The drive's cache is flushed before the reply. This emulates a write with forced unit access on drives that do
     /// not support it.
-    Flush(Box<dyn PendingRequest>),
+    Flush(Box<dyn RequestOwner>),
 }
 
 /// The owner of the system's data.
@@ -58,7 +58,7 @@ pub trait DataOwner: Send {
 }
 
 /// A request on its way to the engine.
-pub struct Request {
+pub struct EngineRequest {
     /// Operation and range of the request.
     pub access: Access,
     /// Number of the submitting thread; all requests of a thread use the same queue of the drive.
@@ -66,7 +66,7 @@ pub struct Request {
     /// Arrival of the request.
     pub came: Instant,
     /// The code that receives the outcome.
-    pub work: Box<dyn PendingRequest>,
+    pub work: Box<dyn RequestOwner>,
 }
 
 /// A query or change that runs in the engine's thread.
@@ -75,7 +75,7 @@ type EngineTask = Box<dyn FnOnce(&mut SimulatedSystem) + Send>;
 /// The queue into the engine.
 #[derive(Default)]
 struct EngineQueue {
-    requests: Vec<Request>,
+    requests: Vec<EngineRequest>,
     errands: Vec<EngineTask>,
     ended: bool,
 }
@@ -89,19 +89,19 @@ pub struct Engine {
 }
 
 /// A request that the simulator is processing.
-struct Pending {
+struct SimulatedRequest {
     came: Instant,
     access: Access,
     thread: u32,
     /// Modelled latency of earlier steps of the request: the write before its flush.
     before: Duration,
-    work: Box<dyn PendingRequest>,
+    work: Box<dyn RequestOwner>,
 }
 
 /// The simulated system with its outstanding requests: the engine without its thread.
 pub struct SimulatedSystem {
     live: LiveSystem,
-    pending: Vec<Option<Pending>>,
+    pending: Vec<Option<SimulatedRequest>>,
     free: Vec<usize>,
     /// The future power cuts, the latest first.
     cuts: Vec<Instant>,
@@ -208,8 +208,8 @@ impl SimulatedSystem {
     }
 
     /// Submits a request.
-    pub fn submit(&mut self, request: Request) {
-        let Request { access, thread, came, work } = request;
+    pub fn submit(&mut self, request: EngineRequest) {
+        let EngineRequest { access, thread, came, work } = request;
         if self.live.outstanding() == 0 {
             let pause = came.since_or_zero(self.completed);
             let real = self.clock.real(pause);
@@ -217,11 +217,11 @@ impl SimulatedSystem {
             self.paused += pause.scaled(beyond, real.picoseconds().max(1));
         }
         let before = Duration::ZERO;
-        self.put(came, access, Pending { came, access, thread, before, work });
+        self.put(came, access, SimulatedRequest { came, access, thread, before, work });
     }
 
     /// Submits the `access` of a request at the instant `at`.
-    fn put(&mut self, at: Instant, access: Access, pending: Pending) {
+    fn put(&mut self, at: Instant, access: Access, pending: SimulatedRequest) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.pending.push(None);
             self.pending.len() - 1
@@ -234,13 +234,13 @@ impl SimulatedSystem {
         // Ranges are checked on arrival; an invalid range that was missed there fails here.
         self.free.push(slot);
         let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
-        let Pending { came, before: modelled, work, .. } = pending;
+        let SimulatedRequest { came, before: modelled, work, .. } = pending;
         let due = DueCompletion { access, came, at, modelled, damage: None };
         let _ = work.completed(status, &due);
     }
 
     /// Advances to the current time, and delivers completed requests. Returns false if more requests may be complete.
-    pub fn turn(&mut self) -> bool {
+    pub fn advance_to_now(&mut self) -> bool {
         for _ in 0..BURST {
             let now = self.clock.now();
             let cut = self.cuts.last().copied().filter(|cut| *cut <= now);
@@ -270,7 +270,7 @@ impl SimulatedSystem {
         let Some(pending) = self.pending.get_mut(slot).and_then(Option::take) else { return };
         self.free.push(slot);
         self.completed = at;
-        let Pending { came, access, thread, before, work } = pending;
+        let SimulatedRequest { came, access, thread, before, work } = pending;
         let modelled = before + at.since(done.submitted);
         let damage = self.live.damage();
         let due = DueCompletion { access, came, at, modelled, damage };
@@ -280,7 +280,11 @@ impl SimulatedSystem {
             CompletionStep::Flush(work) => {
                 let (operation, nowhere) = (Operation::Flush, Bytes::ZERO);
                 let flush = Access { operation, offset: nowhere, length: nowhere };
-                self.put(at, flush, Pending { came, access, thread, before: modelled, work });
+                self.put(
+                    at,
+                    flush,
+                    SimulatedRequest { came, access, thread, before: modelled, work },
+                );
             }
         }
     }
@@ -351,7 +355,7 @@ impl Engine {
     }
 
     /// Submits a request to the system.
-    pub fn submit(&self, request: Request) {
+    pub fn submit(&self, request: EngineRequest) {
         let first = {
             let mut queue = self.queue();
             queue.requests.push(request);
@@ -392,9 +396,9 @@ impl Engine {
     }
 
     /// Answers outstanding and new requests with an error, until the engine is ended.
-    fn refuse(&self, pending: Vec<Option<Pending>>) {
+    fn refuse(&self, pending: Vec<Option<SimulatedRequest>>) {
         self.has_failed.store(true, Ordering::SeqCst);
-        let refuse = |access, came, work: Box<dyn PendingRequest>| {
+        let refuse = |access, came, work: Box<dyn RequestOwner>| {
             let (at, modelled) = (self.clock.now(), Duration::ZERO);
             let due = DueCompletion { access, came, at, modelled, damage: None };
             let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
@@ -428,30 +432,30 @@ impl Engine {
     }
 
     fn run(&self, core: &mut SimulatedSystem) {
-        let mut came = Vec::new();
+        let mut arrivals = Vec::new();
         let mut turned = self.clock.now();
         loop {
             if self.bell.was_rung() {
                 let errands = {
                     let mut queue = self.queue();
-                    mem::swap(&mut came, &mut queue.requests);
+                    mem::swap(&mut arrivals, &mut queue.requests);
                     if queue.ended {
                         return;
                     }
                     mem::take(&mut queue.errands)
                 };
-                came.drain(..).for_each(|request| core.submit(request));
+                arrivals.drain(..).for_each(|request| core.submit(request));
                 errands.into_iter().for_each(|errand| errand(core));
             }
-            if core.turn() {
+            if core.advance_to_now() {
                 let (until, exact) = core.next();
                 let began = self.clock.now();
                 self.clock.wait(until, exact, &self.bell);
                 let ended = self.clock.now();
                 if exact {
                     let used = &core.delivered.engine;
-                    used.worked(self.clock.real(began.since(turned)));
-                    used.waited(self.clock.real(ended.since(began)));
+                    used.add_work(self.clock.real(began.since(turned)));
+                    used.add_wait(self.clock.real(ended.since(began)));
                 }
                 turned = ended;
             }

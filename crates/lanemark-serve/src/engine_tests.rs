@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// A task that sends its outcome to the test.
 struct ReportingTask(Sender<(RequestStatus, DueCompletion)>, bool);
 
-impl PendingRequest for ReportingTask {
+impl RequestOwner for ReportingTask {
     fn completed(self: Box<Self>, status: RequestStatus, due: &DueCompletion) -> CompletionStep {
         if self.1 {
             return CompletionStep::Flush(Box::new(ReportingTask(self.0, false)));
@@ -64,12 +64,12 @@ fn bench(faults: &[Fault]) -> Bench {
 impl Bench {
     fn submit(&mut self, access: Access, flushed: bool) {
         let (came, work) = (self.clock.now(), Box::new(ReportingTask(self.tell.clone(), flushed)));
-        self.core.submit(Request { access, thread: 0, came, work });
+        self.core.submit(EngineRequest { access, thread: 0, came, work });
     }
 
     fn turn_to(&mut self, at: Instant) -> Option<(RequestStatus, DueCompletion)> {
         self.clock.turn_to(at);
-        while !self.core.turn() {}
+        while !self.core.advance_to_now() {}
         self.outcomes.try_recv().ok()
     }
 }
@@ -156,7 +156,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     for page in 0..50 {
         let work = Box::new(ReportingTask(tell.clone(), false));
         let access = access(Operation::Read, page * 31);
-        engine.submit(Request { access, thread: 0, came: clock.now(), work });
+        engine.submit(EngineRequest { access, thread: 0, came: clock.now(), work });
         let (status, due) = outcomes.recv().unwrap();
         assert_eq!(status, RequestStatus::Good);
         assert!(clock.now() >= due.at && due.at > due.came);
@@ -173,7 +173,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
 fn ask_for(engine: &Engine, outcomes: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
     let (came, work) =
         (engine.clock().now(), Box::new(ReportingTask(outcomes.clone(), page.is_multiple_of(2))));
-    engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
+    engine.submit(EngineRequest { access: access(Operation::Read, page), thread: 0, came, work });
 }
 
 #[test]

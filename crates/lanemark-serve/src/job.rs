@@ -8,12 +8,12 @@ use lanemark_schema::workload::FaultKind;
 use lanemark_sim::{RequestStatus, SilentDamage};
 
 use crate::clock::Clock;
-use crate::data::Data;
+use crate::data::ExportData;
 use crate::delivered::{DeliveryCounts, DueCompletion};
-use crate::engine::{CompletionStep, PendingRequest};
+use crate::engine::{CompletionStep, RequestOwner};
 use crate::nbd::NbdError;
 use crate::silent_faults;
-use crate::storing::{FlushEnds, StoringThread, flushed};
+use crate::storing::{FlushCompletion, StoringThread, flush_data};
 
 /// Maximum number of bytes that the engine's thread writes itself; a helper thread writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
@@ -36,23 +36,23 @@ pub(crate) trait TaskThread {
 /// The context that all requests share.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
-    pub(crate) data: Arc<Data>,
+    pub(crate) data: Arc<ExportData>,
     pub(crate) storing: Arc<StoringThread>,
     pub(crate) delivered: Arc<DeliveryCounts>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// An outstanding request.
-pub(crate) struct Job<A> {
+pub(crate) struct RequestJob<A> {
     pub(crate) around: RequestContext,
     pub(crate) asker: A,
     /// Offset and length of the range.
     pub(crate) range: (u64, u64),
-    pub(crate) task: Task,
+    pub(crate) task: DataTask,
 }
 
 /// The remaining work on a request's data.
-pub(crate) enum Task {
+pub(crate) enum DataTask {
     /// The data of the reply is ready.
     Read(Vec<u8>),
     /// The reply to a read that failed in the underlying file.
@@ -64,12 +64,12 @@ pub(crate) enum Task {
     /// No work.
     Nothing,
     /// The data is being stored on the host.
-    Stored(Arc<FlushEnds>),
+    Stored(Arc<FlushCompletion>),
 }
 
-impl Task {
+impl DataTask {
     /// Changes the data, and returns whether the reply must wait until the data is stored.
-    pub(crate) fn change(&self, range: (u64, u64), data: &Data) -> Result<bool, NbdError> {
+    pub(crate) fn change(&self, range: (u64, u64), data: &ExportData) -> Result<bool, NbdError> {
         let (offset, length) = range;
         match self {
             Self::Write { payload, stored } => data.write(offset, payload).map(|()| *stored),
@@ -80,10 +80,10 @@ impl Task {
     }
 }
 
-impl Task {
+impl DataTask {
     /// Discards the change of a write or zeroing, and returns the length that remains: 0, or `length` for any other
     /// task.
-    fn lose(&mut self, length: u64) -> u64 {
+    fn drop_change(&mut self, length: u64) -> u64 {
         match self {
             Self::Write { payload, .. } => payload.clear(),
             Self::Zero { .. } => {}
@@ -93,33 +93,33 @@ impl Task {
     }
 }
 
-impl<A: Requester> Job<A> {
+impl<A: Requester> RequestJob<A> {
     /// Sends the reply, and returns the instant of sending.
     fn answer(self, outcome: Result<(), NbdError>) -> Instant {
         let sent = self.around.clock.now();
         self.asker.answer(match (outcome, self.task) {
-            (Ok(()), Task::Read(bytes)) => Ok(Some(bytes)),
-            (Ok(()), Task::Failed(error)) | (Err(error), _) => Err(error),
+            (Ok(()), DataTask::Read(bytes)) => Ok(Some(bytes)),
+            (Ok(()), DataTask::Failed(error)) | (Err(error), _) => Err(error),
             (Ok(()), _) => Ok(None),
         });
         sent
     }
 
     /// Applies the damage of a silent fault to the request.
-    fn damage(&mut self, damage: &SilentDamage) {
+    fn apply_damage(&mut self, damage: &SilentDamage) {
         let (offset, length) = self.range;
         let size = self.around.data.size();
         match (damage.kind, &mut self.task) {
-            (FaultKind::BitFlips { bits, .. }, Task::Read(bytes)) => {
+            (FaultKind::BitFlips { bits, .. }, DataTask::Read(bytes)) => {
                 // The head of a reply precedes its data.
                 let head = bytes.len().saturating_sub(length as usize);
                 silent_faults::flip_bits(&mut bytes[head..], bits, damage.draw);
             }
-            (FaultKind::LostWrite { .. }, task) => self.range.1 = task.lose(length),
+            (FaultKind::LostWrite { .. }, task) => self.range.1 = task.drop_change(length),
             (FaultKind::MisdirectedWrite { .. }, task) => {
                 match silent_faults::elsewhere(offset, length, size, damage.draw) {
                     Some(other) => self.range.0 = other,
-                    None => self.range.1 = task.lose(length),
+                    None => self.range.1 = task.drop_change(length),
                 }
             }
             _ => {}
@@ -131,7 +131,7 @@ impl<A: Requester> Job<A> {
         match self.task.change(self.range, &self.around.data) {
             Ok(true) => {
                 let around = &self.around;
-                self.task = Task::Stored(around.storing.store(around.data.mark()));
+                self.task = DataTask::Stored(around.storing.store(around.data.mark()));
                 CompletionStep::Flush(Box::new(self))
             }
             outcome => CompletionStep::Answered(Some(self.answer(outcome.map(|_| ())))),
@@ -150,8 +150,8 @@ impl<A: Requester> Job<A> {
             }));
             return CompletionStep::Later;
         }
-        let both = Arc::new(FlushEnds::default());
-        let task = std::mem::replace(&mut self.task, Task::Stored(Arc::clone(&both)));
+        let both = Arc::new(FlushCompletion::default());
+        let task = std::mem::replace(&mut self.task, DataTask::Stored(Arc::clone(&both)));
         let (around, range) = (self.around.clone(), self.range);
         helper.later(Box::new(move || match task.change(range, &around.data) {
             Ok(_) => around.storing.store_for(around.data.mark(), &both),
@@ -161,14 +161,14 @@ impl<A: Requester> Job<A> {
     }
 }
 
-impl<A: Requester> PendingRequest for Job<A> {
+impl<A: Requester> RequestOwner for RequestJob<A> {
     fn completed(
         mut self: Box<Self>,
         status: RequestStatus,
         due: &DueCompletion,
     ) -> CompletionStep {
         if let RequestStatus::Failed(kind) = status {
-            if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
+            if let (ErrorKind::DeviceGone, DataTask::Write { payload, .. }) = (kind, &self.task) {
                 // An error is ignored: sectors that cannot be stored remain unwritten, which is also a valid outcome of
                 // a power cut.
                 let _ = self.around.data.tear(self.range.0, payload);
@@ -176,16 +176,16 @@ impl<A: Requester> PendingRequest for Job<A> {
             return CompletionStep::Answered(Some(self.answer(Err(kind.into()))));
         }
         if let Some(damage) = &due.damage {
-            self.damage(damage);
+            self.apply_damage(damage);
         }
         let stores = due.damage.is_none_or(|damage| damage.kind != FaultKind::LyingFlush);
         match &self.task {
-            Task::Write { payload, stored } if payload.len() > AT_ONCE_MAX => {
+            DataTask::Write { payload, stored } if payload.len() > AT_ONCE_MAX => {
                 let stored = *stored;
                 self.change_later(stored, due)
             }
-            Task::Write { .. } | Task::Zero { .. } => self.change_now(),
-            Task::Stored(both) => {
+            DataTask::Write { .. } | DataTask::Zero { .. } => self.change_now(),
+            DataTask::Stored(both) => {
                 let (both, due) = (Arc::clone(both), *due);
                 let mut waiting = Some(self);
                 let outcome = both.modelled(|| {
@@ -193,7 +193,7 @@ impl<A: Requester> PendingRequest for Job<A> {
                     Box::new(move |outcome| {
                         let Some(job) = job else { return };
                         let around = job.around.clone();
-                        let ended = outcome.and_then(|mark| flushed(&around.data, mark, stores));
+                        let ended = outcome.and_then(|mark| flush_data(&around.data, mark, stores));
                         let sent = job.answer(ended);
                         around.delivered.count(&due, Some(sent), &*around.clock);
                     })
@@ -201,10 +201,10 @@ impl<A: Requester> PendingRequest for Job<A> {
                 let (Some(outcome), Some(job)) = (outcome, waiting) else {
                     return CompletionStep::Later;
                 };
-                let ended = outcome.and_then(|mark| flushed(&job.around.data, mark, stores));
+                let ended = outcome.and_then(|mark| flush_data(&job.around.data, mark, stores));
                 CompletionStep::Answered(Some(job.answer(ended)))
             }
-            Task::Read(_) | Task::Failed(_) | Task::Nothing => {
+            DataTask::Read(_) | DataTask::Failed(_) | DataTask::Nothing => {
                 CompletionStep::Answered(Some(self.answer(Ok(()))))
             }
         }

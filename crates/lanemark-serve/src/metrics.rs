@@ -15,67 +15,82 @@ const QUANTILES: [f64; 3] = [50.0, 99.0, 99.9];
 pub fn text(figures: &SessionFigures) -> String {
     let mut out = String::new();
     let SessionFigures { sample, outstanding, connections, lost, .. } = figures;
-    let all = [
+    let directions = [
         ("read", &sample.reads),
         ("write", &sample.writes),
         ("flush", &sample.flushes),
         ("trim", &sample.trims),
     ];
-    head(&mut out, "requests", "counter", "Requests that the model has completed.");
-    for (name, direction) in all {
+    write_head(&mut out, "requests", "counter", "Requests that the model has completed.");
+    for (name, direction) in directions {
         let count = direction.as_ref().map_or(0, |direction| direction.latency.count());
-        line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
+        write_line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
     }
-    head(&mut out, "bytes", "counter", "Data of these requests.");
-    for (name, direction) in all {
+    write_head(&mut out, "bytes", "counter", "Data of these requests.");
+    for (name, direction) in directions {
         let bytes = direction.as_ref().map_or(0, |direction| direction.bytes.get());
-        line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
+        write_line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
     }
-    head(&mut out, "errors", "counter", "Requests that have failed.");
-    line(&mut out, "errors_total", "", sample.errors.total() as f64);
-    head(
+    write_head(&mut out, "errors", "counter", "Requests that have failed.");
+    write_line(&mut out, "errors_total", "", sample.errors.total() as f64);
+    write_head(
         &mut out,
         "modelled_latency_seconds",
         "summary",
         "Latencies of the model, in simulated time.",
     );
-    for (name, direction) in all {
-        summary(&mut out, "modelled_latency_seconds", name, direction.as_ref());
+    for (name, direction) in directions {
+        write_summary(&mut out, "modelled_latency_seconds", name, direction.as_ref());
     }
     if let Some(live) = &sample.live {
-        head(&mut out, "delivered_latency_seconds", "summary", "Latencies in wall-clock time.");
+        write_head(
+            &mut out,
+            "delivered_latency_seconds",
+            "summary",
+            "Latencies in wall-clock time.",
+        );
         for (name, direction) in [("read", &live.reads), ("write", &live.writes)] {
-            summary(&mut out, "delivered_latency_seconds", name, direction.as_ref());
+            write_summary(&mut out, "delivered_latency_seconds", name, direction.as_ref());
         }
-        head(
+        write_head(
             &mut out,
             "lateness_seconds",
             "summary",
             "Delay of answers after the modelled instant.",
         );
-        quantiles(&mut out, "lateness_seconds", "", &live.lateness);
-        head(
+        write_quantiles(&mut out, "lateness_seconds", "", &live.lateness);
+        write_head(
             &mut out,
             "within_bounds",
             "gauge",
             "1 while clients see the rate and the median latency of the model.",
         );
-        line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
-        head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
-        line(&mut out, "processor_seconds_total", "", live.processor_s);
-        head(&mut out, "busy_seconds", "counter", "Simulated time with one or more requests.");
-        line(&mut out, "busy_seconds_total", "", live.busy.as_seconds());
+        write_line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
+        write_head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
+        write_line(&mut out, "processor_seconds_total", "", live.processor_s);
+        write_head(
+            &mut out,
+            "busy_seconds",
+            "counter",
+            "Simulated time with one or more requests.",
+        );
+        write_line(&mut out, "busy_seconds_total", "", live.busy.as_seconds());
     }
-    head(&mut out, "outstanding", "gauge", "Requests in progress.");
-    line(&mut out, "outstanding", "", *outstanding as f64);
-    head(&mut out, "connections", "gauge", "Connections that are open.");
-    line(&mut out, "connections", "", *connections as f64);
-    head(&mut out, "power_cuts", "counter", "Power cuts until now.");
-    line(&mut out, "power_cuts_total", "", lost.len() as f64);
+    write_head(&mut out, "outstanding", "gauge", "Requests in progress.");
+    write_line(&mut out, "outstanding", "", *outstanding as f64);
+    write_head(&mut out, "connections", "gauge", "Connections that are open.");
+    write_line(&mut out, "connections", "", *connections as f64);
+    write_head(&mut out, "power_cuts", "counter", "Power cuts until now.");
+    write_line(&mut out, "power_cuts_total", "", lost.len() as f64);
     if let Some(path) = &sample.path {
-        head(&mut out, "hop_busy_ratio", "gauge", "Share of the time in which a hop was busy.");
+        write_head(
+            &mut out,
+            "hop_busy_ratio",
+            "gauge",
+            "Share of the time in which a hop was busy.",
+        );
         for hop in &path.hops {
-            line(
+            write_line(
                 &mut out,
                 "hop_busy_ratio",
                 &format!("hop=\"{}\"", escaped(&hop.name)),
@@ -127,32 +142,42 @@ fn busiest(sample: &Sample) -> Option<(&str, f64)> {
     Some((most.name.as_str(), most.utilisation))
 }
 
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+fn write_head(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(out, "# TYPE lanemark_{name} {kind}\n# HELP lanemark_{name} {help}");
 }
 
-fn line(out: &mut String, name: &str, labels: &str, value: f64) {
+fn write_line(out: &mut String, name: &str, labels: &str, value: f64) {
     let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
     let _ = writeln!(out, "lanemark_{name}{labels} {value}");
 }
 
-fn summary(out: &mut String, name: &str, operation: &str, direction: Option<&DirectionResult>) {
+fn write_summary(
+    out: &mut String,
+    name: &str,
+    operation: &str,
+    direction: Option<&DirectionResult>,
+) {
     if let Some(direction) = direction {
-        quantiles(out, name, &format!("operation=\"{operation}\""), &direction.latency);
+        write_quantiles(out, name, &format!("operation=\"{operation}\""), &direction.latency);
     }
 }
 
-fn quantiles(out: &mut String, name: &str, labels: &str, latency: &LatencyHistogram) {
+fn write_quantiles(out: &mut String, name: &str, labels: &str, latency: &LatencyHistogram) {
     let comma = if labels.is_empty() { "" } else { "," };
     for quantile in QUANTILES {
         if let Some(ns) = latency.percentile_ns(quantile) {
             let labels =
                 format!("{labels}{comma}quantile=\"{}\"", (quantile * 10.0).round() / 1000.0);
-            line(out, name, &labels, ns as f64 / 1e9);
+            write_line(out, name, &labels, ns as f64 / 1e9);
         }
     }
-    line(out, &format!("{name}_count"), labels, latency.count() as f64);
-    line(out, &format!("{name}_sum"), labels, latency.mean_ns() * latency.count() as f64 / 1e9);
+    write_line(out, &format!("{name}_count"), labels, latency.count() as f64);
+    write_line(
+        out,
+        &format!("{name}_sum"),
+        labels,
+        latency.mean_ns() * latency.count() as f64 / 1e9,
+    );
 }
 
 fn escaped(text: &str) -> String {
@@ -173,8 +198,8 @@ mod tests {
             1_500_000,
         );
         let mut out = String::new();
-        quantiles(&mut out, "x", "", &latency);
-        quantiles(&mut out, "x", "operation=\"read\"", &latency);
+        write_quantiles(&mut out, "x", "", &latency);
+        write_quantiles(&mut out, "x", "operation=\"read\"", &latency);
         let value = |label: &str| -> f64 {
             let line =
                 out.lines().find_map(|line| line.strip_prefix(&format!("lanemark_x{label} ")));
@@ -194,7 +219,7 @@ mod tests {
             assert!((found / wanted - 1.0).abs() < 2e-3, "{label}: {found} for {wanted}");
         }
         let mut none = String::new();
-        quantiles(&mut none, "x", "", &LatencyHistogram::new());
+        write_quantiles(&mut none, "x", "", &LatencyHistogram::new());
         assert_eq!(none, "lanemark_x_count 0\nlanemark_x_sum 0\n");
     }
 

@@ -29,7 +29,7 @@ const LONG: usize = 512;
 pub(crate) struct Outbox {
     socket: Socket,
     delivered: Arc<DeliveryCounts>,
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     /// Notified when a reply or task is waiting, and when the connection ends.
     work: Condvar,
     /// Notified when a request is answered.
@@ -37,8 +37,8 @@ pub(crate) struct Outbox {
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Waiting>,
+struct OutboxState {
+    waiting: VecDeque<WaitingReply>,
     /// Whether the connection's thread is sending the replies that it has taken.
     sending: bool,
     /// Whether the connection has ended.
@@ -53,7 +53,7 @@ struct State {
     memory_per_byte: [f64; 2],
 }
 
-impl State {
+impl OutboxState {
     /// Records by how much the memory of the client's socket grew with an answer of `length` bytes. The growth is
     /// smaller if the client reads another answer at the same time, so the maximum is kept.
     fn note_memory(&mut self, length: usize, growth: u32) {
@@ -68,7 +68,7 @@ impl State {
 }
 
 /// A reply, or a task that produces one.
-enum Waiting {
+enum WaitingReply {
     Bytes(Vec<u8>, u64),
     Task(Box<dyn FnOnce() + Send>),
 }
@@ -135,13 +135,13 @@ impl Outbox {
         if state.over {
             return self.let_out(state, weight);
         }
-        state.waiting.push_back(Waiting::Bytes(bytes, weight));
+        state.waiting.push_back(WaitingReply::Bytes(bytes, weight));
         drop(state);
         self.work.notify_one();
     }
 
     /// Counts the answers that the client had not read when an answer of `length` bytes was sent.
-    fn sample(&self, state: &State, unread: u32, length: usize) {
+    fn sample(&self, state: &OutboxState, unread: u32, length: usize) {
         let memory = state.memory(length);
         if memory > 0.0 {
             let sent = f64::from(unread) / memory;
@@ -149,7 +149,7 @@ impl Outbox {
         }
     }
 
-    fn let_out(&self, mut state: MutexGuard<'_, State>, weight: u64) {
+    fn let_out(&self, mut state: MutexGuard<'_, OutboxState>, weight: u64) {
         state.under_way -= 1;
         state.bytes -= weight;
         if std::mem::take(&mut state.wanted) {
@@ -158,7 +158,7 @@ impl Outbox {
         }
     }
 
-    fn end(&self, state: &mut State) {
+    fn end(&self, state: &mut OutboxState) {
         state.over = true;
         self.socket.close();
         self.room.notify_all();
@@ -196,8 +196,8 @@ impl Outbox {
             let mut sent = Ok(());
             let mut weight = None;
             match next {
-                Waiting::Task(task) => task(),
-                Waiting::Bytes(bytes, memory) => {
+                WaitingReply::Task(task) => task(),
+                WaitingReply::Bytes(bytes, memory) => {
                     weight = Some(memory);
                     if !over {
                         sent = self.socket.send_all(&bytes);
@@ -217,7 +217,7 @@ impl Outbox {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -229,7 +229,7 @@ impl TaskThread for Outbox {
             drop(state);
             return task();
         }
-        state.waiting.push_back(Waiting::Task(task));
+        state.waiting.push_back(WaitingReply::Task(task));
         drop(state);
         self.work.notify_one();
     }

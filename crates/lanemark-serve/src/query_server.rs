@@ -70,7 +70,7 @@ impl QueryServer {
         let run = move || {
             let mut askers = Vec::new();
             while !is_over.load(Ordering::SeqCst) {
-                if turn(&listens, &mut askers, ends, &answer).is_err() {
+                if serve_pending(&listens, &mut askers, ends, &answer).is_err() {
                     thread::sleep(Duration::from_millis(10));
                 }
             }
@@ -91,7 +91,7 @@ impl Drop for QueryServer {
 }
 
 /// Waits for a connection, a query or room for a reply, and serves it.
-fn turn(
+fn serve_pending(
     listener: &Listener,
     askers: &mut Vec<WaitingClient>,
     ends: QueryEnd,
@@ -173,29 +173,30 @@ pub fn ask(path: &Path, query: &str, most: usize, time: Duration) -> io::Result<
         let message = format!("a command may have up to {} bytes", QUESTION_MAX - 1);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let answer = asked(path, query, most, until).map_err(|error| match error.kind() {
+    let answer = send_query(path, query, most, until).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             let message = format!("the server did not answer within {} s", time.as_secs_f64());
             io::Error::new(io::ErrorKind::TimedOut, message)
         }
         _ => error,
     })?;
-    let wrong = |kind, what: String| Err(io::Error::new(kind, what));
+    let answer_error = |kind, what: String| Err(io::Error::new(kind, what));
     match String::from_utf8(answer) {
-        Ok(text) if text.len() > most => {
-            wrong(io::ErrorKind::InvalidData, format!("the answer is longer than {most} bytes"))
-        }
+        Ok(text) if text.len() > most => answer_error(
+            io::ErrorKind::InvalidData,
+            format!("the answer is longer than {most} bytes"),
+        ),
         Ok(text) if text.ends_with('\n') => Ok(text),
         Ok(_) => {
             let what = "the server closed the connection before the end of its answer";
-            wrong(io::ErrorKind::UnexpectedEof, what.to_owned())
+            answer_error(io::ErrorKind::UnexpectedEof, what.to_owned())
         }
-        Err(_) => wrong(io::ErrorKind::InvalidData, "the answer is not text".to_owned()),
+        Err(_) => answer_error(io::ErrorKind::InvalidData, "the answer is not text".to_owned()),
     }
 }
 
 /// Sends a query and reads the answer, or its first bytes if it is longer than `most` bytes.
-fn asked(path: &Path, query: &str, most: usize, until: Instant) -> io::Result<Vec<u8>> {
+fn send_query(path: &Path, query: &str, most: usize, until: Instant) -> io::Result<Vec<u8>> {
     let left = || match until.saturating_duration_since(Instant::now()) {
         left if left.is_zero() => Err(io::Error::from(io::ErrorKind::TimedOut)),
         left => Ok(left),

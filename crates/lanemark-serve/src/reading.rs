@@ -2,7 +2,7 @@
 //! each measurement on the system gets its own verdict.
 
 use lanemark_schema::result::{
-    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, OutsideTime, StartContent,
+    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, OutsideTime, StartContent,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ const SCALE_MAX: f64 = 1e6;
 
 /// A served system with its counters, as its server reports them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ServedReading {
+pub struct SystemReading {
     /// Name of the system, `drive@platform:port`.
     pub system: String,
     /// Display name of the drive.
@@ -22,12 +22,12 @@ pub struct ServedReading {
     /// The faults until now, written as on a command line.
     pub faults: Vec<String>,
     /// The counters.
-    pub counters: Counters,
+    pub counters: SessionCounters,
 }
 
 /// All counters of a session since its start. Times are wall-clock times unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct SessionCounters {
     /// Wall-clock time of a second of simulated time.
     pub time_scale: f64,
     /// Duration of the session.
@@ -85,7 +85,7 @@ pub struct UnreadSum {
     pub thousandths: u64,
 }
 
-impl ServedReading {
+impl SystemReading {
     /// Returns whether figures can be computed from the counters.
     pub fn is_possible(&self) -> bool {
         self.counters.time_scale > 0.0 && self.counters.time_scale <= SCALE_MAX
@@ -120,7 +120,7 @@ impl UnreadSum {
     }
 }
 
-impl Counters {
+impl SessionCounters {
     /// Returns the counters for the time between `earlier` and this reading of the same session.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -152,18 +152,18 @@ impl Counters {
     }
 
     /// Returns the figures of delivery, with the evidence for the verdict.
-    pub fn live(&self) -> LiveUse {
-        let known = |direction: &DirectionResult| {
+    pub fn live(&self) -> LiveDelivery {
+        let if_any = |direction: &DirectionResult| {
             (direction.bytes > Bytes::ZERO).then(|| direction.clone())
         };
-        LiveUse {
+        LiveDelivery {
             time_scale: self.time_scale,
             served: self.served,
             evidence: self.evidence(),
             content: self.content,
             lateness: self.lateness.clone(),
-            reads: known(&self.reads),
-            writes: known(&self.writes),
+            reads: if_any(&self.reads),
+            writes: if_any(&self.writes),
             processor_s: self.processor_s,
             busy: self.busy,
             program: None,
@@ -177,9 +177,9 @@ impl Counters {
         let unread_s = self.unread.mean() / rate.max(1e-9);
         let busiest = self.hops_busy_ns.iter().copied().fold(0.0, f64::max);
         DeliveryEvidence {
-            modelled_total: bounded(self.modelled_total_ns * self.time_scale),
+            modelled_total: bounded_duration(self.modelled_total_ns * self.time_scale),
             outside: self.outside,
-            unread: bounded(unread_s * 1e9),
+            unread: bounded_duration(unread_s * 1e9),
             drive_busy: (busiest / active_ns.max(1e-3)).min(1.0),
             server_busy: self.intake.busy().max(self.engine.busy()),
             ..DeliveryEvidence::of_modelled(&self.modelled, self.time_scale)
@@ -188,7 +188,7 @@ impl Counters {
 }
 
 /// Returns `ns` as a duration, limited to [`TIME_MAX_NS`], because a server may report any number.
-fn bounded(ns: f64) -> Duration {
+fn bounded_duration(ns: f64) -> Duration {
     Duration::from_nanoseconds(ns.min(TIME_MAX_NS) as u64)
 }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     /// Counters after `parts`; each part is a number of reads of 100 µs and their lateness in µs.
-    fn counted(parts: &[(u64, u64)]) -> Counters {
+    fn counted(parts: &[(u64, u64)]) -> SessionCounters {
         let (mut modelled, mut lateness) = (LatencyHistogram::new(), LatencyHistogram::new());
         let mut reads = DirectionResult::new();
         for (requests, late) in parts {
@@ -213,7 +213,7 @@ mod tests {
             }
         }
         let requests: u64 = parts.iter().map(|(requests, _)| requests).sum();
-        Counters {
+        SessionCounters {
             time_scale: 1.0,
             served: us(1_000 * requests),
             active: us(100 * requests),
@@ -279,17 +279,17 @@ mod tests {
             {
                 let live = counters.live();
                 live.verdict();
-                assert!(live.evidence.unread <= bounded(TIME_MAX_NS));
+                assert!(live.evidence.unread <= bounded_duration(TIME_MAX_NS));
             }
-            let counters = Counters { time_scale: extreme, ..reading };
+            let counters = SessionCounters { time_scale: extreme, ..reading };
             let (system, drive) = (String::new(), String::new());
-            assert!(!ServedReading { system, drive, faults: Vec::new(), counters }.is_possible());
+            assert!(!SystemReading { system, drive, faults: Vec::new(), counters }.is_possible());
         }
     }
 
     #[test]
     fn readings_survive_their_text() {
-        let reading = ServedReading {
+        let reading = SystemReading {
             system: "a@b:c".to_owned(),
             drive: "A".to_owned(),
             faults: vec!["power-cut at=1s boot=1s".to_owned()],
@@ -297,6 +297,6 @@ mod tests {
         };
         let text = serde_json::to_string(&reading).unwrap();
         assert!(!text.contains('\n'));
-        assert_eq!(serde_json::from_str::<ServedReading>(&text).unwrap(), reading);
+        assert_eq!(serde_json::from_str::<SystemReading>(&text).unwrap(), reading);
     }
 }

@@ -1,6 +1,6 @@
 //! The list of servers on this machine, for measurements that run on their devices.
 //!
-//! A server lists its device numbers in a file, next to a socket that answers with a [`ServedReading`]. The folder is
+//! A server lists its device numbers in a file, next to a socket that answers with a [`SystemReading`]. The folder is
 //! `/run/lanemark/served` for root, `$XDG_RUNTIME_DIR/lanemark/served` for other users, or a folder among the temporary
 //! files. [`servers_below`] follows a path down to these devices, through the file system, partitions, volumes, loop
 //! devices and mounted images. The kernel's NBD client and a virtual machine do not report their server.
@@ -16,7 +16,7 @@ use std::time::Duration;
 use lanemark_files::mounts::{self, MountEntry, device_number};
 
 use crate::query_server::{self, QueryEnd, QueryServer};
-use crate::reading::ServedReading;
+use crate::reading::SystemReading;
 use crate::socket::{Endpoint, Listener};
 use crate::undo;
 
@@ -67,7 +67,7 @@ impl Registration {
         fs::write(&part, text)?;
         fs::rename(&part, &list)?;
         let registered = list.clone();
-        let undone = undo::later(move || remove(&registered));
+        let undone = undo::register_undo(move || remove(&registered));
         Ok(Self { list, _server: server, undone })
     }
 }
@@ -86,12 +86,13 @@ impl Drop for Registration {
 /// Returns an error if the path does not exist.
 pub fn servers_below(path: &Path) -> io::Result<Vec<PathBuf>> {
     let folders: BTreeSet<PathBuf> = [own_folder(), OF_ROOT.into()].into();
-    let lists: Vec<(PathBuf, String)> = folders.iter().flat_map(|folder| lists(folder)).collect();
+    let lists: Vec<(PathBuf, String)> =
+        folders.iter().flat_map(|folder| read_lists(folder)).collect();
     if lists.is_empty() {
         return Ok(Vec::new());
     }
-    let below = devices_below(path, Path::new("/sys/dev/block"), &mounts::mounts())?;
-    let is_below = |text: &str| text.lines().any(|number| below.contains(number));
+    let devices = devices_below(path, Path::new("/sys/dev/block"), &mounts::mounts())?;
+    let is_below = |text: &str| text.lines().any(|number| devices.contains(number));
     let found = lists.into_iter().filter(|(_, text)| is_below(text));
     Ok(found.map(|(list, _)| socket_of(&list)).collect())
 }
@@ -100,12 +101,12 @@ pub fn servers_below(path: &Path) -> io::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// Returns an error if no server answers, if this user is not permitted to connect, or if the answer is not a reading.
-pub fn read(socket: &Path) -> io::Result<ServedReading> {
+pub fn read(socket: &Path) -> io::Result<SystemReading> {
     let answer = query_server::ask(socket, READING, READING_MAX, ANSWER_MAX)?;
     match answer.strip_prefix("error: ") {
         Some(error) => Err(io::Error::other(error.trim_end().to_owned())),
         None => match serde_json::from_str(&answer) {
-            Ok(reading) if ServedReading::is_possible(&reading) => Ok(reading),
+            Ok(reading) if SystemReading::is_possible(&reading) => Ok(reading),
             Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "its time scale is not valid")),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
         },
@@ -132,7 +133,7 @@ fn is_trusted(folder: &Path) -> bool {
 }
 
 /// Returns the lists of devices in a folder, with their contents.
-fn lists(folder: &Path) -> Vec<(PathBuf, String)> {
+fn read_lists(folder: &Path) -> Vec<(PathBuf, String)> {
     if !is_trusted(folder) {
         return Vec::new();
     }
@@ -149,7 +150,7 @@ fn lists(folder: &Path) -> Vec<(PathBuf, String)> {
 
 /// Removes the entries of killed servers.
 fn remove_dead(folder: &Path) {
-    for (list, _) in lists(folder) {
+    for (list, _) in read_lists(folder) {
         let refused = UnixStream::connect(socket_of(&list)).err();
         let is_dead = refused.is_some_and(|error| {
             [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound].contains(&error.kind())
@@ -182,7 +183,7 @@ fn devices_below(path: &Path, block: &Path, mounts: &[MountEntry]) -> io::Result
     let (mut seen, mut pending) = (BTreeSet::new(), vec![number_of(path)?]);
     // For their files, some file systems (btrfs) report a number that belongs to no device.
     let real = fs::canonicalize(path)?;
-    let mount = mounts::above(mounts, pending.first().map_or("", String::as_str), &real);
+    let mount = mounts::mount_of_device(mounts, pending.first().map_or("", String::as_str), &real);
     pending.extend(mount.and_then(source));
     while let Some(number) = pending.pop() {
         if seen.len() >= DEVICES_MAX || seen.contains(&number) {
@@ -274,17 +275,17 @@ mod tests {
         fs::create_dir(path("4")).unwrap();
         std::os::unix::fs::symlink("/proc/kmsg", path("5")).unwrap();
         fs::write(path("6"), "x".repeat(1 << 20)).unwrap();
-        let found = lists(folder.path());
+        let found = read_lists(folder.path());
         assert!(found.contains(&(path("1"), "7:0\n".to_owned())));
         assert!(found.iter().all(|(_, text)| text.len() <= LIST_MAX as usize));
         assert_eq!(found.len(), 2);
         remove_dead(folder.path());
-        assert_eq!(lists(folder.path()), []);
+        assert_eq!(read_lists(folder.path()), []);
         // A folder to which other users can write is not trusted.
         fs::write(path("1"), "7:0\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         fs::set_permissions(folder.path(), mode).unwrap();
-        assert_eq!(lists(folder.path()), []);
+        assert_eq!(read_lists(folder.path()), []);
         let link = path("1");
         assert!(!is_trusted(&link) && !is_trusted(Path::new("/no/such/folder")));
     }

@@ -19,17 +19,17 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanemark_schema::result::{LatencyHistogram, LiveUse};
+use lanemark_schema::result::{LatencyHistogram, LiveDelivery};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{self, Bytes};
-use lanemark_sim::spec::{CheckedSystem, WriteCache};
+use lanemark_sim::spec::{CheckedSystem, WriteCacheMode};
 
-use crate::clients::Clients;
+use crate::clients::ConnectionRegistry;
 use crate::clock::TimeScale;
-use crate::data::{Cache, Data};
+use crate::data::{DriveCache, ExportData};
 use crate::needs::DriveNeeds;
 use crate::server;
-use crate::session::{Plan, Session, StartContent};
+use crate::session::{Session, SessionPlan, StartContent};
 use crate::socket::Socket;
 
 /// Size of the data, in bytes.
@@ -75,13 +75,13 @@ impl MachineSpeed {
         over_tcp: bool,
     ) -> io::Result<Self> {
         let fast = TimeScale::FASTEST;
-        let single = Trial::start(system, fast, over_tcp)?.run(1)?;
-        let many = Trial::start(system, fast, over_tcp)?.run(DEPTH)?;
+        let single = SpeedTrial::start(system, fast, over_tcp)?.run(1)?;
+        let result_at_depth = SpeedTrial::start(system, fast, over_tcp)?.run(DEPTH)?;
         let ns = |latency: &LatencyHistogram, percentile| latency.percentile_ns(percentile);
         let round_trip = single.round_trips.min_ns().unwrap_or(0);
         let latency = needs.latency.as_seconds() * scale.factor();
         let timed = match latency <= LATENCY_MAX.as_secs_f64() {
-            true => Trial::start(system, scale, over_tcp)?.run(1)?,
+            true => SpeedTrial::start(system, scale, over_tcp)?.run(1)?,
             false => single,
         };
         let (trip, delivered) = (
@@ -90,7 +90,7 @@ impl MachineSpeed {
         );
         let late = timed.live.as_ref().and_then(|live| ns(&live.lateness, 50.0)).unwrap_or(0);
         Ok(Self {
-            rate: many.rate,
+            rate: result_at_depth.rate,
             round_trip: units::Duration::from_nanoseconds(round_trip),
             client: units::Duration::from_nanoseconds(trip.saturating_sub(delivered)),
             late: units::Duration::from_nanoseconds(late),
@@ -109,27 +109,27 @@ impl MachineSpeed {
 }
 
 /// A session with a copy of the system and one client.
-struct Trial {
+struct SpeedTrial {
     session: Session,
-    clients: Arc<Clients>,
+    clients: Arc<ConnectionRegistry>,
     client: TestClient,
 }
 
 /// The outcome of a trial.
-struct TrialResult {
+struct SpeedTrialResult {
     rate: f64,
     round_trips: LatencyHistogram,
-    live: Option<LiveUse>,
+    live: Option<LiveDelivery>,
 }
 
-impl Trial {
+impl SpeedTrial {
     fn start(system: &CheckedSystem, scale: TimeScale, over_tcp: bool) -> io::Result<Self> {
-        let cache = Cache { kind: WriteCache::Protected, size: 0 };
-        let session = Session::start(Plan {
+        let cache = DriveCache { kind: WriteCacheMode::Protected, size: 0 };
+        let session = Session::start(SessionPlan {
             system,
             faults: &[],
             description: "self-test".to_owned(),
-            data: Data::memory(SIZE, cache, 1)?,
+            data: ExportData::memory(SIZE, cache, 1)?,
             content: StartContent { written_bytes: Bytes(SIZE), is_just_written: true },
             endpoint: None,
             #[cfg(feature = "full")]
@@ -140,19 +140,19 @@ impl Trial {
             has_latency: true,
         })?;
         let (own, other) = pair(over_tcp)?;
-        let clients: Arc<Clients> = Arc::default();
-        server::arrived(other, &clients, session.shared())?;
+        let clients: Arc<ConnectionRegistry> = Arc::default();
+        server::serve_plain_client(other, &clients, session.shared())?;
         let client = TestClient::connect(own)?;
         Ok(Self { session, clients, client })
     }
 
     /// Reads for the duration of a trial with `depth` requests outstanding.
-    fn run(mut self, depth: u64) -> io::Result<TrialResult> {
+    fn run(mut self, depth: u64) -> io::Result<SpeedTrialResult> {
         let outcome = self.client.load(depth);
         self.clients.end();
         let (figures, _) = self.session.end();
         let (rate, round_trips) = outcome?;
-        Ok(TrialResult { rate, round_trips, live: figures.sample.live })
+        Ok(SpeedTrialResult { rate, round_trips, live: figures.sample.live })
     }
 }
 

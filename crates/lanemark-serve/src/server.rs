@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::clients::{Client, Clients};
-use crate::connection::Shared;
+use crate::clients::{ConnectionRegistry, RegisteredConnection};
+use crate::connection::ServerState;
 use crate::outbox::Outbox;
 use crate::socket::{Listener, Socket};
 #[cfg(feature = "full")]
@@ -18,7 +18,7 @@ pub use crate::clients::{ARRIVING_MAX, CONNECTIONS_MAX};
 pub struct Server {
     listener: Arc<Listener>,
     taking: Option<JoinHandle<()>>,
-    clients: Arc<Clients>,
+    clients: Arc<ConnectionRegistry>,
 }
 
 impl Server {
@@ -28,10 +28,10 @@ impl Server {
     /// Returns the kernel's error if no thread can be started.
     pub(crate) fn start(
         listener: Listener,
-        shared: Arc<Shared>,
+        shared: Arc<ServerState>,
         #[cfg(feature = "full")] tls: Option<Tls>,
     ) -> io::Result<Self> {
-        let (listener, clients) = (Arc::new(listener), Arc::new(Clients::default()));
+        let (listener, clients) = (Arc::new(listener), Arc::new(ConnectionRegistry::default()));
         let (listens, own) = (Arc::clone(&listener), Arc::clone(&clients));
         let taking = thread::Builder::new().name("taking".to_owned());
         let taking = taking.spawn(move || {
@@ -41,7 +41,7 @@ impl Server {
                     Some(tls) => behind_tls(client, tls, &own, &shared),
                     None => Ok(()),
                 },
-                socket => arrived(socket, &own, &shared),
+                socket => serve_plain_client(socket, &own, &shared),
             };
             take(&listens, &own, &begin);
         })?;
@@ -81,7 +81,11 @@ impl Drop for Server {
 }
 
 /// Accepts connections until the server ends.
-fn take(listener: &Listener, clients: &Clients, begin: &dyn Fn(Socket) -> io::Result<()>) {
+fn take(
+    listener: &Listener,
+    clients: &ConnectionRegistry,
+    begin: &dyn Fn(Socket) -> io::Result<()>,
+) {
     loop {
         let socket = listener.accept();
         if clients.has_ended() {
@@ -99,8 +103,8 @@ fn take(listener: &Listener, clients: &Clients, begin: &dyn Fn(Socket) -> io::Re
 fn behind_tls(
     client: std::net::TcpStream,
     tls: &Tls,
-    clients: &Arc<Clients>,
-    shared: &Arc<Shared>,
+    clients: &Arc<ConnectionRegistry>,
+    shared: &Arc<ServerState>,
 ) -> io::Result<()> {
     let address = client.peer_addr().ok().map(|address| address.ip());
     let stream = client.try_clone()?;
@@ -116,10 +120,10 @@ fn behind_tls(
 }
 
 /// Serves a client without TLS.
-pub(crate) fn arrived(
+pub(crate) fn serve_plain_client(
     socket: Socket,
-    clients: &Arc<Clients>,
-    shared: &Arc<Shared>,
+    clients: &Arc<ConnectionRegistry>,
+    shared: &Arc<ServerState>,
 ) -> io::Result<()> {
     let address = socket.peer();
     let outbox = Arc::new(Outbox::new(socket, Arc::clone(&shared.delivered)));
@@ -131,9 +135,9 @@ pub(crate) fn arrived(
 /// Starts a thread that serves a client.
 fn begin(
     outbox: Arc<Outbox>,
-    client: Client,
-    clients: &Clients,
-    shared: &Arc<Shared>,
+    client: RegisteredConnection,
+    clients: &ConnectionRegistry,
+    shared: &Arc<ServerState>,
 ) -> io::Result<()> {
     let shares = Arc::clone(shared);
     let serving = thread::Builder::new().name(format!("client {}", client.number()));
@@ -143,7 +147,7 @@ fn begin(
 }
 
 /// Serves one client, with a second thread that sends, until the connection ends.
-fn serve(shared: &Shared, outbox: &Arc<Outbox>, client: &Client) {
+fn serve(shared: &ServerState, outbox: &Arc<Outbox>, client: &RegisteredConnection) {
     let number = client.number();
     let sending = shared.engine.as_ref().map(|_| {
         let sender = Arc::clone(outbox);

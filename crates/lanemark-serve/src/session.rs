@@ -9,25 +9,25 @@ use lanemark_schema::result::{DirectionResult, DriveUse, OutsideTime, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Fault, Test};
-use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, SystemSpec, WriteCache};
+use lanemark_sim::spec::{CheckedSystem, DriveCondition, MediaSpec, SystemSpec, WriteCacheMode};
 use lanemark_sim::{FaultState, LiveSystem, PriorContent};
 
 use crate::clock::{Clock, TimeScale, WallClock};
-use crate::connection::Shared;
-use crate::data::{Cache, Data};
+use crate::connection::ServerState;
+use crate::data::{DriveCache, ExportData};
 use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, SimulatedSystem, lines_of};
 use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;
-use crate::reading::Counters;
+use crate::reading::SessionCounters;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::StoringThread;
-use crate::vhost::machine::Machines;
+use crate::vhost::machine::MachineServer;
 
 /// The parameters of a session.
-pub struct Plan<'s> {
+pub struct SessionPlan<'s> {
     /// The system with the faults of its plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
     /// The faults in the plan whose times count from the start.
@@ -35,7 +35,7 @@ pub struct Plan<'s> {
     /// Description of the system, for clients.
     pub description: String,
     /// The system's data.
-    pub data: Data,
+    pub data: ExportData,
     /// The drive's content at the start, unless its condition determines it.
     pub content: StartContent,
     /// Address of the NBD server, if there is one.
@@ -58,10 +58,10 @@ pub struct Session {
     server: Option<Server>,
     /// Virtual machines that use the system as a disk. This field precedes the fields that it uses, so that it is
     /// dropped first.
-    machines: Option<Machines>,
-    shared: Arc<Shared>,
+    machines: Option<MachineServer>,
+    shared: Arc<ServerState>,
     mounts: Mounts,
-    data: Arc<Data>,
+    data: Arc<ExportData>,
     storing: Arc<StoringThread>,
     storing_thread: Option<JoinHandle<()>>,
     engine: Option<(Arc<Engine>, JoinHandle<Option<SimulatedSystem>>)>,
@@ -95,7 +95,7 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if the address is not available, or no thread can be started.
-    pub fn start(plan: Plan<'_>) -> io::Result<Self> {
+    pub fn start(plan: SessionPlan<'_>) -> io::Result<Self> {
         let listener = plan.endpoint.as_ref().map(Listener::bind).transpose()?;
         let mut data = plan.data;
         if !plan.has_latency {
@@ -109,7 +109,7 @@ impl Session {
         let engine = match plan.has_latency {
             false => None,
             true => {
-                let content = prior(plan.content);
+                let content = prior_content(plan.content);
                 let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
                 let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
                 let (counts, clock) = (Arc::clone(&delivered), Arc::clone(&clock));
@@ -122,7 +122,7 @@ impl Session {
             size: data.size(),
             is_rotational: matches!(system.first().drive.media, MediaSpec::Disk(_)),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             export,
             data: Arc::clone(&data),
             storing: Arc::clone(&storing),
@@ -162,7 +162,7 @@ impl Session {
     }
 
     /// Returns the state that all connections share.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<ServerState> {
         &self.shared
     }
 
@@ -188,7 +188,7 @@ impl Session {
             delivered: Arc::clone(&self.delivered),
             clock: Arc::clone(&self.clock),
         };
-        self.machines = Some(Machines::start(listener, Arc::clone(&self.shared), around)?);
+        self.machines = Some(MachineServer::start(listener, Arc::clone(&self.shared), around)?);
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl Session {
     fn complete(&self, looked: Option<EngineFigures>) -> SessionFigures {
         let mut looked = looked.unwrap_or_else(|| {
             let mut sample = empty();
-            sample.elapsed = since(self.began);
+            sample.elapsed = elapsed_since(self.began);
             EngineFigures {
                 sample,
                 test: None,
@@ -277,12 +277,13 @@ impl Session {
         looked.sample.live = Some(self.counters(&looked).live());
         let EngineFigures { sample, test, lost, outstanding, .. } = looked;
         let connections = self.server.as_ref().map_or(0, Server::connections);
-        let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
+        let connections =
+            connections + self.machines.as_ref().map_or(0, MachineServer::connections);
         SessionFigures { sample, test, lost, notes: Vec::new(), outstanding, connections }
     }
 
     /// Returns the counters of the session until now, and its faults; `None` without a model.
-    pub fn reading(&self) -> Option<(Counters, Vec<String>)> {
+    pub fn reading(&self) -> Option<(SessionCounters, Vec<String>)> {
         let looked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look))?;
         let faults = looked.sample.faults.iter().map(|fault| fault.fault.clone()).collect();
         Some((self.counters(&looked), faults))
@@ -290,7 +291,7 @@ impl Session {
 
     /// Returns the counters of delivery and of the engine; `looked` contains the figures that the engine returned at
     /// one instant.
-    fn counters(&self, looked: &EngineFigures) -> Counters {
+    fn counters(&self, looked: &EngineFigures) -> SessionCounters {
         let delivered = self.delivered.counts();
         let sample = &looked.sample;
         let elapsed_ns = sample.elapsed.nanoseconds() as f64;
@@ -299,9 +300,9 @@ impl Session {
             direction.latency.mean_ns() * direction.latency.count() as f64
         };
         let hops = sample.path.iter().flat_map(|path| &path.hops);
-        Counters {
+        SessionCounters {
             time_scale: self.scale.factor(),
-            served: since(self.began),
+            served: elapsed_since(self.began),
             active: looked.active,
             busy: looked.busy,
             requests: sample.operations(),
@@ -376,7 +377,7 @@ fn look(core: &mut SimulatedSystem) -> EngineFigures {
 }
 
 /// Returns the content of the drive before the session.
-pub(crate) fn prior(content: StartContent) -> PriorContent {
+pub(crate) fn prior_content(content: StartContent) -> PriorContent {
     let StartContent { written_bytes, is_just_written } = content;
     PriorContent { is_just_written, ..written_bytes.into() }
 }
@@ -385,25 +386,25 @@ pub(crate) fn prior(content: StartContent) -> PriorContent {
 /// depend on the content.
 pub fn is_content_free(system: &SystemSpec) -> bool {
     system.attachments.iter().any(|attachment| match &attachment.drive.media {
-        MediaSpec::Flash(flash) => flash.condition == Condition::Fresh,
+        MediaSpec::Flash(flash) => flash.condition == DriveCondition::Fresh,
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     })
 }
 
 /// Returns one cache for all drives of a system, which loses every write that any of the drives may lose.
-pub fn cache_of(system: &SystemSpec) -> Cache {
+pub fn cache_of(system: &SystemSpec) -> DriveCache {
     let drives = system.attachments.iter().map(|attachment| &attachment.drive);
     let volatile: Vec<u64> = drives
-        .filter(|drive| drive.write_cache == WriteCache::Volatile)
+        .filter(|drive| drive.write_cache == WriteCacheMode::Volatile)
         .map(|drive| drive.buffer.get())
         .collect();
     match volatile.is_empty() {
-        true => Cache { kind: WriteCache::Protected, size: 0 },
-        false => Cache { kind: WriteCache::Volatile, size: volatile.iter().sum() },
+        true => DriveCache { kind: WriteCacheMode::Protected, size: 0 },
+        false => DriveCache { kind: WriteCacheMode::Volatile, size: volatile.iter().sum() },
     }
 }
 
-fn since(began: std::time::Instant) -> Duration {
+fn elapsed_since(began: std::time::Instant) -> Duration {
     Duration::from_nanoseconds(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000))
 }
 

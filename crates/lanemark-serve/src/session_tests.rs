@@ -23,12 +23,12 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 fn session(socket: &std::path::Path) -> Session {
     let system = SystemSpec::example().checked().unwrap();
-    let cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
-    let plan = Plan {
+    let cache = DriveCache { kind: WriteCacheMode::Volatile, size: 1 << 20 };
+    let plan = SessionPlan {
         system: &system,
         faults: &[],
         description: "the example".to_owned(),
-        data: Data::memory(SIZE, cache, 1).unwrap(),
+        data: ExportData::memory(SIZE, cache, 1).unwrap(),
         endpoint: Some(Endpoint::Unix(socket.to_owned())),
         #[cfg(feature = "full")]
         tls: None,

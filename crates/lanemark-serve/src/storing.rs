@@ -6,12 +6,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::data::{Data, FlushCoverage};
+use crate::data::{ExportData, FlushCoverage};
 use crate::nbd::NbdError;
 
 /// The two ends of a flush: in the model and in the file. The later end sends the reply.
 #[derive(Default)]
-pub(crate) struct FlushEnds(Mutex<BothEnds>);
+pub(crate) struct FlushCompletion(Mutex<BothEnds>);
 
 /// The outcome of storing on the host: the writes that the flush covers, or an error.
 type SyncOutcome = Result<FlushCoverage, NbdError>;
@@ -26,7 +26,7 @@ struct BothEnds {
     modelled: Option<ReplyFunction>,
 }
 
-impl FlushEnds {
+impl FlushCompletion {
     /// Records the file's end.
     pub(crate) fn real(&self, outcome: SyncOutcome) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,20 +51,20 @@ impl FlushEnds {
 
 /// The handle of the storing thread.
 pub(crate) struct StoringThread {
-    queue: Mutex<Option<Sender<(FlushCoverage, Arc<FlushEnds>)>>>,
-    data: Arc<Data>,
+    queue: Mutex<Option<Sender<(FlushCoverage, Arc<FlushCompletion>)>>>,
+    data: Arc<ExportData>,
     /// Whether a caller waits until all data is stored.
     is_at_once: bool,
 }
 
 impl StoringThread {
     /// Starts the thread.
-    pub(crate) fn start(data: Arc<Data>) -> std::io::Result<(Arc<Self>, JoinHandle<()>)> {
-        let (queue, receiver) = channel::<(FlushCoverage, Arc<FlushEnds>)>();
+    pub(crate) fn start(data: Arc<ExportData>) -> std::io::Result<(Arc<Self>, JoinHandle<()>)> {
+        let (queue, receiver) = channel::<(FlushCoverage, Arc<FlushCompletion>)>();
         let shared = Arc::clone(&data);
         let thread = std::thread::Builder::new().name("storing".to_owned()).spawn(move || {
             for (mark, both) in receiver {
-                both.real(synced(&shared, mark));
+                both.real(sync_data(&shared, mark));
             }
         })?;
         let (queue, is_at_once) = (Mutex::new(Some(queue)), false);
@@ -72,21 +72,21 @@ impl StoringThread {
     }
 
     /// Stores the data in the caller's thread, which waits. The wait takes no virtual time.
-    pub(crate) fn at_once(data: Arc<Data>) -> Arc<Self> {
+    pub(crate) fn at_once(data: Arc<ExportData>) -> Arc<Self> {
         Arc::new(Self { queue: Mutex::new(None), data, is_at_once: true })
     }
 
     /// Begins to store the writes before `mark`.
-    pub(crate) fn store(&self, mark: FlushCoverage) -> Arc<FlushEnds> {
-        let both = Arc::new(FlushEnds::default());
+    pub(crate) fn store(&self, mark: FlushCoverage) -> Arc<FlushCompletion> {
+        let both = Arc::new(FlushCompletion::default());
         self.store_for(mark, &both);
         both
     }
 
     /// Begins to store the writes before `mark`, and records the file's end in `both`.
-    pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushEnds>) {
+    pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushCompletion>) {
         if self.is_at_once || self.data.is_memory() {
-            return both.real(synced(&self.data, mark));
+            return both.real(sync_data(&self.data, mark));
         }
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = queue.as_ref().map(|queue| queue.send((mark, Arc::clone(both))));
@@ -102,20 +102,24 @@ impl StoringThread {
 }
 
 /// Stores all data on the host.
-fn synced(data: &Data, mark: FlushCoverage) -> SyncOutcome {
+fn sync_data(data: &ExportData, mark: FlushCoverage) -> SyncOutcome {
     data.sync().map(|()| mark).map_err(NbdError::from)
 }
 
 /// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies; a power cut since the mark
 /// is an error.
-pub(crate) fn flushed(data: &Data, mark: FlushCoverage, stores: bool) -> Result<(), NbdError> {
-    match data.flushed(mark, stores) {
+pub(crate) fn flush_data(
+    data: &ExportData,
+    mark: FlushCoverage,
+    stores: bool,
+) -> Result<(), NbdError> {
+    match data.finish_flush(mark, stores) {
         true => Ok(()),
         false => Err(NbdError::Shutdown),
     }
 }
 
 /// Stores the writes before `mark`; a power cut since the mark is an error.
-pub(crate) fn stored(data: &Data, mark: FlushCoverage) -> Result<(), NbdError> {
-    flushed(data, synced(data, mark)?, true)
+pub(crate) fn store_data(data: &ExportData, mark: FlushCoverage) -> Result<(), NbdError> {
+    flush_data(data, sync_data(data, mark)?, true)
 }

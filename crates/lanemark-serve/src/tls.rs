@@ -32,7 +32,7 @@ const BACKLOG: usize = 256 << 10;
 
 /// The clients that a server accepts.
 #[derive(Clone, Debug)]
-pub enum Clients {
+pub enum AcceptedClients {
     /// Clients with a certificate from one of these authorities, in PEM.
     Of(Vec<u8>),
     /// All clients that can reach the port.
@@ -67,7 +67,11 @@ impl Tls {
     ///
     /// # Errors
     /// Returns an error if the certificate or the key is invalid, or if they do not match.
-    pub fn new(certificates: &[u8], key: &[u8], clients: &Clients) -> Result<Self, TlsError> {
+    pub fn new(
+        certificates: &[u8],
+        key: &[u8],
+        clients: &AcceptedClients,
+    ) -> Result<Self, TlsError> {
         let chain = read_certificates(certificates).map_err(TlsError::Certificate)?;
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| TlsError::Key(format!("no private key in PEM: {error}")))?;
@@ -75,8 +79,8 @@ impl Tls {
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()?;
         let builder = match clients {
-            Clients::Any => builder.with_no_client_auth(),
-            Clients::Of(authorities) => {
+            AcceptedClients::Any => builder.with_no_client_auth(),
+            AcceptedClients::Of(authorities) => {
                 let mut roots = RootCertStore::empty();
                 for certificate in read_certificates(authorities).map_err(TlsError::Authorities)? {
                     roots

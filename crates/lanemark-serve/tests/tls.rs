@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use lanemark_schema::units::Bytes;
 use lanemark_serve::clock::TimeScale;
-use lanemark_serve::data::{Cache, Data};
-use lanemark_serve::session::{Plan, Session, StartContent};
+use lanemark_serve::data::{DriveCache, ExportData};
+use lanemark_serve::session::{Session, SessionPlan, StartContent};
 use lanemark_serve::socket::Endpoint;
-use lanemark_serve::tls::{Clients, Tls};
+use lanemark_serve::tls::{AcceptedClients, Tls};
 use lanemark_sim::SystemSpec;
-use lanemark_sim::spec::WriteCache;
+use lanemark_sim::spec::WriteCacheMode;
 use lanemark_testbed::{tool, tool_or_skip};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -165,23 +165,23 @@ impl Certificates {
         folder
     }
 
-    fn tls(&self, clients: &Clients) -> Tls {
+    fn tls(&self, clients: &AcceptedClients) -> Tls {
         Tls::new(&self.read("server-cert"), &self.read("server-key"), clients).unwrap()
     }
 
     fn for_its_clients(&self) -> Session {
-        serve(self.tls(&Clients::Of(self.read("ca-cert"))))
+        serve(self.tls(&AcceptedClients::Of(self.read("ca-cert"))))
     }
 }
 
 fn serve(tls: Tls) -> Session {
     let system = SystemSpec::example().checked().unwrap();
-    let cache = Cache { kind: WriteCache::Volatile, size: 4 << 20 };
-    let plan = Plan {
+    let cache = DriveCache { kind: WriteCacheMode::Volatile, size: 4 << 20 };
+    let plan = SessionPlan {
         system: &system,
         faults: &[],
         description: "the example".to_owned(),
-        data: Data::memory(SIZE, cache, 1).unwrap(),
+        data: ExportData::memory(SIZE, cache, 1).unwrap(),
         endpoint: Some(Endpoint::Address(SocketAddr::from(([127, 0, 0, 1], 0)))),
         tls: Some(tls),
         content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
@@ -272,14 +272,14 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     fs::copy(certificates.path("ca-cert"), none.path().join("ca-cert.pem")).unwrap();
     assert!(tool("nbdinfo", &[&uri(&session, none.path())]).is_err());
     // The same client is accepted by a server that accepts any client.
-    let open = serve(certificates.tls(&Clients::Any));
+    let open = serve(certificates.tls(&AcceptedClients::Any));
     let output = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
     assert!(output.contains("with TLS"), "{output}");
     // A client does not accept a server that another authority has certified.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
         &certificates.read("stranger-key"),
-        &Clients::Any,
+        &AcceptedClients::Any,
     );
     let foreign = serve(foreign.unwrap());
     assert!(tool("nbdinfo", &[&uri(&foreign, none.path())]).is_err());
@@ -288,7 +288,7 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
 #[test]
 fn nothing_is_sent_unencrypted() {
     let Some(certificates) = Certificates::new() else { return };
-    let session = serve(certificates.tls(&Clients::Any));
+    let session = serve(certificates.tls(&AcceptedClients::Any));
     let mut client = in_the_clear(&session);
     for (number, data) in [(LIST, &[][..]), (GO, &[0; 6]), (99, b"what"), (LIST, &[1; 100])] {
         client.write_all(&option(number, data)).unwrap();
@@ -307,7 +307,7 @@ fn nothing_is_sent_unencrypted() {
 #[test]
 fn unencrypted_bytes_after_starttls_are_not_an_option() {
     let Some(certificates) = Certificates::new() else { return };
-    let session = serve(certificates.tls(&Clients::Any));
+    let session = serve(certificates.tls(&AcceptedClients::Any));
     let mut client = in_the_clear(&session);
     let mut both = option(STARTTLS, &[]);
     both.extend_from_slice(&option(LIST, &[]));
@@ -321,7 +321,7 @@ fn unencrypted_bytes_after_starttls_are_not_an_option() {
 #[test]
 fn hostile_clients_end_and_others_are_served() {
     let Some(certificates) = Certificates::new() else { return };
-    let session = serve(certificates.tls(&Clients::Any));
+    let session = serve(certificates.tls(&AcceptedClients::Any));
     let own = certificates.client("client");
     // Some clients send nothing, some stop during the handshake, and some send data that does not follow any protocol.
     let mut open = Vec::new();
@@ -387,15 +387,15 @@ fn half_open_connections_keep_no_certified_client_out() {
 fn invalid_certificates_are_named() {
     let Some(certificates) = Certificates::new() else { return };
     let (own, key) = (certificates.read("server-cert"), certificates.read("server-key"));
-    let says = |certificates: &[u8], key: &[u8], clients: Clients, what: &str| {
+    let says = |certificates: &[u8], key: &[u8], clients: AcceptedClients, what: &str| {
         let error = Tls::new(certificates, key, &clients).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     };
-    says(b"", &key, Clients::Any, "the certificate: no certificate in PEM");
-    says(&key, &key, Clients::Any, "the certificate: no certificate in PEM");
-    says(&own, b"junk", Clients::Any, "the key: no private key in PEM");
-    says(&own, &key, Clients::Of(b"junk".to_vec()), "the authorities of clients");
-    says(&own, &certificates.read("client-key"), Clients::Any, "");
+    says(b"", &key, AcceptedClients::Any, "the certificate: no certificate in PEM");
+    says(&key, &key, AcceptedClients::Any, "the certificate: no certificate in PEM");
+    says(&own, b"junk", AcceptedClients::Any, "the key: no private key in PEM");
+    says(&own, &key, AcceptedClients::Of(b"junk".to_vec()), "the authorities of clients");
+    says(&own, &certificates.read("client-key"), AcceptedClients::Any, "");
 }
 
 /// Returns bytes that are not certificates, up to the maximum length of a certificate file.
@@ -429,9 +429,9 @@ fn hostile_certificates_are_refused_at_once() {
     for (name, bytes) in hostile_pem(&own) {
         let began = Instant::now();
         let refused = [
-            Tls::new(&bytes, &key, &Clients::Any).is_err(),
-            Tls::new(&own, &bytes, &Clients::Any).is_err(),
-            Tls::new(&own, &key, &Clients::Of(bytes)).is_err(),
+            Tls::new(&bytes, &key, &AcceptedClients::Any).is_err(),
+            Tls::new(&own, &bytes, &AcceptedClients::Any).is_err(),
+            Tls::new(&own, &key, &AcceptedClients::Of(bytes)).is_err(),
         ];
         // An authority may sign with any key, so only the form of its certificate is checked.
         let is_changed = name == "a changed letter";
@@ -440,5 +440,5 @@ fn hostile_certificates_are_refused_at_once() {
     }
     // Other text around the certificates is ignored, as in files that openssl writes.
     let within = [b"subject=server\n\n", &own[..], b"\xff\xfe no more\n"].concat();
-    assert!(Tls::new(&within, &key, &Clients::Any).is_ok());
+    assert!(Tls::new(&within, &key, &AcceptedClients::Any).is_ok());
 }

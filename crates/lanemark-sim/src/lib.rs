@@ -95,6 +95,8 @@ pub use run::progress::Progress;
 pub use run::{replay, sensitivity};
 pub use simulator::{Completion, SimError, Simulator};
 pub use spec::submission::Submission;
-pub use spec::target::{Extent, NAMESPACES_MAX, Target, extents};
-pub use spec::{CHUNK, CheckedSystem, Multipath, PriorContent, SecondPort, SystemSpec, VolumeSpec};
+pub use spec::target::{DriveNamespace, NAMESPACES_MAX, NamespaceExtent, extents};
+pub use spec::{
+    CHUNK, CheckedSystem, MultipathPolicy, PriorContent, SecondPort, SystemSpec, VolumeSpec,
+};
 pub use storage::Storage;

@@ -87,7 +87,7 @@ pub(crate) fn limit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::Range;
+    use crate::origin::ValueRange;
     use lanemark_schema::result::{HopUse, PathUse};
     use lanemark_schema::units::{Bytes, Ratio};
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn uncertain(parameter: &str, text: &str) -> UncertainValue {
-        let range = Range { low: 0.5, high: 2.0 };
+        let range = ValueRange { low: 0.5, high: 2.0 };
         UncertainValue { parameter: parameter.to_owned(), text: text.to_owned(), range }
     }
 

@@ -116,13 +116,13 @@ impl AttachedDrive {
 
     /// Returns each port of the drive.
     pub(crate) fn used_ports(&self) -> Vec<UsedPort> {
-        let taken = |place: &OccupiedPort| UsedPort {
+        let used_port = |place: &OccupiedPort| UsedPort {
             port: place.port.name.clone(),
             drive: self.drive.label(),
             link: place.plugged.link.clone(),
             own: place.plugged.own.clone(),
         };
-        self.places().map(taken).collect()
+        self.places().map(used_port).collect()
     }
 
     /// Returns the warnings about the drive in its ports.
@@ -176,19 +176,19 @@ impl AttachedDrive {
     /// distinguish the last links of the two paths.
     fn port_path(&self, place: &OccupiedPort, trunk: usize) -> PortPathSpec {
         let behind = place.port.behind.iter().skip(trunk).map(|link| link.spec.clone());
-        let mut own = place.plugged.link.clone();
+        let mut own_link = place.plugged.link.clone();
         if self.second.is_some() {
-            own.name = format!("{}, port {}", own.name, place.port.name);
+            own_link.name = format!("{}, port {}", own_link.name, place.port.name);
         }
-        PortPathSpec { trunk, links: behind.chain([own]).collect() }
+        PortPathSpec { trunk, links: behind.chain([own_link]).collect() }
     }
 
     /// Returns the number of links on the second port's path that belong to the trunk, that is, to the path of the
     /// system's `first` drive.
     fn second_shared(&self, second: &OccupiedPort, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
-        let shared = second.shared_with(&first.first);
-        if between > shared {
+        let shared_link_count = second.shared_with(&first.first);
+        if between > shared_link_count {
             return Err(format!(
                 "ports `{}` and `{}` of {} share link `{}`, which {} in `{}` does not: name {2} first",
                 self.first.port.name,
@@ -199,7 +199,7 @@ impl AttachedDrive {
                 first.port()
             ));
         }
-        Ok(shared)
+        Ok(shared_link_count)
     }
 }
 

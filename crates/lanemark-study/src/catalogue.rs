@@ -5,7 +5,7 @@
 use lanemark_schema::units::Bytes;
 use lanemark_sim::spec::ProtocolKind;
 
-use crate::drive::{Drive, DriveKind, Plug};
+use crate::drive::{Connector, Drive, DriveKind};
 use crate::error::StudyError;
 use crate::library::{Library, LibraryKind};
 
@@ -30,7 +30,7 @@ pub struct DriveEntry {
     /// Protocol of the drive.
     pub protocol: ProtocolKind,
     /// Connector of the drive.
-    pub plug: Plug,
+    pub plug: Connector,
     /// Capacity of the drive.
     pub capacity: Bytes,
 }

@@ -2,8 +2,8 @@
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::{
-    BurstSpec, CLOUD_IOPS, CLOUD_UNIT, CloudSpec, DriveSpec, FrontEndSpec, LatencySpec, LimitSpec,
-    MediaSpec, WriteCache,
+    BurstCreditSpec, CLOUD_IOPS, CLOUD_UNIT, CloudLimitSpec, CloudSpec, DriveSpec, FrontEndSpec,
+    LognormalLatency, MediaSpec, WriteCacheMode,
 };
 
 use crate::document::Section;
@@ -58,7 +58,7 @@ pub(crate) fn read(section: &Section<'_>, capacity: Bytes) -> Result<CloudVolume
         capacity,
         front_end: FrontEndSpec::INSTANT,
         buffer: IN_FLIGHT,
-        write_cache: WriteCache::Off,
+        write_cache: WriteCacheMode::Off,
         read_ahead: Bytes::ZERO,
         data_path_read: None,
         data_path_write: None,
@@ -81,7 +81,7 @@ fn limit(
     keys: &LimitKeys,
     rate_at: impl Fn(&'static str) -> Result<Option<u64>, StudyError>,
     amount_at: impl Fn(&'static str) -> Result<Option<u64>, StudyError>,
-) -> Result<Option<LimitSpec>, StudyError> {
+) -> Result<Option<CloudLimitSpec>, StudyError> {
     let (rate, burst, credits) =
         (rate_at(keys.rate)?, rate_at(keys.burst)?, amount_at(keys.credits)?);
     let needs = |key: &str, other: &str| {
@@ -90,9 +90,9 @@ fn limit(
     };
     match (rate, burst, credits) {
         (Some(rate), Some(burst), Some(credits)) => {
-            Ok(Some(LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) }))
+            Ok(Some(CloudLimitSpec { rate, burst: Some(BurstCreditSpec { rate: burst, credits }) }))
         }
-        (rate, None, None) => Ok(rate.map(LimitSpec::steady)),
+        (rate, None, None) => Ok(rate.map(CloudLimitSpec::steady)),
         (None, Some(_), _) => needs(keys.burst, keys.rate),
         (_, None, Some(_)) => needs(keys.credits, keys.burst),
         (Some(_), Some(_), None) => needs(keys.burst, keys.credits),
@@ -103,10 +103,10 @@ fn latency(
     section: &Section<'_>,
     median: &'static str,
     tail: &'static str,
-) -> Result<LatencySpec, StudyError> {
+) -> Result<LognormalLatency, StudyError> {
     let median: Duration = section.quantity(median)?;
     let tail = section.optional_quantity(tail)?.unwrap_or(Duration::ZERO);
-    Ok(LatencySpec { median, tail })
+    Ok(LognormalLatency { median, tail })
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
                     read_tail = \"400 us\"\nwrite_tail = \"0 us\"\n";
         let us = Duration::from_microseconds;
         let limit = |rate, burst, credits| {
-            Some(LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) })
+            Some(CloudLimitSpec { rate, burst: Some(BurstCreditSpec { rate: burst, credits }) })
         };
         let expected = CloudSpec {
             operations: limit(300, 3_000, 5_400_000),
@@ -143,8 +143,8 @@ mod tests {
             merges: true,
             whole_units: true,
             credits_at_start: Ratio::new(0.25).unwrap(),
-            read_latency: LatencySpec { median: us(500), tail: us(400) },
-            write_latency: LatencySpec { median: us(600), tail: Duration::ZERO },
+            read_latency: LognormalLatency { median: us(500), tail: us(400) },
+            write_latency: LognormalLatency { median: us(600), tail: Duration::ZERO },
         };
         assert_eq!(volume(keys), Ok(expected));
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_volume_without_options_has_neither_credits_nor_a_tail() {
         let plain = volume("iops = 3000\n").unwrap();
-        assert_eq!((plain.operations, plain.bytes), (Some(LimitSpec::steady(3_000)), None));
+        assert_eq!((plain.operations, plain.bytes), (Some(CloudLimitSpec::steady(3_000)), None));
         assert_eq!((plain.unit, plain.merges, plain.whole_units), (CLOUD_UNIT.1, false, false));
         assert_eq!((plain.credits_at_start, plain.read_latency.tail), (Ratio::ONE, Duration::ZERO));
     }

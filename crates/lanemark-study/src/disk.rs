@@ -1,7 +1,7 @@
 //! The `[disk]` table of a drive file: the platters, arm and cache of a hard disk.
 
 use lanemark_schema::units::Duration;
-use lanemark_sim::spec::{DiskSpec, SeekSpec, Zone};
+use lanemark_sim::spec::{DiskSpec, DiskZone, SeekSpec};
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -56,7 +56,7 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {
 /// Reads the zones, either from separate `[[disk.zone]]` tables or from `[disk.zones]`. The latter describes zones with
 /// equal numbers of cylinders, in which the sectors per track decrease from `sectors_outer` to `sectors_inner` in equal
 /// steps.
-fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
+fn zones(section: &Section<'_>) -> Result<Vec<DiskZone>, StudyError> {
     let listed = section.tables("zone")?;
     let Some(even) = section.optional_table("zones")? else {
         if listed.is_empty() {
@@ -75,16 +75,16 @@ fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
     let outer = even.integer("sectors_outer", 1, 65_535)?;
     let inner = even.integer("sectors_inner", 1, outer)?;
     even.finish()?;
-    let zone = |index: u64| Zone {
+    let zone = |index: u64| DiskZone {
         cylinders: (cylinders * (index + 1) / count - cylinders * index / count) as u32,
         sectors_per_track: (outer - (outer - inner) * index / (count - 1).max(1)) as u32,
     };
     Ok((0..count).map(zone).collect())
 }
 
-fn zone(section: &Section<'_>) -> Result<Zone, StudyError> {
+fn zone(section: &Section<'_>) -> Result<DiskZone, StudyError> {
     let most = u64::from(u32::MAX);
-    let zone = Zone {
+    let zone = DiskZone {
         cylinders: section.integer("cylinders", 1, most)? as u32,
         sectors_per_track: section.integer("sectors_per_track", 1, most)? as u32,
     };
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::document::Document;
 
-    fn zones_of(text: &str) -> Result<Vec<Zone>, String> {
+    fn zones_of(text: &str) -> Result<Vec<DiskZone>, String> {
         let document = Document::parse("d.toml", text).unwrap();
         let root = document.root("drive", None);
         zones(&root.table("disk").unwrap()).map_err(|error| error.to_string())
@@ -108,7 +108,7 @@ mod tests {
     fn zones_are_listed_or_spread_evenly() {
         let listed = "[disk]\n[[disk.zone]]\ncylinders = 10\nsectors_per_track = 90\n\
                       [[disk.zone]]\ncylinders = 5\nsectors_per_track = 60\n";
-        let zone = |cylinders, sectors_per_track| Zone { cylinders, sectors_per_track };
+        let zone = |cylinders, sectors_per_track| DiskZone { cylinders, sectors_per_track };
         assert_eq!(zones_of(listed), Ok(vec![zone(10, 90), zone(5, 60)]));
         let even =
             "[disk.zones]\ncount = 3\ncylinders = 100\nsectors_outer = 90\nsectors_inner = 60\n";

@@ -217,7 +217,7 @@ impl Document {
         self.problems.borrow().as_ref().map_or(0, |problems| problems.cut_short)
     }
 
-    fn cut_one_short(&self) {
+    fn note_incomplete_table(&self) {
         if let Some(problems) = &mut *self.problems.borrow_mut() {
             problems.cut_short += 1;
         }

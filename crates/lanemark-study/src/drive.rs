@@ -5,8 +5,8 @@ use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, ReadRetries, TrainedRate
 use lanemark_sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
-use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache};
-use lanemark_sim::{Extent, Multipath, NAMESPACES_MAX, extents};
+use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCacheMode};
+use lanemark_sim::{MultipathPolicy, NAMESPACES_MAX, NamespaceExtent, extents};
 
 use crate::cloud::{self, CloudVolume};
 use crate::disk;
@@ -16,10 +16,10 @@ use crate::flash;
 use crate::power;
 
 /// The effect of a power failure on data in the write buffer: `buffer.power_loss`.
-const WRITE_CACHES: &[(&str, WriteCache)] = &[
-    ("lost", WriteCache::Volatile),
-    ("stored", WriteCache::Protected),
-    ("not-used", WriteCache::Off),
+const WRITE_CACHES: &[(&str, WriteCacheMode)] = &[
+    ("lost", WriteCacheMode::Volatile),
+    ("stored", WriteCacheMode::Protected),
+    ("not-used", WriteCacheMode::Off),
 ];
 
 /// A drive of the library.
@@ -30,7 +30,7 @@ pub struct Drive {
     /// Protocol of the drive.
     pub protocol: ProtocolKind,
     /// Connector of the drive.
-    pub plug: Plug,
+    pub plug: Connector,
     /// The command set of the drive. Some SATA drives do not have a command queue.
     pub commands: SataCommands,
     /// The second port, if the drive has two.
@@ -53,7 +53,7 @@ pub struct Drive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondPortSettings {
     /// Distribution of commands over the two ports.
-    pub multipath: Multipath,
+    pub multipath: MultipathPolicy,
     /// Time for which the host waits for a completion over a path that has failed.
     pub path_timeout: Duration,
 }
@@ -89,7 +89,7 @@ impl DriveKind {
 
 /// The connector of a drive or port: the maximum rate and width of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plug {
+pub enum Connector {
     /// SATA up to a rate.
     Sata(SataRate),
     /// PCI Express up to a generation and a width.
@@ -98,7 +98,7 @@ pub enum Plug {
     Sas(SasRate, u32),
 }
 
-impl Plug {
+impl Connector {
     /// Returns the connector of each port of a dual-port drive: half of the lanes or phys.
     #[must_use]
     pub fn half(self) -> Self {
@@ -153,7 +153,7 @@ impl Plug {
     }
 }
 
-impl std::fmt::Display for Plug {
+impl std::fmt::Display for Connector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sata(rate) => write!(f, "SATA {}", rate.line_rate()),
@@ -180,27 +180,27 @@ impl Drive {
     /// # Errors
     /// Returns the first error in the file.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
-        document.read("drive", Some(context), Self::read_root)
+        document.read("drive", Some(context), Self::read_document)
     }
 
     /// Reads the values on which ratings depend: kind, capacity, protocol and connector of the drive. Returns `None` if
     /// one of them is invalid, and records the error.
     pub(crate) fn read_rated(
         root: &Section<'_>,
-    ) -> Result<Option<(DriveKind, (Bytes, ProtocolKind, Plug))>, StudyError> {
+    ) -> Result<Option<(DriveKind, (Bytes, ProtocolKind, Connector))>, StudyError> {
         let drive = root.table("drive")?;
         let kind = root.part(|| drive.choice("kind", &KINDS))?;
         let capacity = drive.quantity("capacity")?;
-        let port = root.part(|| Port::read(&drive))?;
+        let port = root.part(|| PortTable::read(&drive))?;
         Ok(kind.zip(port).map(|(kind, port)| (kind, (capacity, port.protocol, port.plug))))
     }
 
-    fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
+    fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
         let drive = root.table("drive")?;
         let kind = root.part(|| drive.choice("kind", &KINDS))?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
-        let port = root.part(|| Port::read(&drive))?;
+        let port = root.part(|| PortTable::read(&drive))?;
         let namespaces = match &port {
             Some(port) => namespaces(&drive, port.protocol, capacity)?,
             None => Vec::new(),
@@ -226,7 +226,8 @@ impl Drive {
             DriveKind::SolidState | DriveKind::Disk => parts(root, kind, capacity)?,
         };
         root.finish()?;
-        let Some(Port { protocol, plug, commands, second, frame_fifo, payload_max }) = port else {
+        let Some(PortTable { protocol, plug, commands, second, frame_fifo, payload_max }) = port
+        else {
             return Err(root.error("drive", "the drive does not have a port"));
         };
         if let Some(size) = frame_fifo
@@ -305,16 +306,16 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DrivePa
 }
 
 /// The table `[drive.port]`.
-struct Port {
+struct PortTable {
     protocol: ProtocolKind,
-    plug: Plug,
+    plug: Connector,
     commands: SataCommands,
     second: Option<SecondPortSettings>,
     frame_fifo: Option<Bytes>,
     payload_max: Option<Bytes>,
 }
 
-impl Port {
+impl PortTable {
     fn read(drive: &Section<'_>) -> Result<Self, StudyError> {
         let port = drive.table("port")?;
         let protocols = [
@@ -331,9 +332,9 @@ impl Port {
             Ok(())
         })?;
         let fits = match protocol {
-            Some(ProtocolKind::Ahci) => !matches!(plug, Plug::Sas(..)),
-            Some(ProtocolKind::Nvme) => matches!(plug, Plug::Pcie(..)),
-            Some(ProtocolKind::SasHba) => matches!(plug, Plug::Sas(..)),
+            Some(ProtocolKind::Ahci) => !matches!(plug, Connector::Sas(..)),
+            Some(ProtocolKind::Nvme) => matches!(plug, Connector::Pcie(..)),
+            Some(ProtocolKind::SasHba) => matches!(plug, Connector::Sas(..)),
             Some(_) => false,
             None => true,
         };
@@ -385,7 +386,7 @@ fn namespaces(
         }
         lengths.push(length);
     }
-    let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, Extent::end);
+    let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, NamespaceExtent::end);
     if end > capacity {
         let message = format!("{key} need {end} together: must be at most {capacity}");
         let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
@@ -396,7 +397,7 @@ fn namespaces(
 
 /// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port. For PIO, also reads `pio_block`, the amount of
 /// data per DRQ block: one sector with READ and WRITE SECTORS, and up to 8 KiB with MULTIPLE.
-fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> {
+fn commands(port: &Section<'_>, plug: Connector) -> Result<SataCommands, StudyError> {
     const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
     let choices =
         [("queued", SataCommands::Queued), ("unqueued", SataCommands::Unqueued), ("pio", PIO)];
@@ -404,7 +405,7 @@ fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> 
         true => port.choice("commands", &choices)?,
         false => SataCommands::Queued,
     };
-    if commands == PIO && !matches!(plug, Plug::Sata(_)) {
+    if commands == PIO && !matches!(plug, Connector::Sata(_)) {
         return Err(
             port.error("commands", format!("PIO is a mode of SATA and does not run over {plug}"))
         );
@@ -422,12 +423,12 @@ fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> 
 }
 
 /// Reads `ports = 2` of a drive's port, with `multipath` and `path_timeout`.
-fn second(port: &Section<'_>, plug: Plug) -> Result<Option<SecondPortSettings>, StudyError> {
+fn second(port: &Section<'_>, plug: Connector) -> Result<Option<SecondPortSettings>, StudyError> {
     let ports = port.optional_integer("ports", 1, 2)?.unwrap_or(1);
     let bound = "\"round-robin\" or \"failover\"";
     let multipath = port.optional_parsed("multipath", bound, |text| match text {
-        "round-robin" => Some(Multipath::RoundRobin),
-        "failover" => Some(Multipath::Failover),
+        "round-robin" => Some(MultipathPolicy::RoundRobin),
+        "failover" => Some(MultipathPolicy::Failover),
         _ => None,
     })?;
     let path_timeout: Option<Duration> = port.optional_quantity("path_timeout")?;
@@ -453,10 +454,10 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<SecondPortSettings>, 
 }
 
 /// Reads `frame_fifo` of a drive's port. The default is a whole frame, which does not limit transfers.
-fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyError> {
+fn frame_fifo(port: &Section<'_>, plug: Connector) -> Result<Option<Bytes>, StudyError> {
     let key = "frame_fifo";
     let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
-    if !matches!(plug, Plug::Sata(_)) {
+    if !matches!(plug, Connector::Sata(_)) {
         return Err(port.error(key, format!("{key} = {size}: frames over {plug} are never paused")));
     }
     if !size.get().is_multiple_of(4) || !(FRAME_FIFO_MIN..=PIO_BLOCK_MAX).contains(&size) {
@@ -467,7 +468,7 @@ fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyErro
 }
 
 /// Reads `sata = "6 Gb/s"`, `pcie = { generation, lanes }` or `sas = { rate, phys }` of a platform's port.
-pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
+pub fn plug(port: &Section<'_>) -> Result<Connector, StudyError> {
     plug_with(port, |_| Ok(()))
 }
 
@@ -475,13 +476,13 @@ pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
 fn plug_with(
     port: &Section<'_>,
     rest: impl FnOnce(&Section<'_>) -> Result<(), StudyError>,
-) -> Result<Plug, StudyError> {
+) -> Result<Connector, StudyError> {
     let sata: Option<BitsPerSecond> = port.optional_quantity("sata")?;
     let pcie = port.optional_table("pcie")?;
     let sas = port.optional_table("sas")?;
     match (sata, pcie, sas) {
         (Some(rate), None, None) => match SataRate::new(rate) {
-            Some(rate) => Ok(Plug::Sata(rate)),
+            Some(rate) => Ok(Connector::Sata(rate)),
             None => {
                 Err(port.error("sata", format!("sata = {rate}: SATA runs at 1.5, 3 or 6 Gb/s")))
             }
@@ -490,7 +491,7 @@ fn plug_with(
             let (generation, lanes) = pcie_width(&pcie)?;
             rest(&pcie)?;
             pcie.finish()?;
-            Ok(Plug::Pcie(generation, lanes))
+            Ok(Connector::Pcie(generation, lanes))
         }
         (None, None, Some(sas)) => sas_width(&sas),
         (None, None, None) => {
@@ -502,7 +503,7 @@ fn plug_with(
     }
 }
 
-fn sas_width(section: &Section<'_>) -> Result<Plug, StudyError> {
+fn sas_width(section: &Section<'_>) -> Result<Connector, StudyError> {
     let line_rate: BitsPerSecond = section.quantity("rate")?;
     let phys = section.integer("phys", 1, 8)? as u32;
     let Some(rate) = SasRate::new(line_rate) else {
@@ -513,7 +514,7 @@ fn sas_width(section: &Section<'_>) -> Result<Plug, StudyError> {
         return Err(section.error("phys", format!("phys = {phys}: must be 1, 2, 4 or 8")));
     }
     section.finish()?;
-    Ok(Plug::Sas(rate, phys))
+    Ok(Connector::Sas(rate, phys))
 }
 
 /// Reads `generation` and `lanes`.

@@ -90,7 +90,7 @@ impl StudyError {
         let error = Self::new(location, format!("{UNKNOWN} {what} `{name}`"));
         let like = nearest(name, known.iter().copied());
         if !like.is_empty() {
-            return error.hint(format!("did you mean {}?", either(&like)));
+            return error.hint(format!("did you mean {}?", either_of(&like)));
         }
         match known.len() {
             0 => error,
@@ -137,10 +137,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         found
     };
     // Too many names begin with the same two letters for a useful suggestion.
-    let begun = |candidate: &str| {
+    let as_beginning = |candidate: &str| {
         (name.len() > 2 && candidate.starts_with(name)).then_some(candidate.len())
     };
-    let ended = |candidate: &str| {
+    let as_ending = |candidate: &str| {
         let rest = candidate.strip_suffix(name)?;
         (!name.is_empty() && rest.ends_with('.')).then_some(candidate.len())
     };
@@ -156,12 +156,12 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
             || words.len() > 1 && words.iter().all(|word| candidate_letters.contains(word));
         (is_part || has_words()).then_some(candidate.len())
     };
-    let meant = |candidate: &str| {
+    let as_alias = |candidate: &str| {
         let (_, word) = ALIASES.iter().find(|(alias, _)| *alias == whole)?;
         candidate.contains(word).then_some(candidate.len())
     };
-    let mut found = ranked(&begun);
-    for rank in [&ended as &dyn Fn(&str) -> Option<usize>, &contained, &meant] {
+    let mut found = ranked(&as_beginning);
+    for rank in [&as_ending as &dyn Fn(&str) -> Option<usize>, &contained, &as_alias] {
         if found.is_empty() {
             found = ranked(rank);
         }
@@ -188,7 +188,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Returns "`a`", "`a` or `b`", "`a`, `b` or `c`".
-fn either(names: &[&str]) -> String {
+fn either_of(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
         [] => String::new(),

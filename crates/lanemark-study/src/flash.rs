@@ -3,8 +3,8 @@
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::fault::ReadRetries;
 use lanemark_sim::spec::{
-    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SuspendSpec,
-    Technology, TranslationSpec,
+    CollectionPolicy, DieSpec, DriveCondition, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec,
+    SuspendSpec, Technology, TranslationSpec,
 };
 
 use crate::document::Section;
@@ -18,11 +18,11 @@ pub(crate) const TECHNOLOGIES: &[(&str, Technology)] = &[
     ("3d-xpoint", Technology::XPoint),
 ];
 
-const CONDITIONS: &[(&str, Condition)] = &[
-    ("fresh", Condition::Fresh),
-    ("purged", Condition::Purged),
-    ("sequential", Condition::Sequential),
-    ("random", Condition::Random),
+const CONDITIONS: &[(&str, DriveCondition)] = &[
+    ("fresh", DriveCondition::Fresh),
+    ("purged", DriveCondition::Purged),
+    ("sequential", DriveCondition::Sequential),
+    ("random", DriveCondition::Random),
 ];
 
 /// The kinds of pages that share a cell, in order.
@@ -50,7 +50,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
         command_time: section.quantity("command_time")?,
         die: DieSpec::default(),
         translation: TranslationSpec::default(),
-        condition: Condition::default(),
+        condition: DriveCondition::default(),
         filled: Ratio::ONE,
         cycles: 0,
     };
@@ -60,7 +60,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
         share: share(&section, "retry_share")?.unwrap_or_default(),
         endurance: endurance.map_or(ReadRetries::ENDURANCE, |endurance| endurance as u32),
     };
-    pages(&section, &mut spec)?;
+    read_page_times(&section, &mut spec)?;
     section.finish()?;
     spec.die = die(&root.settings("die")?)?;
     spec.translation = translation(&root.settings("translation")?)?;
@@ -70,7 +70,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     }
     let state = root.settings("state")?;
     spec.condition = state.setting("condition", CONDITIONS)?.unwrap_or_default();
-    if let Some(filled) = filled(&state, spec.condition)? {
+    if let Some(filled) = filled_share(&state, spec.condition)? {
         spec.filled = filled;
     }
     spec.cycles = state.optional_integer("cycles", 0, 100_000_000)?.unwrap_or(0) as u32;
@@ -84,7 +84,7 @@ pub(crate) const RATIO: &str =
 
 /// Reads the separate times of each kind of page: `read_ratio`, or `lower_read` to `top_program`. The file must state
 /// the times of all kinds that the technology has, or must not state any of these times.
-fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
+fn read_page_times(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
     let kinds: &[&str] = match spec.technology {
         Technology::Slc | Technology::XPoint => &[],
         Technology::Mlc => &["lower", "upper"],
@@ -136,10 +136,13 @@ fn per_cent(text: &str) -> Option<Ratio> {
 }
 
 /// Reads `filled`, the share of the drive that has ever been written, for the conditions that require it.
-fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
+fn filled_share(
+    state: &Section<'_>,
+    condition: DriveCondition,
+) -> Result<Option<Ratio>, StudyError> {
     let filled = share_above_nought(state, "filled")?;
     match condition {
-        Condition::Fresh | Condition::Purged if filled.is_some() => {
+        DriveCondition::Fresh | DriveCondition::Purged if filled.is_some() => {
             let message = "is only for a drive whose condition is `sequential` or `random`";
             Err(state.error("filled", message))
         }
@@ -198,14 +201,16 @@ fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError
 fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
     let usual = TranslationSpec::default();
     let policies = [
-        ("greedy", Policy::Greedy),
-        ("cost-benefit", Policy::CostBenefit),
-        ("windowed", Policy::Windowed(0)),
+        ("greedy", CollectionPolicy::Greedy),
+        ("cost-benefit", CollectionPolicy::CostBenefit),
+        ("windowed", CollectionPolicy::Windowed(0)),
     ];
     let mut policy = section.setting("policy", &policies)?.unwrap_or(usual.policy);
     match (policy, section.optional_integer("window", 1, 1 << 24)?) {
-        (Policy::Windowed(_), Some(window)) => policy = Policy::Windowed(window as u32),
-        (Policy::Windowed(_), None) => {
+        (CollectionPolicy::Windowed(_), Some(window)) => {
+            policy = CollectionPolicy::Windowed(window as u32)
+        }
+        (CollectionPolicy::Windowed(_), None) => {
             let message = "policy = \"windowed\" needs `window`, in superblocks";
             return Err(section.error("policy", message));
         }

@@ -8,7 +8,7 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
-use crate::origin::{Ledger, Overrides, Record};
+use crate::origin::{Ledger, Overrides, ValueRecord};
 
 /// The tables of a platform file that a host replaces, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
@@ -46,7 +46,7 @@ pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
 ///
 /// # Errors
 /// Returns all errors in the file.
-pub fn values(document: &Document) -> Result<(String, Vec<Record>), StudyError> {
+pub fn values(document: &Document) -> Result<(String, Vec<ValueRecord>), StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let name =
         read(document, "platform", Some(Context { ledger: &ledger, overrides: &overrides }))?;

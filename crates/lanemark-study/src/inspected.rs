@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use lanemark_schema::result::{
-    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPath, Inspection, PciRole,
-    PcieLink, PcieRate, SataLink,
+    InspectedDevice, InspectedHop, InspectedHopKind, InspectedLink, InspectedPath, Inspection,
+    PciFunctionKind, PcieLink, PcieRate, SataLink,
 };
 use lanemark_schema::units::Bytes;
 
@@ -85,7 +85,7 @@ pub fn platform_file(
         return Err(StudyError::new(Location::file("the inspection"), message));
     }
     let mut file = String::new();
-    head(&mut file, &port_paths, name, cores)?;
+    write_head(&mut file, &port_paths, name, cores)?;
     let mut ports: Vec<String> = Vec::new();
     let mut links = BTreeSet::new();
     let mut list = String::new();
@@ -131,7 +131,7 @@ fn is_of_a_fast_board(place: &str) -> bool {
 }
 
 /// Writes the tables that precede the links and ports.
-fn head(
+fn write_head(
     file: &mut String,
     port_paths: &[WrittenPath<'_>],
     name: &str,
@@ -175,11 +175,13 @@ fn head(
     let nvme = of(true, false);
     let queues = nvme.and_then(|port_path| {
         port_path.hops.iter().find_map(|hop| match &hop.part {
-            HopPart::NvmeController { queues, .. } => queues.and_then(|all| all.checked_sub(1)),
+            InspectedHopKind::NvmeController { queues, .. } => {
+                queues.and_then(|all| all.checked_sub(1))
+            }
             _ => None,
         })
     });
-    let told = |value: Option<u32>, most: u32, usual: u32, attribute: &str| match value
+    let attribute_line = |value: Option<u32>, most: u32, usual: u32, attribute: &str| match value
         .filter(|value| (1..=most).contains(value))
     {
         Some(value) => format!("{{ value = {value}, source = \"sysfs: {attribute}\" }}"),
@@ -187,8 +189,8 @@ fn head(
             format!("{{ value = {usual}, assumed = \"usual, because sysfs does not show it\" }}")
         }
     };
-    let queues = told(queues, 65_535, 8, "queue_count");
-    let depth = told(
+    let queues = attribute_line(queues, 65_535, 8, "queue_count");
+    let depth = attribute_line(
         nvme.and_then(|port_path| port_path.device.queue.requests_max),
         65_536,
         1023,
@@ -229,19 +231,20 @@ impl<'i> WrittenPath<'i> {
     /// Returns the path to a device, or the reason why no port can represent the end of the path.
     fn of(device: &'i InspectedDevice, port_path: &'i InspectedPath) -> Result<Self, String> {
         let hops = port_path.hops.as_slice();
-        let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
-        let nvme =
-            |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { role: PciRole::Nvme, .. });
+        let new_path = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
+        let nvme = |hop: &InspectedHop| {
+            matches!(hop.part, InspectedHopKind::Pci { role: PciFunctionKind::Nvme, .. })
+        };
         if let Some(end) = hops.iter().position(nvme) {
             let Some(InspectedLink::Pcie(link)) = &hops[end].link else {
                 return Err("sysfs shows nothing about its link".to_owned());
             };
             let (rate, source) =
                 port_rate(link).ok_or("sysfs does not show generation and lanes")?;
-            return Ok(made(end, pcie(rate, source), Some(link), false));
+            return Ok(new_path(end, pcie(rate, source), Some(link), false));
         }
         let told = |hop: &InspectedHop| {
-            hop.link.is_some() && !matches!(hop.part, HopPart::SasExpander { .. })
+            hop.link.is_some() && !matches!(hop.part, InspectedHopKind::SasExpander { .. })
         };
         let last = hops.iter().rposition(told);
         let end = last.ok_or("sysfs shows no link to it")?;
@@ -251,7 +254,7 @@ impl<'i> WrittenPath<'i> {
                     sata_rate(link).ok_or("sysfs does not show the rate of its link")?;
                 let plug =
                     format!("sata = {{ value = \"{}\", source = \"{source}\" }}", gigabits(rate));
-                Ok(made(end, plug, None, false))
+                Ok(new_path(end, plug, None, false))
             }
             Some(InspectedLink::Sas(link)) => {
                 let rate = link.capable_bits_per_second.or(link.negotiated_bits_per_second);
@@ -261,7 +264,7 @@ impl<'i> WrittenPath<'i> {
                     "sas = {{ rate = \"{}\", phys = {phys}, source = \"sysfs: phys of the port\" }}",
                     gigabits(rate)
                 );
-                Ok(made(end, plug, None, true))
+                Ok(new_path(end, plug, None, true))
             }
             Some(InspectedLink::Usb(_)) => Err("is attached by USB".to_owned()),
             Some(InspectedLink::Pata(_)) => Err("is attached by a parallel cable".to_owned()),
@@ -290,7 +293,7 @@ impl<'i> WrittenPath<'i> {
         let assumed =
             |why: &str| format!("pcie = {{ generation = 3, lanes = 4, assumed = \"{why}\" }}");
         let in_chipset =
-            |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { chipset: true, .. });
+            |hop: &InspectedHop| matches!(hop.part, InspectedHopKind::Pci { chipset: true, .. });
         if before.iter().chain([&self.hops[self.end]]).any(in_chipset) {
             let plug = assumed("usual since 2015; sysfs does not show the uplink of a chipset");
             link(&mut behind, "chipset".to_owned(), "the chipset", &plug, &setup(None));
@@ -310,7 +313,8 @@ impl<'i> WrittenPath<'i> {
         }
         // A SATA or SAS port is downstream of its controller's link.
         if self.pcie.is_none() && behind.is_empty() {
-            let host = before.iter().rev().find(|hop| matches!(hop.part, HopPart::Pci { .. }));
+            let host =
+                before.iter().rev().find(|hop| matches!(hop.part, InspectedHopKind::Pci { .. }));
             let host = host.map_or("host", |hop| hop.name.as_str());
             let plug =
                 assumed("the path to a controller inside a processor, which sysfs does not show");
@@ -321,7 +325,8 @@ impl<'i> WrittenPath<'i> {
 
     fn port(&self, file: &mut String, name: &str, behind: &[String]) {
         let model = &self.device.identity.model;
-        let model = model.as_ref().map_or(String::new(), |model| format!(" has {}", shown(model)));
+        let model =
+            model.as_ref().map_or(String::new(), |model| format!(" has {}", printable_text(model)));
         let _ = write!(
             file,
             "\n# {}{model}.\n[[port]]\nname = \"{name}\"\n{}\n",
@@ -339,7 +344,7 @@ impl<'i> WrittenPath<'i> {
 
 /// Returns the payload and read request sizes of a link, if they are known.
 fn setup(link: Option<&PcieLink>) -> String {
-    let known = |value: Option<Bytes>, usual: u32, attribute: &str| {
+    let setting_line = |value: Option<Bytes>, usual: u32, attribute: &str| {
         let fits = |size: &Bytes| (128..=4096).contains(&size.get());
         match value.filter(fits) {
             Some(size) => {
@@ -350,8 +355,8 @@ fn setup(link: Option<&PcieLink>) -> String {
             ),
         }
     };
-    let payload = known(link.and_then(|link| link.payload_max), 256, "config, MPS");
-    let request = known(link.and_then(|link| link.read_request_max), 512, "config, MRRS");
+    let payload = setting_line(link.and_then(|link| link.payload_max), 256, "config, MPS");
+    let request = setting_line(link.and_then(|link| link.read_request_max), 512, "config, MRRS");
     format!("payload_max = {payload}\nread_request_max = {request}\n")
 }
 
@@ -374,12 +379,13 @@ fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
         (None, Some(upper), _) => (upper, most),
         (None, None, _) => return None,
     };
-    Some((lawful(rate), source))
+    Some((nearest_valid_rate(rate), source))
 }
 
 /// Returns the trained rate of a link inside the machine, because its device cannot be exchanged.
 fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
-    let trained = link.current.map(|rate| (lawful(rate), "sysfs: the trained rate of the link"));
+    let trained =
+        link.current.map(|rate| (nearest_valid_rate(rate), "sysfs: the trained rate of the link"));
     trained.or_else(|| port_rate(link))
 }
 
@@ -400,7 +406,7 @@ fn transfer(shown: Option<Bytes>, usual: &str) -> String {
 }
 
 /// Returns the nearest rate that the model supports: up to generation 5 and 16 lanes, with a power of two as the width.
-fn lawful(rate: PcieRate) -> PcieRate {
+fn nearest_valid_rate(rate: PcieRate) -> PcieRate {
     let lanes = 1 << rate.lanes.clamp(1, 16).ilog2();
     PcieRate { generation: rate.generation.clamp(1, 5), lanes }
 }
@@ -427,11 +433,11 @@ fn gigabits(bits_per_second: u64) -> String {
 }
 
 fn text(words: &str) -> FileValue {
-    FileValue::Text(shown(words))
+    FileValue::Text(printable_text(words))
 }
 
 /// Returns the printable characters of a string that the device reported.
-fn shown(words: &str) -> String {
+fn printable_text(words: &str) -> String {
     words.chars().filter(|&letter| lanemark_schema::text::is_shown(letter)).take(80).collect()
 }
 

@@ -54,7 +54,7 @@ mod written_answer;
 
 pub use error::{Location, StudyError};
 pub use library::Library;
-pub use origin::{Ledger, Origin, Overrides, Record, UncertainValue};
+pub use origin::{Ledger, Origin, Overrides, UncertainValue, ValueRecord};
 pub use study::Study;
 pub use sweep::Sweep;
 pub use system::System;

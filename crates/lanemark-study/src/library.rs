@@ -68,8 +68,8 @@ impl Library {
     fn folder_of(&self, kind: LibraryKind) -> Option<&PathBuf> {
         let (folder, _) = kind.names();
         let usual = !matches!(kind, LibraryKind::Prior | LibraryKind::Host);
-        let own = |library: &&PathBuf| usual || library.join(folder).is_dir();
-        self.folder.as_ref().filter(own)
+        let is_own_folder = |library: &&PathBuf| usual || library.join(folder).is_dir();
+        self.folder.as_ref().filter(is_own_folder)
     }
 
     /// Returns the library in `folder`.

@@ -179,9 +179,10 @@ pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMat
         let Some(own_capacity) = own_capacity.filter(|_| is_line(own_line, &line)) else {
             continue;
         };
-        let near = |capacity: f64| (capacity / own_capacity - 1.0).abs() <= CAPACITY_SLACK;
+        let is_near_capacity =
+            |capacity: f64| (capacity / own_capacity - 1.0).abs() <= CAPACITY_SLACK;
         match capacity {
-            Some(capacity) if near(capacity) => found.same.push(name),
+            Some(capacity) if is_near_capacity(capacity) => found.same.push(name),
             _ => found.other_capacity.push(name),
         }
     }
@@ -195,11 +196,11 @@ pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMat
 fn of_part(model: &str) -> Option<String> {
     let upper = model.trim().to_ascii_uppercase();
     // The maker's name may be omitted, or precede the part number.
-    let part = |beginning: &str| {
+    let matches_part = |beginning: &str| {
         let bare = beginning.rsplit(' ').next().unwrap_or(beginning);
         upper.split_whitespace().any(|word| word.starts_with(bare))
     };
-    if let Some((_, name)) = PARTS.iter().find(|(beginning, _)| part(beginning)) {
+    if let Some((_, name)) = PARTS.iter().find(|(beginning, _)| matches_part(beginning)) {
         return Some((*name).to_owned());
     }
     upper.split_whitespace().find_map(of_crucial)

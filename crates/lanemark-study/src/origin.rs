@@ -22,7 +22,7 @@ pub enum Origin {
 
 /// A model value as read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct ValueRecord {
     /// Path of the value, such as `drive.front_end.read_latency`.
     pub parameter: String,
     /// The value as written.
@@ -30,19 +30,19 @@ pub struct Record {
     /// Origin of the value.
     pub origin: Origin,
     /// The range that contains 80% of comparable values, if the file states it.
-    pub range: Option<Range>,
+    pub range: Option<ValueRange>,
 }
 
 /// The range that contains 80% of comparable values. The bounds are ratios to the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct ValueRange {
     /// Ratio of the low bound to the value, up to 1.
     pub low: f64,
     /// Ratio of the high bound to the value, 1 or more.
     pub high: f64,
 }
 
-impl Range {
+impl ValueRange {
     /// Reads the range of `value` from its bounds, all written with units.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ pub struct UncertainValue {
     /// The value as written.
     pub text: String,
     /// The range that contains 80% of comparable values.
-    pub range: Range,
+    pub range: ValueRange,
 }
 
 /// Factor up and down by which an assumed time varies if its file does not state a range.
@@ -83,19 +83,19 @@ const TIME_SPREAD: f64 = 1.4;
 /// Factor up and down by which an assumed rate varies if its file does not state a range.
 const RATE_SPREAD: f64 = 1.2;
 
-impl Record {
+impl ValueRecord {
     /// Returns the value with its range. An assumed time or rate without a range has the usual range.
     pub(crate) fn uncertain(&self) -> Option<UncertainValue> {
-        let usual = || {
+        let usual_range = || {
             let assumed = matches!(self.origin, Origin::Assumed(Some(_)));
             let spread = match magnitude(&self.text).filter(|_| assumed)?.1 {
                 0 => TIME_SPREAD,
                 1 => RATE_SPREAD,
                 _ => return None,
             };
-            Some(Range { low: 1.0 / spread, high: spread })
+            Some(ValueRange { low: 1.0 / spread, high: spread })
         };
-        let range = self.range.or_else(usual)?;
+        let range = self.range.or_else(usual_range)?;
         (range.low < range.high).then(|| {
             let (parameter, text) = (self.parameter.clone(), self.text.clone());
             UncertainValue { parameter, text, range }
@@ -108,7 +108,7 @@ impl UncertainValue {
     /// bounds do not form a range above zero that contains the value.
     #[must_use]
     pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
-        let range = Range::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
+        let range = ValueRange::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
         let (parameter, text) = (parameter.to_owned(), text.to_owned());
         (range.low < range.high).then_some(Self { parameter, text, range })
     }
@@ -117,7 +117,7 @@ impl UncertainValue {
     #[must_use]
     pub fn ends(&self) -> (String, String) {
         const END: f64 = 1.2816;
-        let short = |text: String| {
+        let shortened_text = |text: String| {
             let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
             let number = number.parse::<f64>().unwrap_or_default();
             let digits = (2 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
@@ -128,7 +128,7 @@ impl UncertainValue {
             };
             format!("{number} {unit}").trim_end().to_owned()
         };
-        (short(self.at(-END)), short(self.at(END)))
+        (shortened_text(self.at(-END)), shortened_text(self.at(END)))
     }
 
     /// Returns the value at `deviations` standard deviations from the median of a log-normal distribution. The bounds
@@ -171,25 +171,25 @@ fn magnitude(text: &str) -> Option<(f64, u8)> {
 /// The model values of a system: those that were read, and the names of all that can be set.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    records: RefCell<Vec<Record>>,
+    records: RefCell<Vec<ValueRecord>>,
     known: RefCell<BTreeSet<String>>,
 }
 
 impl Ledger {
     /// Records a value.
-    pub fn record(&self, record: Record) {
+    pub fn record(&self, record: ValueRecord) {
         self.records.borrow_mut().push(record);
     }
 
     /// Records that a file may contain a value at `parameter`.
-    pub fn know(&self, parameter: &str) {
+    pub fn register(&self, parameter: &str) {
         if !self.known.borrow().contains(parameter) {
             self.known.borrow_mut().insert(parameter.to_owned());
         }
     }
 
     /// Returns the values in the order in which they were read.
-    pub fn records(&self) -> Vec<Record> {
+    pub fn records(&self) -> Vec<ValueRecord> {
         self.records.borrow().clone()
     }
 }
@@ -257,14 +257,14 @@ mod tests {
     use super::*;
 
     fn value(text: &str, low: f64, high: f64) -> UncertainValue {
-        let range = Range { low, high };
+        let range = ValueRange { low, high };
         UncertainValue { parameter: "p".to_owned(), text: text.to_owned(), range }
     }
 
     #[test]
     fn a_range_is_read_as_ratios_of_its_value() {
         let read = |value: &str, low: &str, high: &str| {
-            Range::read(value, &[low.to_owned(), high.to_owned()])
+            ValueRange::read(value, &[low.to_owned(), high.to_owned()])
         };
         for (middle, low, high, ratios) in [
             ("50 us", "25 us", "0.2 ms", (0.5, 4.0)),
@@ -337,21 +337,21 @@ mod tests {
     fn assumed_times_and_rates_without_a_range_have_the_usual_one() {
         let record = |text: &str, origin: Origin, range| {
             let parameter = "p".to_owned();
-            Record { parameter, text: text.to_owned(), origin, range }.uncertain()
+            ValueRecord { parameter, text: text.to_owned(), origin, range }.uncertain()
         };
         let assumed = || Origin::Assumed(Some("why".to_owned()));
         let usual = |text: &str| record(text, assumed(), None).map(|value| value.range);
-        assert_eq!(usual("5 us"), Some(Range { low: 1.0 / 1.4, high: 1.4 }));
-        assert_eq!(usual("5 MB/s"), Some(Range { low: 1.0 / 1.2, high: 1.2 }));
+        assert_eq!(usual("5 us"), Some(ValueRange { low: 1.0 / 1.4, high: 1.4 }));
+        assert_eq!(usual("5 MB/s"), Some(ValueRange { low: 1.0 / 1.2, high: 1.2 }));
         for text in ["5 MiB", "5%", "5", "yes", "0 us"] {
             assert_eq!(usual(text), None, "{text}");
         }
         assert_eq!(record("5 us", Origin::Assumed(None), None), None);
-        let own = Range { low: 0.5, high: 1.0 };
+        let own = ValueRange { low: 0.5, high: 1.0 };
         let stated = record("5 MiB", Origin::Assumed(None), Some(own)).unwrap();
         assert_eq!((stated.parameter.as_str(), stated.text.as_str()), ("p", "5 MiB"));
         assert_eq!(stated.range, own);
-        let level = Range { low: 1.0, high: 1.0 };
+        let level = ValueRange { low: 1.0, high: 1.0 };
         assert_eq!(record("5 us", assumed(), Some(level)), None);
     }
 
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(overrides.get("drive.flash.read").unwrap().0, "3 us");
         assert_eq!(overrides.get("drive.flash.program").map(|found| found.0), None);
         let ledger = Ledger::default();
-        ledger.know("drive.flash.read");
+        ledger.register("drive.flash.read");
         let error = overrides.check_used(&ledger).unwrap_err().to_string();
         assert!(error.contains("drive.flashy"), "{error}");
         overrides.get("drive.flashy");

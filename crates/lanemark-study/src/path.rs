@@ -1,18 +1,18 @@
 //! The path of a system as a view: the hops with their ceilings, and the tree of the platform around them.
 
-use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
+use lanemark_schema::result::{HopId, PathHop, TestedPath, TopologyNode};
 use lanemark_schema::units::BytesPerSecond;
 use lanemark_schema::workload::Test;
 use lanemark_sim::ceilings;
 use lanemark_sim::link::Sas;
 use lanemark_sim::spec::{AttachmentSpec, PortPathSpec};
 
-use crate::drive::Plug;
+use crate::drive::Connector;
 use crate::platform::{NamedLink, Platform, Port};
 use crate::system::{System, UsedPort};
 
 /// Returns the path of `system` for `test`; `simulated` is the throughput of a run, if there was one.
-pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
+pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> TestedPath {
     let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
         id: ceiling.id,
         name: ceiling.name,
@@ -21,7 +21,7 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
         latency: ceiling.latency,
     });
     let hops: Vec<PathHop> = hops.collect();
-    PathView {
+    TestedPath {
         system: system.target.system.clone(),
         test: test.name.clone(),
         topology: tree(system, &hops),
@@ -43,8 +43,9 @@ pub fn is_random(test: &Test) -> bool {
 pub fn platform_tree(platform: &Platform) -> TopologyNode {
     let mut root = node(&platform.name, None, false);
     for port in &platform.ports {
-        let below = port.behind.iter().fold(&mut root, |parent, link| child(parent, link, false));
-        below.children.push(leaf(port, None));
+        let port_node =
+            port.behind.iter().fold(&mut root, |parent, link| child(parent, link, false));
+        port_node.children.push(leaf(port, None));
     }
     root
 }
@@ -100,9 +101,9 @@ fn child<'n>(
 ) -> &'n mut TopologyNode {
     let known = parent.children.iter().position(|node| node.link.as_ref() == Some(&link.spec.name));
     let index = known.unwrap_or_else(|| {
-        let mut below = node(&link.to, Some(link.spec.name.clone()), false);
-        below.link_rate = Some(link.spec.model.rate());
-        parent.children.push(below);
+        let mut child_node = node(&link.to, Some(link.spec.name.clone()), false);
+        child_node.link_rate = Some(link.spec.model.rate());
+        parent.children.push(child_node);
         parent.children.len() - 1
     });
     let found = &mut parent.children[index];
@@ -125,13 +126,13 @@ fn leaf(port: &Port, taken: Option<&UsedPort>) -> TopologyNode {
 }
 
 /// Returns the rate of a connector in one direction.
-pub fn plug_rate(plug: Plug) -> BytesPerSecond {
+pub fn plug_rate(plug: Connector) -> BytesPerSecond {
     match plug {
-        Plug::Sata(rate) => BytesPerSecond(rate.line_rate().0 / 10),
-        Plug::Pcie(generation, lanes) => {
+        Connector::Sata(rate) => BytesPerSecond(rate.line_rate().0 / 10),
+        Connector::Pcie(generation, lanes) => {
             BytesPerSecond(generation.lane_rate().0 * u64::from(lanes))
         }
-        Plug::Sas(rate, phys) => Sas::new(rate, phys).port_rate(),
+        Connector::Sas(rate, phys) => Sas::new(rate, phys).port_rate(),
     }
 }
 

@@ -11,7 +11,7 @@ use lanemark_sim::spec::{
 };
 
 use crate::document::{Context, Document, Section};
-use crate::drive::{Plug, pcie_width, plug};
+use crate::drive::{Connector, pcie_width, plug};
 use crate::error::StudyError;
 pub use crate::links::NamedLink;
 use crate::links::packets;
@@ -50,7 +50,7 @@ pub struct Port {
     /// Name of the port.
     pub name: String,
     /// Connector of the port.
-    pub plug: Plug,
+    pub plug: Connector,
     /// Protocol of a SATA port's controller.
     pub controller: ProtocolKind,
     /// Packet settings for PCI Express drives in the port.
@@ -58,7 +58,7 @@ pub struct Port {
     /// The latency of the port's own link, in addition to its transfer time.
     pub latency: Duration,
     /// The time at which the port's own link retrains, and the result of the new training.
-    pub retrain: Option<(Duration, Plug)>,
+    pub retrain: Option<(Duration, Connector)>,
     /// The time at which the path to the port fails permanently; `None` if it does not fail.
     pub fails_after: Option<Duration>,
     /// The links between the port and the processor, nearest to the processor first.
@@ -71,10 +71,10 @@ impl Platform {
     /// # Errors
     /// Returns the first error in the file.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
-        document.read("platform", Some(context), Self::read_root)
+        document.read("platform", Some(context), Self::read_document)
     }
 
-    fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
+    fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
         let platform = root.table("platform")?;
         let name = platform.text("name")?;
         platform.finish()?;
@@ -347,7 +347,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
             let (generation, lanes) = pcie_width(&retrain)?;
             let after: Duration = retrain.quantity("after")?;
             retrain.finish()?;
-            Some((after, Plug::Pcie(generation, lanes).training()))
+            Some((after, Connector::Pcie(generation, lanes).training()))
         }
         None => None,
     };
@@ -372,8 +372,8 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
     let plug = enclosure.as_ref().map_or_else(|| plug(section), |one| Ok(one.plug))?;
     let packets = match (&enclosure, plug) {
         (Some(one), _) => one.packets,
-        (None, Plug::Pcie(..)) => Some(packets(section)?),
-        (None, Plug::Sata(_) | Plug::Sas(..)) => None,
+        (None, Connector::Pcie(..)) => Some(packets(section)?),
+        (None, Connector::Sata(_) | Connector::Sas(..)) => None,
     };
     let mut behind = Vec::new();
     for name in section.texts("behind")? {
@@ -387,7 +387,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         _ if enclosure.is_some() => {
             enclosure.as_ref().map_or(ProtocolKind::Uasp, |one| one.protocol)
         }
-        _ if matches!(plug, Plug::Sas(..)) => ProtocolKind::SasHba,
+        _ if matches!(plug, Connector::Sas(..)) => ProtocolKind::SasHba,
         true => section.choice(
             "controller",
             &[
@@ -399,7 +399,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         false => ProtocolKind::Ahci,
     };
     behind.extend(enclosure.into_iter().flat_map(|one| one.links));
-    let alone = !matches!(plug, Plug::Pcie(..)) && behind.is_empty();
+    let alone = !matches!(plug, Connector::Pcie(..)) && behind.is_empty();
     if alone && controller != ProtocolKind::AtaDma {
         return Err(section
             .error("name", "a SATA or SAS port is downstream of the link of its controller")
@@ -420,7 +420,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
 }
 
 /// Reads `retrain = { after = "1 s", sata | pcie | sas = … }` of a port.
-fn retrain(section: &Section<'_>) -> Result<Option<(Duration, Plug)>, StudyError> {
+fn retrain(section: &Section<'_>) -> Result<Option<(Duration, Connector)>, StudyError> {
     let Some(table) = section.optional_table("retrain")? else { return Ok(None) };
     let retrain = (table.quantity("after")?, plug(&table)?);
     table.finish()?;

@@ -6,7 +6,7 @@ use lanemark_schema::workload::fault::TrainedRate;
 use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::{ProtocolKind, ProtocolSpec};
 
-use crate::drive::{Drive, Plug};
+use crate::drive::{Connector, Drive};
 use crate::error::{Location, StudyError};
 use crate::platform::{Platform, Port, table_of};
 
@@ -20,14 +20,14 @@ pub struct PluggedDrive {
     /// The time at which the link retrains, and the result of the new training.
     pub retrain: Option<(Duration, TrainedRate)>,
     /// The drive's own connector, if the port limits the drive.
-    pub own: Option<ConnectorLink>,
+    pub own: Option<NativeInterface>,
     /// The warnings about the combination.
     pub warnings: Vec<Warning>,
 }
 
 /// A drive's own connector that is faster than the trained link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ConnectorLink {
+pub struct NativeInterface {
     /// Name of the connector, such as `SATA 6 Gb/s`.
     pub name: String,
     /// Ratio of the connector's speed to the trained link's speed.
@@ -56,8 +56,8 @@ pub fn plug_in(
         None => None,
     };
     let kind = match port.plug {
-        Plug::Pcie(..) if !port.controller.is_usb() => drive.protocol,
-        Plug::Pcie(..) if drive.protocol != ProtocolKind::Nvme => {
+        Connector::Pcie(..) if !port.controller.is_usb() => drive.protocol,
+        Connector::Pcie(..) if drive.protocol != ProtocolKind::Nvme => {
             let spoken = drive.protocol.name();
             let message = format!(
                 "{} speaks {spoken}, but the bridge of port `{}` speaks NVMe",
@@ -79,7 +79,7 @@ pub fn plug_in(
     if drive.commands != SataCommands::Queued {
         protocol.queue_depth = 1;
     }
-    if kind == ProtocolKind::SasHba && matches!(drive.plug, Plug::Sata(_)) {
+    if kind == ProtocolKind::SasHba && matches!(drive.plug, Connector::Sata(_)) {
         protocol.queue_depth = protocol.queue_depth.min(crate::platform::AHCI_DEPTH);
     }
     if let Some(limit) = drive.transfer_max {
@@ -87,7 +87,7 @@ pub fn plug_in(
     }
     let trained_down = (trained != drive.plug)
         .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
-    let own = (trained != drive.plug).then(|| ConnectorLink {
+    let own = (trained != drive.plug).then(|| NativeInterface {
         name: drive.plug.to_string(),
         times: drive.plug.line_rate() / trained.line_rate(),
     });
@@ -102,7 +102,7 @@ fn train(
     platform: &Platform,
     port: &Port,
     named_at: &Location,
-) -> Result<(Plug, LinkModel), StudyError> {
+) -> Result<(Connector, LinkModel), StudyError> {
     let commands = match drive.commands {
         SataCommands::Queued
             if matches!(port.controller, ProtocolKind::AtaDma | ProtocolKind::BulkOnly) =>
@@ -112,31 +112,31 @@ fn train(
         commands => commands,
     };
     match (drive.plug, port.plug) {
-        (Plug::Sata(own), Plug::Sata(other)) => {
+        (Connector::Sata(own), Connector::Sata(other)) => {
             let rate = own.min(other);
-            Ok((Plug::Sata(rate), LinkModel::Sata(sata(drive, rate, commands))))
+            Ok((Connector::Sata(rate), LinkModel::Sata(sata(drive, rate, commands))))
         }
-        (Plug::Sata(own), Plug::Sas(other, _)) => {
+        (Connector::Sata(own), Connector::Sas(other, _)) => {
             // A SAS phy uses SATA's rate for a SATA drive, in connections of a different kind.
             let connection = Sas::new(other, 1).stp_connection_time();
             let sata = sata(drive, own, commands).over_stp(connection);
-            Ok((Plug::Sata(own), LinkModel::Sata(sata)))
+            Ok((Connector::Sata(own), LinkModel::Sata(sata)))
         }
-        (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
+        (Connector::Sas(own, own_phys), Connector::Sas(other, phys)) => {
             let (rate, phys) = (own.min(other), own_phys.min(phys));
             // Connections stay open while there is work, as under load from an initiator.
-            Ok((Plug::Sas(rate, phys), LinkModel::Sas(Sas::new(rate, phys).kept_open())))
+            Ok((Connector::Sas(rate, phys), LinkModel::Sas(Sas::new(rate, phys).kept_open())))
         }
-        (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {
+        (Connector::Pcie(own, own_lanes), Connector::Pcie(other, lanes)) => {
             let (generation, lanes) = (own.min(other), own_lanes.min(lanes));
             let setup = drive.payload_max.map_or(port.packets, |most| port.packets.at_most(most));
             let model = Pcie::with_setup(generation, lanes, port.latency, &setup);
-            Ok((Plug::Pcie(generation, lanes), LinkModel::Pcie(model)))
+            Ok((Connector::Pcie(generation, lanes), LinkModel::Pcie(model)))
         }
-        (own @ Plug::Sata(_), other @ Plug::Pcie(..))
-        | (own @ Plug::Pcie(..), other @ (Plug::Sata(_) | Plug::Sas(..)))
-        | (own @ Plug::Sas(..), other @ (Plug::Sata(_) | Plug::Pcie(..))) => {
-            Err(misfit(drive, platform, port, named_at, own, other))
+        (own @ Connector::Sata(_), other @ Connector::Pcie(..))
+        | (own @ Connector::Pcie(..), other @ (Connector::Sata(_) | Connector::Sas(..)))
+        | (own @ Connector::Sas(..), other @ (Connector::Sata(_) | Connector::Pcie(..))) => {
+            Err(misfit_error(drive, platform, port, named_at, own, other))
         }
     }
 }
@@ -148,21 +148,21 @@ fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
     drive.frame_fifo.map_or(model, |fifo| model.with_fifo(fifo, read, write))
 }
 
-fn misfit(
+fn misfit_error(
     drive: &Drive,
     platform: &Platform,
     port: &Port,
     named_at: &Location,
-    plug: Plug,
-    other: Plug,
+    plug: Connector,
+    other: Connector,
 ) -> StudyError {
     let message = format!(
         "{} has {plug} and does not fit port `{}` of {}, which is {other}",
         drive.name, port.name, platform.name
     );
-    let fits = |candidate: &&Port| plug.fits(candidate.plug);
+    let fits_port = |candidate: &&Port| plug.fits(candidate.plug);
     let fitting: Vec<&str> =
-        platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
+        platform.ports.iter().filter(fits_port).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);
     match fitting.is_empty() {
         true => error.hint("no port of this platform accepts the drive"),

@@ -19,7 +19,7 @@ mod printed;
 mod priors;
 mod spare;
 
-pub use printed::{MapMemory, Market, Rated, RatedDisk};
+pub use printed::{BoxRatings, MapMemory, Market, RatedDisk};
 
 use lanemark_sim::spec::MediaSpec;
 
@@ -28,8 +28,8 @@ use crate::drive::{Drive, DriveKind};
 use crate::error::StudyError;
 use crate::flash::PAGES;
 use crate::library::{Library, LibraryKind};
-use crate::origin::{Ledger, Overrides, Record};
-use completion::Completion;
+use crate::origin::{Ledger, Overrides, ValueRecord};
+use completion::MissingValues;
 use old_data::PAGE_RATIO;
 use priors::Priors;
 
@@ -39,9 +39,9 @@ pub struct ExplainedDrive {
     /// Display name of the drive.
     pub name: String,
     /// Ratings of the drive, if its file contains any.
-    pub rated: Option<Rated>,
+    pub rated: Option<BoxRatings>,
     /// Values of the drive, in the order in which they were read.
-    pub values: Vec<Record>,
+    pub values: Vec<ValueRecord>,
     /// Whether the media are platters.
     pub is_disk: bool,
 }
@@ -56,7 +56,7 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
     let file = library.open(LibraryKind::Drive, name)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
     let drive = Drive::read(&completed, context)?;
-    let mut values: Vec<Record> = Vec::new();
+    let mut values: Vec<ValueRecord> = Vec::new();
     for record in ledger.records() {
         // The connector and the capacity are read a second time for the ratings.
         if !values.iter().any(|one| one.parameter == record.parameter) {
@@ -70,7 +70,7 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
         let Some((kind, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
             return Ok(None);
         };
-        Rated::read(root, kind == DriveKind::Disk, capacity, protocol, plug)
+        BoxRatings::read(root, kind == DriveKind::Disk, capacity, protocol, plug)
     })?;
     let is_disk = matches!(drive.spec.media, MediaSpec::Disk(_));
     Ok(ExplainedDrive { name: drive.name, rated, values, is_disk })
@@ -155,9 +155,9 @@ pub(crate) fn complete(
                 return Err(root.error("rated", message).hint(hint));
             }
         };
-        let rated = Rated::read(root, is_disk, capacity, protocol, plug)?;
+        let rated = BoxRatings::read(root, is_disk, capacity, protocol, plug)?;
         let Some(rated) = rated else { return Ok(None) };
-        let mut completion = Completion::default();
+        let mut completion = MissingValues::default();
         match is_disk {
             true => disks::complete(&rated, priors, &mut completion),
             false => {
@@ -165,7 +165,7 @@ pub(crate) fn complete(
                 // If the file states separate times for the kinds of pages, it does not need their ratio.
                 let flash = root.settings("flash")?;
                 if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
-                    completion.omit(PAGE_RATIO);
+                    completion.remove(PAGE_RATIO);
                 }
             }
         }

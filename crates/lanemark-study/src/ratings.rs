@@ -1,10 +1,10 @@
 //! `reference/drive-ratings.toml`: drive ratings from data sheets and reviews, and the model's figures for them.
 //!
-//! A rating from which a model value was set does not test the model ([`Role::Calibrated`]); the other ratings do. A
+//! A rating from which a model value was set does not test the model ([`FigureRole::Calibrated`]); the other ratings do. A
 //! rating of a steady load is simulated over a whole drive that was written randomly from end to end until its state no
 //! longer changed.
 
-use lanemark_schema::result::{Calibration, Metric, Provenance, Role};
+use lanemark_schema::result::{FigureMetric, FigureRole, ParameterOverride, Provenance};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::Workload;
 
@@ -42,7 +42,7 @@ pub struct Rating {
     /// The test of the workload `data-sheet`.
     pub test: String,
     /// The quantity of the figure.
-    pub metric: Metric,
+    pub metric: FigureMetric,
     /// The value in the metric's unit.
     pub published: f64,
     /// The model value that was set from the rating.
@@ -63,7 +63,7 @@ pub struct Rating {
 
 /// The model's figure for a rating.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rated {
+pub struct ModelledRating {
     /// Simulated figure, in the rating's unit.
     pub simulated: f64,
     /// The relative error of the simulated figure.
@@ -72,8 +72,8 @@ pub struct Rated {
 
 impl Rating {
     /// Returns the role of the rating: calibrated if a model value was set from it, otherwise predicted.
-    pub fn role(&self) -> Role {
-        if self.sets.is_some() { Role::Calibrated } else { Role::Predicted }
+    pub fn role(&self) -> FigureRole {
+        if self.sets.is_some() { FigureRole::Calibrated } else { FigureRole::Predicted }
     }
 }
 
@@ -111,9 +111,9 @@ fn rating(section: &Section<'_>, tests: &Workload) -> Result<Rating, StudyError>
     let latency: Option<Duration> = section.optional_quantity("latency")?;
     let iops = section.optional_integer("iops", 1, 1_000_000_000)?;
     let (metric, published) = match (throughput, iops, latency) {
-        (Some(rate), None, None) => (Metric::Throughput, rate.as_megabytes()),
-        (None, Some(iops), None) => (Metric::Iops, iops as f64),
-        (None, None, Some(latency)) => (Metric::Latency, latency.as_microseconds()),
+        (Some(rate), None, None) => (FigureMetric::Throughput, rate.as_megabytes()),
+        (None, Some(iops), None) => (FigureMetric::Iops, iops as f64),
+        (None, None, Some(latency)) => (FigureMetric::Latency, latency.as_microseconds()),
         _ => {
             let message = "a rating must have exactly one of `throughput`, `iops` and `latency`";
             return Err(StudyError::new(section.location(), message));
@@ -150,7 +150,7 @@ impl RatedDrive {
     /// # Errors
     /// Returns an error if the parts do not fit together.
     pub fn system(&self, library: &Library, steady: bool) -> Result<System, StudyError> {
-        let condition = Calibration {
+        let condition = ParameterOverride {
             parameter: "drive.state.condition".to_owned(),
             value: "random".to_owned(),
             figure: None,
@@ -165,7 +165,7 @@ impl RatedDrive {
     ///
     /// # Errors
     /// Returns an error if the drive does not fit its port, or the test does not fit the drive.
-    pub fn run(&self, library: &Library, rating: &Rating) -> Result<Rated, StudyError> {
+    pub fn run(&self, library: &Library, rating: &Rating) -> Result<ModelledRating, StudyError> {
         let system = self.system(library, rating.steady)?;
         let mut workload = workload::open(library, &format!("{WORKLOAD}:{}", rating.test))?;
         for test in &mut workload.tests {
@@ -184,6 +184,6 @@ impl RatedDrive {
         let provenance = Provenance { seed: 1, ..Provenance::default() };
         let result = system.run(&workload, provenance)?;
         let simulated = result.tests.first().map_or(0.0, |test| rating.metric.of(test).value);
-        Ok(Rated { simulated, error: simulated / rating.published - 1.0 })
+        Ok(ModelledRating { simulated, error: simulated / rating.published - 1.0 })
     }
 }

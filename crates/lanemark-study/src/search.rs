@@ -19,7 +19,7 @@ use crate::model_names;
 use crate::platform::{Platform, Port};
 use crate::system::SystemName;
 use crate::{Ledger, Overrides};
-use words::{NameWords, spelled, words};
+use words::{NameWords, nearest_spelling, words};
 
 /// Maximum length of a text that is searched; the rest is ignored.
 const TEXT_MAX: usize = 400;
@@ -38,7 +38,7 @@ const PART: f64 = 40.0;
 
 /// The names of the library's drives and platforms, with which texts are compared.
 #[derive(Clone, Debug, Default)]
-pub struct Index {
+pub struct LibraryIndex {
     drives: Vec<(DriveEntry, NameWords)>,
     platforms: Vec<(PlatformEntry, NameWords)>,
 }
@@ -79,7 +79,7 @@ pub struct SearchResult {
     pub misfit: Option<String>,
 }
 
-impl Index {
+impl LibraryIndex {
     /// Reads the heads of the library's files. Files that cannot be read are omitted.
     pub fn new(library: &Library) -> Self {
         let mut index = Self::default();
@@ -138,38 +138,38 @@ impl Index {
                 drives[at] += PART;
             }
         }
-        match best(&drives) >= best(&platforms) {
+        match best_score(&drives) >= best_score(&platforms) {
             true => platforms = by_platform.scores(&by_drive.best_words(&drives)),
             false => drives = by_drive.scores(&by_platform.best_words(&platforms)),
         }
         let is_known = |at: &usize| {
             let word = words[*at].as_str();
-            by_drive.is_known(*at)
-                || by_platform.is_known(*at)
+            by_drive.matches_any(*at)
+                || by_platform.matches_any(*at)
                 || ports::is_word(word)
                 || !model_names::drives_of(library, word, None).same.is_empty()
         };
         let unknown: Vec<String> =
             (0..words.len()).filter(|at| !is_known(at)).map(|at| words[at].clone()).collect();
-        let named = |scores: &[f64]| best(scores) >= NAMED;
+        let is_named = |scores: &[f64]| best_score(scores) >= NAMED;
         let is_port = words.iter().any(|word| ports::is_word(word));
-        if !words.is_empty() && !named(&drives) && !named(&platforms) && !is_port {
+        if !words.is_empty() && !is_named(&drives) && !is_named(&platforms) && !is_port {
             return SearchResult { unknown, ..SearchResult::default() };
         }
-        let drives = match named(&drives) {
+        let drives = match is_named(&drives) {
             true => {
-                let own = present.as_ref().map(|one| one.drive.as_str());
-                preferred(self.ranked_drives(&drives), |at| {
-                    Some(self.drives[at].0.id.as_str()) == own
+                let present_name = present.as_ref().map(|one| one.drive.as_str());
+                prefer_present(self.ranked_drives(&drives), |at| {
+                    Some(self.drives[at].0.id.as_str()) == present_name
                 })
             }
             false => self.present_drive(present.as_ref()),
         };
-        let platforms = match named(&platforms) {
+        let platforms = match is_named(&platforms) {
             true => {
-                let own = present.as_ref().map(|one| one.platform.as_str());
-                preferred(self.ranked_platforms(&platforms), |at| {
-                    Some(self.platforms[at].0.id.as_str()) == own
+                let present_name = present.as_ref().map(|one| one.platform.as_str());
+                prefer_present(self.ranked_platforms(&platforms), |at| {
+                    Some(self.platforms[at].0.id.as_str()) == present_name
                 })
             }
             false => self.present_platform(present.as_ref(), &drives),
@@ -197,7 +197,7 @@ impl Index {
         if is_known {
             return word;
         }
-        spelled(&word, names.flat_map(NameWords::tokens)).map_or(word, str::to_owned)
+        nearest_spelling(&word, names.flat_map(NameWords::tokens)).map_or(word, str::to_owned)
     }
 
     fn ranked_drives(&self, scores: &[f64]) -> Vec<(usize, f64)> {
@@ -228,8 +228,8 @@ impl Index {
     ) -> Vec<(usize, f64)> {
         let suits = |platform: &PlatformEntry, drive: usize| {
             let plug = self.drives[drive].0.plug;
-            let all = platform.ports.iter().filter(|port| plug.fits(port.plug));
-            all.map(|port| ports::suitability(plug, port)).fold(0.0, f64::max)
+            let fitting_ports = platform.ports.iter().filter(|port| plug.fits(port.plug));
+            fitting_ports.map(|port| ports::suitability(plug, port)).fold(0.0, f64::max)
         };
         let id = present.map(|one| one.platform.split(',').next().unwrap_or_default());
         let at = self.platforms.iter().position(|(one, _)| Some(one.id.as_str()) == id);
@@ -304,12 +304,12 @@ fn found_system(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> Fo
 }
 
 /// The quality of each word's match with each entry, and the weight of each word.
-struct Weights {
+struct MatchWeights {
     /// For each entry, the weighted match of each word.
     matches: Vec<Vec<f64>>,
 }
 
-fn weights<T>(words: &[String], entries: &[(T, NameWords)]) -> Weights {
+fn weights<T>(words: &[String], entries: &[(T, NameWords)]) -> MatchWeights {
     let quality = |(_, names): &(T, NameWords)| -> Vec<f64> {
         words.iter().map(|word| names.quality(word)).collect()
     };
@@ -320,38 +320,38 @@ fn weights<T>(words: &[String], entries: &[(T, NameWords)]) -> Weights {
         let weight = if ports::is_word(&words[word]) { weight * PORT_WORD } else { weight };
         matches.iter_mut().for_each(|all| all[word] *= weight);
     }
-    Weights { matches }
+    MatchWeights { matches }
 }
 
-impl Weights {
+impl MatchWeights {
     /// Returns the score of each entry over all words except those at the positions `without`.
     fn scores(&self, without: &[usize]) -> Vec<f64> {
         let score = |all: &Vec<f64>| {
-            let own = all.iter().enumerate().filter(|(word, _)| !without.contains(word));
-            own.map(|(_, quality)| quality).sum()
+            let counted_words = all.iter().enumerate().filter(|(word, _)| !without.contains(word));
+            counted_words.map(|(_, quality)| quality).sum()
         };
         self.matches.iter().map(score).collect()
     }
 
     /// Returns the words that the entry with the best score matches.
     fn best_words(&self, scores: &[f64]) -> Vec<usize> {
-        let most = best(scores);
+        let most = best_score(scores);
         let at = scores.iter().position(|score| most > 0.0 && *score >= most);
         let Some(all) = at.and_then(|at| self.matches.get(at)) else { return Vec::new() };
         (0..all.len()).filter(|word| all[*word] > 0.0).collect()
     }
 
-    fn is_known(&self, word: usize) -> bool {
+    fn matches_any(&self, word: usize) -> bool {
         self.matches.iter().any(|all| all[word] > 0.0)
     }
 }
 
-fn best(scores: &[f64]) -> f64 {
+fn best_score(scores: &[f64]) -> f64 {
     scores.iter().copied().fold(0.0, f64::max)
 }
 
 /// Returns the entries; the current one is first if it has the best score.
-fn preferred(
+fn prefer_present(
     mut ranked: Vec<(usize, f64)>,
     is_present: impl Fn(usize) -> bool,
 ) -> Vec<(usize, f64)> {
@@ -369,7 +369,7 @@ fn ranked(
     most: usize,
     order: impl Fn(usize) -> (usize, String),
 ) -> Vec<(usize, f64)> {
-    let best = best(scores);
+    let best = best_score(scores);
     let mut kept: Vec<(usize, f64)> = scores
         .iter()
         .enumerate()

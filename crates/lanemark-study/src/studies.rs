@@ -60,7 +60,7 @@ pub(crate) fn name_in(path: &Path) -> Option<&str> {
 }
 
 /// Returns the built-in study that has the file name of `path`; the path itself does not exist.
-pub(crate) fn like(path: &Path) -> Option<&'static str> {
+pub(crate) fn study_of_same_name(path: &Path) -> Option<&'static str> {
     let stem = path.file_stem()?.to_str()?;
     names().into_iter().find(|name| *name == stem).filter(|_| !path.exists())
 }
@@ -96,8 +96,8 @@ mod tests {
         // A folder cannot be a study, so its name may be the name of a built-in study.
         assert_eq!(name_in(Path::new("src")), Some("src"));
         assert_eq!(name_in(Path::new("Cargo")), Some("Cargo"));
-        assert_eq!(like(Path::new("x/sata-express.toml")), Some("sata-express"));
-        assert_eq!(like(Path::new("x/sata.toml")), None);
+        assert_eq!(study_of_same_name(Path::new("x/sata-express.toml")), Some("sata-express"));
+        assert_eq!(study_of_same_name(Path::new("x/sata.toml")), None);
     }
 
     #[test]

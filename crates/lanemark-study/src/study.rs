@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use lanemark_schema::result::{
-    Bound, Calibration, Comparison, Document as Publication, Figure, FigureCheck, Metric,
-    NotModelled, Provenance, Role, RunResult, SCHEMA_VERSION, SimulatedTarget, StudyOutcome,
-    StudySystem,
+    BoundKind, FigureCheck, FigureMetric, FigureRole, ParameterOverride, Provenance, Publication,
+    PublishedFigure, RunResult, SCHEMA_VERSION, SimulatedTarget, StudyOutcome, StudySystem,
+    SystemComparison, UnmodelledFigures,
 };
 use lanemark_schema::units::{BytesPerSecond, Duration, Watts};
 use lanemark_schema::workload::{Fault, Workload};
@@ -28,19 +28,19 @@ pub struct Study {
     publication: Publication,
     notes: Vec<String>,
     workload: Workload,
-    systems: Vec<Column>,
-    figures: Vec<Figure>,
+    systems: Vec<StudyColumn>,
+    figures: Vec<PublishedFigure>,
     answer: Option<(String, String)>,
     written: Option<WrittenAnswer>,
-    not_modelled: Vec<NotModelled>,
+    not_modelled: Vec<UnmodelledFigures>,
 }
 
 #[derive(Clone, Debug)]
-struct Column {
+struct StudyColumn {
     name: String,
     label: String,
     /// The name of the system, and the values that replace library values.
-    made_of: (String, Vec<(Calibration, Location)>),
+    made_of: (String, Vec<(ParameterOverride, Location)>),
     system: System,
     workload: Workload,
 }
@@ -64,7 +64,7 @@ impl Study {
     pub fn find(library: &Library, name: &Path) -> Result<Self, StudyError> {
         let Some(built_in) = studies::name_in(name) else {
             let study = Self::open(library, name);
-            return study.map_err(|error| match (&error.hint, studies::like(name)) {
+            return study.map_err(|error| match (&error.hint, studies::study_of_same_name(name)) {
                 (None, Some(like)) => error.hint(format!("`{like}` is built in: use its name")),
                 _ => error,
             });
@@ -75,10 +75,10 @@ impl Study {
     }
 
     fn read(library: &Library, document: &Document, id: &str) -> Result<Self, StudyError> {
-        document.read("study", None, |root| Self::read_root(library, document, root, id))
+        document.read("study", None, |root| Self::read_document(library, document, root, id))
     }
 
-    fn read_root(
+    fn read_document(
         library: &Library,
         document: &Document,
         root: &Section<'_>,
@@ -89,14 +89,14 @@ impl Study {
         let question = head.text("question")?;
         let publication = publication(root, &head)?;
         let notes = head.texts("notes")?;
-        let tests = Tests::of(document, root, &head, id)?;
+        let tests = StudyTests::of(document, root, &head, id)?;
         let workload = tests
             .open(library, &Overrides::default())
             .map_err(|error| tests.locate(error, &head))?;
         head.finish()?;
 
         let settings = read_calibrations(root)?;
-        let mut systems = root.each("system", |section, systems: &[Column]| {
+        let mut systems = root.each("system", |section, systems: &[StudyColumn]| {
             let column = read_system(library, section, &tests, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is defined twice", column.name);
@@ -113,7 +113,7 @@ impl Study {
                 known_system(&systems, system, location.clone())?;
             }
         }
-        let figures = root.each("figure", |section, figures: &[Figure]| {
+        let figures = root.each("figure", |section, figures: &[PublishedFigure]| {
             let figure = read_figure(section, &systems, &workload, &settings)?;
             if figures.iter().any(|other| other.id == figure.id) {
                 let message = format!("figure `{}` is defined twice", figure.id);
@@ -135,10 +135,10 @@ impl Study {
             column.system.with_faults(&column.workload.faults, &root.location_of("fault"))?;
         }
         let (answer, written) = read_answer(root, &systems)?;
-        let not_modelled = root.each("not_modelled", |section, _: &[NotModelled]| {
+        let not_modelled = root.each("not_modelled", |section, _: &[UnmodelledFigures]| {
             let (figures, reason) = (section.texts("figures")?, section.text("reason")?);
             section.finish()?;
-            Ok(NotModelled { figures, reason })
+            Ok(UnmodelledFigures { figures, reason })
         })?;
         root.finish()?;
         Ok(Self {
@@ -167,7 +167,7 @@ impl Study {
     }
 
     /// Returns, for each system, its name in the format of `sim` and the values that the study sets for it.
-    pub fn made_of(&self) -> impl Iterator<Item = (&str, &[(Calibration, Location)])> {
+    pub fn made_of(&self) -> impl Iterator<Item = (&str, &[(ParameterOverride, Location)])> {
         self.systems.iter().map(|column| (column.made_of.0.as_str(), column.made_of.1.as_slice()))
     }
 
@@ -204,7 +204,7 @@ impl Study {
         }
     }
 
-    fn compare(&self, over: &str, under: &str, systems: &[StudySystem]) -> Comparison {
+    fn compare(&self, over: &str, under: &str, systems: &[StudySystem]) -> SystemComparison {
         let run = |name: &str| systems.iter().find(|system| system.name == name);
         let published = |system: &str, test: &str| {
             let figure = self.figures.iter().find(|figure| figure.is_rate_of(system, test));
@@ -225,25 +225,29 @@ impl Study {
                 .map(|(above, below)| above / below);
             Some((test.name.clone(), simulated, printed))
         });
-        Comparison { system: over.to_owned(), base: under.to_owned(), ratios: ratios.collect() }
+        SystemComparison {
+            system: over.to_owned(),
+            base: under.to_owned(),
+            ratios: ratios.collect(),
+        }
     }
 }
 
 /// A model value that the study sets, with the systems to which it applies.
-struct Setting {
-    calibration: Calibration,
+struct StudySetting {
+    calibration: ParameterOverride,
     location: Location,
     figure_location: Location,
     systems: Vec<(String, Location)>,
 }
 
-fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
+fn read_calibrations(root: &Section<'_>) -> Result<Vec<StudySetting>, StudyError> {
     let mut settings = Vec::new();
     let calibrations = root.tables("calibration")?.into_iter().map(|section| (section, true));
     let assumptions = root.tables("assumption")?.into_iter().map(|section| (section, false));
     for (section, calibrates) in calibrations.chain(assumptions) {
         let location = section.location_of("systems");
-        let calibration = Calibration {
+        let calibration = ParameterOverride {
             parameter: section.text("parameter")?,
             value: section.text("value")?,
             figure: calibrates.then(|| section.text("figure")).transpose()?,
@@ -253,7 +257,7 @@ fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
         if systems.is_empty() {
             return Err(section.error("systems", "`systems` names no system"));
         }
-        settings.push(Setting {
+        settings.push(StudySetting {
             calibration,
             location: section.location_of("value"),
             figure_location: section.location_of("figure"),
@@ -267,13 +271,13 @@ fn read_calibrations(root: &Section<'_>) -> Result<Vec<Setting>, StudyError> {
 fn read_system(
     library: &Library,
     section: &Section<'_>,
-    tests: &Tests<'_>,
-    settings: &[Setting],
-) -> Result<Column, StudyError> {
+    tests: &StudyTests<'_>,
+    settings: &[StudySetting],
+) -> Result<StudyColumn, StudyError> {
     let name = section.text("name")?;
     let parts = parts(section)?;
     let label = section.text("label")?;
-    let own: Vec<(Calibration, Location)> = settings
+    let own: Vec<(ParameterOverride, Location)> = settings
         .iter()
         .filter(|setting| setting.systems.iter().any(|(system, _)| *system == name))
         .map(|setting| (setting.calibration.clone(), setting.location.clone()))
@@ -284,7 +288,7 @@ fn read_system(
     for (setting, location) in &asked {
         overrides.set(&setting.parameter, &setting.value, location.clone());
     }
-    let mut workload = chosen(&tests.open(library, &overrides)?, section)?;
+    let mut workload = chosen_tests(&tests.open(library, &overrides)?, section)?;
     workload.faults.extend(own_faults(section)?);
     section.finish()?;
     let named_at = NameLocations {
@@ -294,7 +298,7 @@ fn read_system(
     };
     let mut system = System::assemble(library, &parts, &named_at, &name, &built)?;
     system.target.overrides.extend(asked.into_iter().map(|(setting, _)| setting));
-    Ok(Column { name, label, made_of: (parts.to_string(), built), system, workload })
+    Ok(StudyColumn { name, label, made_of: (parts.to_string(), built), system, workload })
 }
 
 /// Reads the publication with which a study is compared. A study without figures does not need a publication.
@@ -306,12 +310,12 @@ fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, St
 }
 
 /// The tests of a study, from a workload file or from the study's own file.
-enum Tests<'d> {
+enum StudyTests<'d> {
     Named(String),
     Own(&'d Document, &'d str),
 }
 
-impl<'d> Tests<'d> {
+impl<'d> StudyTests<'d> {
     fn of(
         document: &'d Document,
         root: &Section<'_>,
@@ -372,7 +376,7 @@ fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
 }
 
 /// Returns the tests of `workload` that a system runs: those that it names, otherwise all of them.
-fn chosen(workload: &Workload, section: &Section<'_>) -> Result<Workload, StudyError> {
+fn chosen_tests(workload: &Workload, section: &Section<'_>) -> Result<Workload, StudyError> {
     let names = section.texts("tests")?;
     let mut chosen = workload.clone();
     for name in &names {
@@ -394,10 +398,10 @@ fn known_test(workload: &Workload, name: &str, location: Location) -> Result<(),
 
 fn read_figure(
     section: &Section<'_>,
-    systems: &[Column],
+    systems: &[StudyColumn],
     workload: &Workload,
-    settings: &[Setting],
-) -> Result<Figure, StudyError> {
+    settings: &[StudySetting],
+) -> Result<PublishedFigure, StudyError> {
     let id = section.text("id")?;
     let system = section.text("system")?;
     known_system(systems, &system, section.location_of("system"))?;
@@ -408,42 +412,42 @@ fn read_figure(
     let metric = section.choice(
         "metric",
         &[
-            ("throughput", Metric::Throughput),
-            ("iops", Metric::Iops),
-            ("latency", Metric::Latency),
-            ("processor-share", Metric::ProcessorShare),
-            ("gain", Metric::Gain),
-            ("power", Metric::Power),
-            ("battery-life", Metric::BatteryLife),
-            ("transactions", Metric::Transactions),
-            ("read-latency", Metric::ReadLatency),
-            ("write-latency", Metric::WriteLatency),
-            ("processor-use", Metric::ProcessorUse),
+            ("throughput", FigureMetric::Throughput),
+            ("iops", FigureMetric::Iops),
+            ("latency", FigureMetric::Latency),
+            ("processor-share", FigureMetric::ProcessorShare),
+            ("gain", FigureMetric::Gain),
+            ("power", FigureMetric::Power),
+            ("battery-life", FigureMetric::BatteryLife),
+            ("transactions", FigureMetric::Transactions),
+            ("read-latency", FigureMetric::ReadLatency),
+            ("write-latency", FigureMetric::WriteLatency),
+            ("processor-use", FigureMetric::ProcessorUse),
         ],
     )?;
     let published = match metric {
-        Metric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
-        Metric::Latency | Metric::ReadLatency | Metric::WriteLatency => {
+        FigureMetric::Throughput => section.quantity::<BytesPerSecond>("value")?.as_megabytes(),
+        FigureMetric::Latency | FigureMetric::ReadLatency | FigureMetric::WriteLatency => {
             section.quantity::<Duration>("value")?.as_microseconds()
         }
-        Metric::Iops => section.number("value")?,
-        Metric::Transactions => {
+        FigureMetric::Iops => section.number("value")?,
+        FigureMetric::Transactions => {
             let text = section.text("value")?;
             let number = text.strip_suffix("tpm").and_then(|number| number.trim().parse().ok());
             let message = format!("value = {text}: must be transactions a minute, \"1000 tpm\"");
             number.ok_or_else(|| section.error("value", message))?
         }
-        Metric::ProcessorShare | Metric::Gain | Metric::ProcessorUse => {
+        FigureMetric::ProcessorShare | FigureMetric::Gain | FigureMetric::ProcessorUse => {
             section.percentage("value")?
         }
-        Metric::Power => section.quantity::<Watts>("value")?.as_watts(),
-        Metric::BatteryLife => section.quantity::<Duration>("value")?.as_seconds() / 3600.0,
+        FigureMetric::Power => section.quantity::<Watts>("value")?.as_watts(),
+        FigureMetric::BatteryLife => section.quantity::<Duration>("value")?.as_seconds() / 3600.0,
     };
     if let Some(column) = column {
         check_power(section, metric, &column.system)?;
     }
     let over = match metric {
-        Metric::Gain => {
+        FigureMetric::Gain => {
             let over = section.text("over")?;
             known_system(systems, &over, section.location_of("over"))?;
             Some(over)
@@ -451,29 +455,32 @@ fn read_figure(
         _ => None,
     };
     let bound = match section.has("bound") {
-        true => {
-            section.choice("bound", &[("at-least", Bound::AtLeast), ("at-most", Bound::AtMost)])?
-        }
-        false => Bound::Exactly,
+        true => section
+            .choice("bound", &[("at-least", BoundKind::AtLeast), ("at-most", BoundKind::AtMost)])?,
+        false => BoundKind::Exactly,
     };
-    let is_in_range = if metric == Metric::Gain { published != 0.0 } else { published > 0.0 };
+    let is_in_range = if metric == FigureMetric::Gain { published != 0.0 } else { published > 0.0 };
     if !is_in_range {
         return Err(section.error("value", format!("value = {published}: must be above zero")));
     }
     let place = section.text("place")?;
     section.finish()?;
-    let calibrates = |setting: &Setting| setting.calibration.figure.as_ref() == Some(&id);
+    let calibrates = |setting: &StudySetting| setting.calibration.figure.as_ref() == Some(&id);
     let role = match settings.iter().any(calibrates) {
-        true => Role::Calibrated,
-        false => Role::Predicted,
+        true => FigureRole::Calibrated,
+        false => FigureRole::Predicted,
     };
-    Ok(Figure { id, system, test, metric, published, bound, over, place, role })
+    Ok(PublishedFigure { id, system, test, metric, published, bound, over, place, role })
 }
 
 /// Checks that the power of the drives is known for a figure about power, and that the platform's battery is known for
 /// a figure about a battery.
-fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result<(), StudyError> {
-    if !matches!(metric, Metric::Power | Metric::BatteryLife) {
+fn check_power(
+    section: &Section<'_>,
+    metric: FigureMetric,
+    system: &System,
+) -> Result<(), StudyError> {
+    if !matches!(metric, FigureMetric::Power | FigureMetric::BatteryLife) {
         return Ok(());
     }
     let SimulatedTarget { drive, platform, .. } = &system.target;
@@ -482,7 +489,7 @@ fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result
         return Err(section.error("metric", message).hint("add [power] to the drive's file"));
     }
     let battery = system.spec.host_power.and_then(|host| host.battery);
-    if metric == Metric::BatteryLife && battery.is_none() {
+    if metric == FigureMetric::BatteryLife && battery.is_none() {
         let message = format!("{platform} does not have a battery");
         let hint = "add `battery` to the [power] of the platform's file";
         return Err(section.error("metric", message).hint(hint));
@@ -496,7 +503,7 @@ type ComparedSystems = Option<(String, String)>;
 /// Reads the two systems that are compared, and the written answer with its claims.
 fn read_answer(
     root: &Section<'_>,
-    systems: &[Column],
+    systems: &[StudyColumn],
 ) -> Result<(ComparedSystems, Option<WrittenAnswer>), StudyError> {
     let claims = root.tables("claim")?;
     let Some(section) = root.optional_table("answer")? else {
@@ -523,7 +530,7 @@ fn read_answer(
     Ok((compared, written))
 }
 
-fn known_system(systems: &[Column], name: &str, location: Location) -> Result<(), StudyError> {
+fn known_system(systems: &[StudyColumn], name: &str, location: Location) -> Result<(), StudyError> {
     if systems.iter().any(|column| column.name == name) {
         return Ok(());
     }
@@ -540,15 +547,15 @@ fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
 }
 
 /// Compares a figure with the results of the systems.
-fn check(figure: &Figure, systems: &[StudySystem]) -> Option<FigureCheck> {
+fn check(figure: &PublishedFigure, systems: &[StudySystem]) -> Option<FigureCheck> {
     let result = |name: &str| {
         let system = systems.iter().find(|system| system.name == name)?;
         system.run.test(&figure.test)
     };
-    let own = result(&figure.system)?;
+    let own_result = result(&figure.system)?;
     let simulated = match &figure.over {
-        Some(over) => Metric::gain(own, result(over)?),
-        None => figure.metric.of(own),
+        Some(over) => FigureMetric::gain(own_result, result(over)?),
+        None => figure.metric.of(own_result),
     };
     Some(FigureCheck::new(figure.clone(), simulated))
 }

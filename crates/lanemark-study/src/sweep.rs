@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use lanemark_schema::result::{
-    Calibration, DirectionFigures, Sample, SweepFigures, SweepPoint, TestResult,
+    DirectionFigures, ParameterOverride, Sample, SweepFigures, SweepPoint, TestResult,
     write_amplification,
 };
 use lanemark_schema::rng::StreamKey;
@@ -48,7 +48,7 @@ pub struct SweepDefinition {
     /// Axes of the sweep.
     pub axes: Vec<Axis>,
     /// Model values that are set for all points.
-    pub settings: Vec<(Calibration, Location)>,
+    pub settings: Vec<(ParameterOverride, Location)>,
 }
 
 /// A sweep that passed all checks that do not require assembling each point.
@@ -57,7 +57,7 @@ pub struct Sweep {
     parts: SystemName,
     workload: Workload,
     axes: Vec<Axis>,
-    settings: Vec<(Calibration, Location)>,
+    settings: Vec<(ParameterOverride, Location)>,
     seed: u64,
     length: RunLength,
     /// The hash of all inputs that the points have in common.
@@ -79,10 +79,10 @@ impl SweepDefinition {
     /// Returns the first error in the file.
     pub fn open(path: &Path) -> Result<Self, StudyError> {
         let document = open_file(path)?;
-        document.read("sweep", None, Self::read_root)
+        document.read("sweep", None, Self::read_document)
     }
 
-    fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
+    fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
         let head = root.table("sweep")?;
         let (system, workload) = (head.text("system")?, head.text("workload")?);
         head.finish()?;
@@ -93,9 +93,9 @@ impl SweepDefinition {
             section.finish()?;
             Ok(axis)
         })?;
-        let settings = root.each("set", |section, _: &[(Calibration, Location)]| {
+        let settings = root.each("set", |section, _: &[(ParameterOverride, Location)]| {
             let (parameter, value) = (section.text("parameter")?, section.text("value")?);
-            let calibration = Calibration { parameter, value, figure: None, reason: None };
+            let calibration = ParameterOverride { parameter, value, figure: None, reason: None };
             section.finish()?;
             Ok((calibration, section.location_of("value")))
         })?;
@@ -195,10 +195,15 @@ impl Sweep {
                 .hint("for example --axis queue_depth=1..256*2"));
         }
         for (place, axis) in self.axes.iter().enumerate() {
-            let known = || OF_TEST.iter().map(|(name, _)| *name).chain(OF_SYSTEM);
-            if !axis.name.contains('.') && !known().any(|name| name == axis.name) {
+            let known_parameters = || OF_TEST.iter().map(|(name, _)| *name).chain(OF_SYSTEM);
+            if !axis.name.contains('.') && !known_parameters().any(|name| name == axis.name) {
                 let place = axis.location.clone();
-                return Err(StudyError::unknown(place, "parameter", &axis.name, known()));
+                return Err(StudyError::unknown(
+                    place,
+                    "parameter",
+                    &axis.name,
+                    known_parameters(),
+                ));
             }
             if self.axes[..place].iter().any(|other| other.name == axis.name) {
                 let message = format!("axis `{}` is given twice", axis.name);
@@ -243,12 +248,12 @@ impl Sweep {
                 }
             }
         }
-        let named = |name: &str| self.axes.iter().any(|axis| axis.name == name);
-        if !named("platform") {
+        let has_axis = |name: &str| self.axes.iter().any(|axis| axis.name == name);
+        if !has_axis("platform") {
             library.open(LibraryKind::Platform, &self.parts.platform)?;
         }
         for (place, (drive, _)) in self.parts.places().enumerate() {
-            if place > 0 || !named("drive") {
+            if place > 0 || !has_axis("drive") {
                 library.open(LibraryKind::Drive, drive)?;
             }
         }
@@ -268,8 +273,9 @@ impl Sweep {
                 for platform in values("platform") {
                     for port in values("port") {
                         let mut parts = self.parts.clone();
-                        let own = [&mut parts.drive, &mut parts.platform, &mut parts.port];
-                        for (place, value) in own.into_iter().zip([&drive, &platform, &port]) {
+                        let part_names = [&mut parts.drive, &mut parts.platform, &mut parts.port];
+                        for (place, value) in part_names.into_iter().zip([&drive, &platform, &port])
+                        {
                             if let Some(value) = value {
                                 place.clone_from(value);
                             }
@@ -426,10 +432,10 @@ pub fn key(inputs: &str, number: u64, values: &[String]) -> String {
 }
 
 /// Returns the setting that applies to a model value at a point.
-fn setting(axis: &Axis, value: &str) -> (Calibration, Location) {
+fn setting(axis: &Axis, value: &str) -> (ParameterOverride, Location) {
     let (parameter, value) = (axis.name.clone(), value.to_owned());
     let location = Location::file(format!("{parameter} = {value}"));
-    (Calibration { parameter, value, figure: None, reason: None }, location)
+    (ParameterOverride { parameter, value, figure: None, reason: None }, location)
 }
 
 fn sha256(text: &str) -> String {

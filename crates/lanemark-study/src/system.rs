@@ -1,14 +1,14 @@
 //! Drives in the ports of a platform, and runs of a workload on them.
 
 use lanemark_schema::result::{
-    AssumedLimit, Calibration, DriveState, FILLING_MAX, Provenance, RunResult, SCHEMA_VERSION,
-    Sample, SimulatedTarget, Target, TestResult, Warning,
+    AssumedLimit, DriveSpace, FILLING_MAX, ParameterOverride, Provenance, RunResult,
+    SCHEMA_VERSION, Sample, SimulatedTarget, Target, TestResult, Warning,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_sim::link::LinkSpec;
-use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, PriorContent, ProtocolKind};
+use lanemark_sim::spec::{CheckedSystem, DriveCondition, MediaSpec, PriorContent, ProtocolKind};
 use lanemark_sim::{
     CHUNK, Progress, RunLength, SimError, VolumeSpec, is_shortened, may_converge,
     run_beside_watched,
@@ -18,9 +18,9 @@ use crate::attached::{AttachedDrive, join};
 use crate::document::{Context, Document};
 use crate::error::{Location, StudyError};
 use crate::library::{Library, LibraryKind};
-use crate::origin::{Ledger, Origin, Overrides, Record, UncertainValue};
+use crate::origin::{Ledger, Origin, Overrides, UncertainValue, ValueRecord};
 use crate::platform::Platform;
-use crate::plug::ConnectorLink;
+use crate::plug::NativeInterface;
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct System {
     /// Whether any values are computed from a drive's ratings, because its file omits them.
     pub is_rated: bool,
     /// The values of the system, in the order in which they were read.
-    pub values: Vec<Record>,
+    pub values: Vec<ValueRecord>,
     /// The values that are known only within a range.
     pub uncertain: Vec<UncertainValue>,
     /// The warnings from the assembly.
@@ -79,7 +79,7 @@ pub struct UsedPort {
     /// The port's own link, as trained.
     pub link: LinkSpec,
     /// The drive's own connector, if the port limits it.
-    pub own: Option<ConnectorLink>,
+    pub own: Option<NativeInterface>,
 }
 
 impl SystemName {
@@ -206,7 +206,7 @@ impl System {
         parts: &SystemName,
         named_at: &NameLocations,
         name: &str,
-        settings: &[(Calibration, Location)],
+        settings: &[(ParameterOverride, Location)],
     ) -> Result<Self, StudyError> {
         let platform_file = library
             .open(LibraryKind::Platform, &parts.platform)
@@ -221,7 +221,7 @@ impl System {
         parts: &SystemName,
         named_at: &NameLocations,
         name: &str,
-        settings: &[(Calibration, Location)],
+        settings: &[(ParameterOverride, Location)],
     ) -> Result<Self, StudyError> {
         let ledger = Ledger::default();
         let mut overrides = Overrides::default();
@@ -279,7 +279,7 @@ impl System {
         let taken = attached.iter().flat_map(AttachedDrive::used_ports).collect();
         let values = ledger.records();
         let mut uncertain: Vec<UncertainValue> = Vec::new();
-        for one in values.iter().filter_map(Record::uncertain) {
+        for one in values.iter().filter_map(ValueRecord::uncertain) {
             if !uncertain.iter().any(|other| other.parameter == one.parameter) {
                 uncertain.push(one);
             }
@@ -361,9 +361,9 @@ impl System {
         let tests = group.map(|test| {
             let key = StreamKey { seed, test: test as u32, repeat, thread: 0 };
             let test = &workload.tests[test];
-            let wrong =
+            let test_error =
                 |error| StudyError::new(file.clone(), format!("test `{}`: {error}", test.name));
-            Ok((test.clone().checked().map_err(wrong)?, key))
+            Ok((test.clone().checked().map_err(test_error)?, key))
         });
         let tests = tests.collect::<Result<Vec<_>, StudyError>>()?;
         match run_beside_watched(&spec, &tests, length, watch) {
@@ -419,11 +419,12 @@ impl System {
                     counted,
                 });
             }
-            let told = TestResult::new(workload, test, samples);
-            let limit = told.samples.first().and_then(|sample| self.assumed_limit(test, sample));
+            let test_result = TestResult::new(workload, test, samples);
+            let limit =
+                test_result.samples.first().and_then(|sample| self.assumed_limit(test, sample));
             let test = test.name.clone();
             result.warnings.extend(limit.map(|limit| Warning::AssumedLimit { test, limit }));
-            result.tests.push(told);
+            result.tests.push(test_result);
         }
         result.complete = result.tests.len() == workload.tests.len();
         if result.complete {
@@ -452,10 +453,11 @@ impl System {
     #[must_use]
     pub fn assumed_limit(&self, test: &Test, sample: &Sample) -> Option<AssumedLimit> {
         let is_nvme = self.spec.first().protocol.kind == ProtocolKind::Nvme;
-        let set = |uncertain_value: &&UncertainValue| {
+        let is_not_overridden = |uncertain_value: &&UncertainValue| {
             !self.target.overrides.iter().any(|other| other.parameter == uncertain_value.parameter)
         };
-        let uncertain: Vec<UncertainValue> = self.uncertain.iter().filter(set).cloned().collect();
+        let uncertain: Vec<UncertainValue> =
+            self.uncertain.iter().filter(is_not_overridden).cloned().collect();
         crate::assumed::limit(test, sample, &uncertain, &self.target.values_assumed, is_nvme)
     }
 
@@ -469,7 +471,7 @@ impl System {
         let used = samples.into_iter().filter_map(|sample| sample.drive.as_ref());
         let most = used.max_by_key(|used| (used.moved, used.host_written))?;
         let fresh = match &self.spec.first().drive.media {
-            MediaSpec::Flash(flash) => flash.condition != Condition::Random,
+            MediaSpec::Flash(flash) => flash.condition != DriveCondition::Random,
             MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
         };
         let written_bytes = most.host_written;
@@ -479,22 +481,22 @@ impl System {
     }
 
     /// Returns the state of the volume, or of each drive, before a run. A fresh one contains `content`.
-    fn state_before(&self, content: PriorContent) -> DriveState {
+    fn state_before(&self, content: PriorContent) -> DriveSpace {
         let attachment = self.spec.first();
-        let one = attachment.drive.capacity;
-        let capacity = self.spec.volume_capacity().unwrap_or(one);
+        let drive_capacity = attachment.drive.capacity;
+        let capacity = self.spec.volume_capacity().unwrap_or(drive_capacity);
         let held = match &attachment.drive.media {
             MediaSpec::Flash(flash) => match flash.condition {
-                Condition::Fresh => attachment.written_extent(content.written),
-                Condition::Purged => Bytes::ZERO,
-                Condition::Sequential | Condition::Random => {
+                DriveCondition::Fresh => attachment.written_extent(content.written),
+                DriveCondition::Purged => Bytes::ZERO,
+                DriveCondition::Sequential | DriveCondition::Random => {
                     Bytes((capacity.get() as f64 * flash.filled.get()).round() as u64)
                 }
             },
             MediaSpec::Disk(_) | MediaSpec::Cloud(_) => content.written,
         };
         let held_bytes = held.min(capacity);
-        DriveState { held_bytes, free_bytes: capacity - held_bytes }
+        DriveSpace { held_bytes, free_bytes: capacity - held_bytes }
     }
 
     fn fail(&self, test: &lanemark_schema::workload::Test, error: SimError) -> StudyError {
@@ -531,7 +533,7 @@ fn describe(
     attached: &[AttachedDrive],
     platform: &Platform,
     ledger: &Ledger,
-    settings: &[(Calibration, Location)],
+    settings: &[(ParameterOverride, Location)],
 ) -> SimulatedTarget {
     let mut records = ledger.records();
     // If a drive appears twice, its values are included once.

@@ -8,7 +8,7 @@ use lanemark_sim::link::{Bridge, LinkModel, LinkSpec, PcieSetup, Usb, UsbRate, U
 use lanemark_sim::spec::ProtocolKind;
 
 use crate::document::Section;
-use crate::drive::{Plug, plug};
+use crate::drive::{Connector, plug};
 use crate::error::StudyError;
 use crate::links::{NamedLink, packets};
 
@@ -17,7 +17,7 @@ pub(crate) struct Enclosure {
     /// The links of the port, and the bridge.
     pub(crate) links: [NamedLink; 2],
     /// The connector downstream of the bridge.
-    pub(crate) plug: Plug,
+    pub(crate) plug: Connector,
     /// The packet settings of a PCI Express drive downstream of the bridge.
     pub(crate) packets: Option<PcieSetup>,
     /// The protocol between the host and the bridge.
@@ -38,9 +38,9 @@ pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, 
     let chip = bridge.text("name")?;
     let plug = plug(&bridge)?;
     let packets = match plug {
-        Plug::Pcie(..) => Some(packets(&bridge)?),
-        Plug::Sata(_) => None,
-        Plug::Sas(..) => {
+        Connector::Pcie(..) => Some(packets(&bridge)?),
+        Connector::Sata(_) => None,
+        Connector::Sas(..) => {
             return Err(bridge
                 .error("sas", "there are no bridges from USB to SAS")
                 .hint("write sata = \"6 Gb/s\" or pcie = { generation = 3, lanes = 2 }"));

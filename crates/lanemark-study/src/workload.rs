@@ -8,8 +8,8 @@ mod transactions;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{QUEUE_DEPTH, THREADS};
 use lanemark_schema::workload::{
-    Average, Fault, Interval, LoadKind, Order, Requests, Rounds, Test, TrackedFigure, Transactions,
-    Workload,
+    AverageMethod, Fault, LoadKind, RoundSettings, SeriesInterval, SyntheticRequests, Test,
+    TestOrder, TrackedFigure, TransactionLoad, Workload,
 };
 
 use crate::document::{Context, Document, Section};
@@ -93,7 +93,7 @@ pub fn slug(name: &str) -> String {
 }
 
 fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload, StudyError> {
-    document.read("workload", Some(context), |root| read_root(root, id))
+    document.read("workload", Some(context), |root| read_document(root, id))
 }
 
 /// Reads the workload in the study's own file. The faults of the study are not part of it.
@@ -107,27 +107,28 @@ pub(crate) fn of_study(
 ) -> Result<Workload, StudyError> {
     let ledger = Ledger::default();
     let context = Context { ledger: &ledger, overrides };
-    let workload = document.read("workload", Some(context), |root| tables(root, id))?;
+    let workload = document.read("workload", Some(context), |root| read_test_tables(root, id))?;
     overrides.check_used(&ledger)?;
     Ok(workload)
 }
 
-fn read_root(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
-    let workload = tables(root, id)?;
+fn read_document(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
+    let workload = read_test_tables(root, id)?;
     let faults = fault::faults(root)?;
     root.finish()?;
     Ok(Workload { faults, ..workload })
 }
 
 /// Reads all tables of a workload except its faults.
-fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
+fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let head = root.table("workload")?;
     let workload_name = head.text("name")?;
     let repeats = head.integer("repeats", 1, REPEATS_MAX)? as u32;
-    let average =
-        head.choice("average", &[("mean", Average::Mean), ("median", Average::Median)])?;
-    let orders = [("listed", Order::Listed), ("shuffled", Order::Shuffled)];
-    let order = if head.has("order") { head.choice("order", &orders)? } else { Order::Shuffled };
+    let average = head
+        .choice("average", &[("mean", AverageMethod::Mean), ("median", AverageMethod::Median)])?;
+    let orders = [("listed", TestOrder::Listed), ("shuffled", TestOrder::Shuffled)];
+    let order =
+        if head.has("order") { head.choice("order", &orders)? } else { TestOrder::Shuffled };
     head.finish()?;
     let defaults = root.optional_table("defaults")?;
     let transactions = root.optional_table("transactions")?;
@@ -177,7 +178,7 @@ impl<'s, 'd> TestTables<'s, 'd> {
 fn test(
     own: &Section<'_>,
     defaults: Option<&Section<'_>>,
-    transactions: Option<&Transactions>,
+    transactions: Option<&TransactionLoad>,
 ) -> Result<Test, StudyError> {
     let layers = TestTables { own, defaults };
     let (block, asks) = match transactions {
@@ -220,7 +221,7 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
         None => layers.holding("block").quantity("block")?,
     };
     let least = mix.sizes.iter().map(|size| size.block).min().unwrap_or(block);
-    let requests = Requests {
+    let requests = SyntheticRequests {
         pattern: pattern::read(layers.holding("pattern"))?,
         read_share: match mix.copy_to {
             // A copy reads and writes each block, so the file does not need to state the share of reads.
@@ -238,7 +239,7 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
 
 /// Reads `round`, the length of the rounds, which continue until they are steady, and `track`, the figure that must
 /// become steady.
-fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
+fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<RoundSettings>, StudyError> {
     let length: Option<Duration> = layers.quantity("round")?;
     let section = layers.holding("track");
     let tracked = match section.has("track") {
@@ -247,7 +248,7 @@ fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
     };
     match (length, tracked) {
         (Some(length), tracked) => {
-            Ok(Some(Rounds { length, tracked: tracked.unwrap_or_default() }))
+            Ok(Some(RoundSettings { length, tracked: tracked.unwrap_or_default() }))
         }
         (None, Some(_)) => Err(section
             .error("track", "a figure can be tracked only over rounds".to_owned())
@@ -257,11 +258,11 @@ fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
 }
 
 /// Reads `interval`, a time or `"automatic"`.
-fn interval(section: &Section<'_>) -> Result<Option<Interval>, StudyError> {
+fn interval(section: &Section<'_>) -> Result<Option<SeriesInterval>, StudyError> {
     let bound = "a time such as \"1 s\", or \"automatic\"";
     section.optional_parsed("interval", bound, |text| match text {
-        "automatic" => Some(Interval::Automatic),
-        text => text.parse().ok().map(|interval| Interval::Fixed { interval }),
+        "automatic" => Some(SeriesInterval::Automatic),
+        text => text.parse().ok().map(|interval| SeriesInterval::Fixed { interval }),
     })
 }
 

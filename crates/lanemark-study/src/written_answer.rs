@@ -5,23 +5,23 @@
 //! metric. `{nvme: Seq read / sata: Seq read}` is a ratio, and `{nvme: Seq read % sata: Seq read}` is the difference
 //! from the second value in per cent, without its sign. A claim sets bounds for such an expression.
 
-use lanemark_schema::result::{Metric, StudyAnswer, StudyClaim, StudySystem};
+use lanemark_schema::result::{FigureMetric, StudyAnswer, StudyClaim, StudySystem};
 use lanemark_schema::text::significant;
 
 use crate::document::Section;
 use crate::error::{Location, StudyError};
 
 /// Metrics that may appear in an expression.
-const METRICS: [(&str, Metric); 9] = [
-    ("throughput", Metric::Throughput),
-    ("iops", Metric::Iops),
-    ("latency", Metric::Latency),
-    ("power", Metric::Power),
-    ("processor-share", Metric::ProcessorShare),
-    ("transactions", Metric::Transactions),
-    ("read-latency", Metric::ReadLatency),
-    ("write-latency", Metric::WriteLatency),
-    ("processor-use", Metric::ProcessorUse),
+const METRICS: [(&str, FigureMetric); 9] = [
+    ("throughput", FigureMetric::Throughput),
+    ("iops", FigureMetric::Iops),
+    ("latency", FigureMetric::Latency),
+    ("power", FigureMetric::Power),
+    ("processor-share", FigureMetric::ProcessorShare),
+    ("transactions", FigureMetric::Transactions),
+    ("read-latency", FigureMetric::ReadLatency),
+    ("write-latency", FigureMetric::WriteLatency),
+    ("processor-use", FigureMetric::ProcessorUse),
 ];
 
 /// The written answer, as read from the file.
@@ -60,7 +60,7 @@ enum Operator {
 /// A metric of a test on a system, to which an expression refers.
 #[derive(Clone, Debug)]
 struct AnswerCell {
-    metric: Metric,
+    metric: FigureMetric,
     system: String,
     test: String,
 }
@@ -207,7 +207,7 @@ impl AnswerCell {
                     return Err(StudyError::unknown(location.clone(), "metric", name, known));
                 }
             },
-            None => (Metric::Throughput, text),
+            None => (FigureMetric::Throughput, text),
         };
         let cell = rest.split_once(": ").filter(|(system, test)| knows(system, test));
         let (system, test) = cell.ok_or_else(|| {

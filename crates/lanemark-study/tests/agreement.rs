@@ -7,7 +7,7 @@ use lanemark_schema::result::Sample;
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
-use lanemark_sim::spec::{Condition, MediaSpec};
+use lanemark_sim::spec::{DriveCondition, MediaSpec};
 use lanemark_sim::{RunLength, SystemSpec, may_converge, run_length_watched};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
@@ -53,8 +53,12 @@ enum End {
 }
 /// The ramp of a test that ends after a time.
 const RAMP: Duration = Duration::from_microseconds(200_000);
-const STATES: [Condition; 4] =
-    [Condition::Fresh, Condition::Purged, Condition::Sequential, Condition::Random];
+const STATES: [DriveCondition; 4] = [
+    DriveCondition::Fresh,
+    DriveCondition::Purged,
+    DriveCondition::Sequential,
+    DriveCondition::Random,
+];
 
 /// Returns the library's drives, each in the first port that accepts it.
 fn systems() -> Vec<(String, SystemSpec)> {

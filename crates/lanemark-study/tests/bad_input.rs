@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lanemark_schema::result::{Calibration, Warning};
+use lanemark_schema::result::{ParameterOverride, Warning};
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
 use lanemark_study::system::{NameLocations, SystemName};
@@ -403,7 +403,7 @@ fn a_port_takes_one_drive() {
 
 #[test]
 fn a_setting_that_meets_no_parameter_is_an_error() {
-    let setting = Calibration {
+    let setting = ParameterOverride {
         parameter: "drive.flash.raed".to_owned(),
         value: "60 us".to_owned(),
         figure: None,

@@ -1,7 +1,7 @@
 //! The library's cloud volumes agree with the tables of their providers, and hostile values cause errors that name
 //! them.
 
-use lanemark_schema::result::{Calibration, CreditUse, Reserve, Sample};
+use lanemark_schema::result::{CreditUse, ParameterOverride, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test};
@@ -19,7 +19,7 @@ fn assembled(name: &str, settings: &[(&str, &str)]) -> Result<System, StudyError
     let location = Location::file("--set");
     let setting = |&(parameter, value): &(&str, &str)| {
         let (parameter, value) = (parameter.to_owned(), value.to_owned());
-        (Calibration { parameter, value, figure: None, reason: None }, location.clone())
+        (ParameterOverride { parameter, value, figure: None, reason: None }, location.clone())
     };
     let settings: Vec<_> = settings.iter().map(setting).collect();
     let named_at = NameLocations::all(&location);

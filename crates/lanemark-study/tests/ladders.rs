@@ -10,7 +10,7 @@ use std::path::Path;
 use lanemark_schema::result::{FILLING_MAX, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{Pattern, Requests, Test};
+use lanemark_schema::workload::{Pattern, SyntheticRequests, Test};
 use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes};
 use lanemark_sim::{SystemSpec, run_test};
 use lanemark_study::library::LibraryKind;
@@ -177,7 +177,8 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
         climbed += usize::from(rates.len() > 1);
         if rates.windows(2).any(|pair| pair[1] < pair[0] * (1.0 - LOSS_MAX)) {
             let block = test.block;
-            let Requests { pattern, queue_depth, read_share, .. } = test.requests().unwrap();
+            let SyntheticRequests { pattern, queue_depth, read_share, .. } =
+                test.requests().unwrap();
             let share = read_share.get();
             lost.push(format!(
                 "{name} {part}: {block} {pattern:?} QD{queue_depth}, {share} reads: {rates:?}"

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, Order, Pattern, Test, Workload};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test, TestOrder, Workload};
 use lanemark_study::{Library, StudyError, workload};
 
 /// Reads a workload that consists of a test with `keys` and a second test that runs in parallel.
@@ -100,7 +100,7 @@ fn tests_begin_beside_each_other_and_later() {
     let workload = read("beside", &second).unwrap();
     assert!(!workload.tests[0].start.beside && workload.tests[1].start.beside);
     assert_eq!(workload.tests[1].start.delay, Duration::from_seconds(2));
-    assert_eq!(workload.order, Order::Shuffled);
+    assert_eq!(workload.order, TestOrder::Shuffled);
     says("m", &format!("{PLAIN}\nstart = \"later\""), "start");
     says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "up to 24 h");
 }

@@ -1,6 +1,6 @@
 //! The setup of a PCI Express link affects the simulation and the ceilings.
 
-use lanemark_schema::result::Calibration;
+use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Test;
@@ -11,11 +11,11 @@ use lanemark_testbed::systems::{NVME, SATA};
 
 /// Returns the system in which `settings` replace library values.
 fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
-    let settings: Vec<(Calibration, Location)> = settings
+    let settings: Vec<(ParameterOverride, Location)> = settings
         .iter()
         .map(|(parameter, value)| {
             let (parameter, value) = ((*parameter).to_owned(), (*value).to_owned());
-            let setting = Calibration { parameter, value, figure: None, reason: None };
+            let setting = ParameterOverride { parameter, value, figure: None, reason: None };
             (setting, Location::file("--set"))
         })
         .collect();

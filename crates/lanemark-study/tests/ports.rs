@@ -5,7 +5,7 @@ use std::fs;
 use lanemark_schema::result::Provenance;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
-use lanemark_sim::Multipath;
+use lanemark_sim::MultipathPolicy;
 use lanemark_sim::link::{LinkModel, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::PortPathSpec;
 use lanemark_study::system::SystemName;
@@ -151,7 +151,7 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
     let system = spoilt.system(BOTH).unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!((second.port_path.trunk, second.multipath), (1, Multipath::RoundRobin));
+    assert_eq!((second.port_path.trunk, second.multipath), (1, MultipathPolicy::RoundRobin));
     assert_eq!(second.path_timeout, COMMAND_TIMEOUT);
     let names = |port_path: &PortPathSpec| {
         system.spec.links(port_path).map(|link| link.name.clone()).collect::<Vec<_>>()
@@ -189,7 +189,7 @@ fn a_way_that_fails_is_read_and_told() {
     fs::write(file, text).unwrap();
     let system = spoilt.system(BOTH).unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!(second.multipath, Multipath::Failover);
+    assert_eq!(second.multipath, MultipathPolicy::Failover);
     assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
     let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
     assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);

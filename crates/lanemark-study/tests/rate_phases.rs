@@ -1,6 +1,6 @@
 //! The phases of a test, compared with the size of the reserve whose exhaustion ends them.
 
-use lanemark_schema::result::{Calibration, Reserve, Sample};
+use lanemark_schema::result::{ParameterOverride, Reserve, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::Test;
 use lanemark_sim::{RunLength, run_length_watched};
@@ -13,7 +13,7 @@ fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
     let library = Library::built_in();
     let set = |(parameter, value): &(&str, &str)| {
         let (parameter, value) = (String::from(*parameter), String::from(*value));
-        let calibration = Calibration { parameter, value, figure: None, reason: None };
+        let calibration = ParameterOverride { parameter, value, figure: None, reason: None };
         (calibration, Location::file("test"))
     };
     let settings: Vec<_> = settings.iter().map(set).collect();

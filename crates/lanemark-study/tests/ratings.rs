@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_schema::result::Role;
+use lanemark_schema::result::FigureRole;
 use lanemark_schema::workload::Pattern;
 use lanemark_study::document::Document;
 use lanemark_study::library::{LibraryKind, open_file};
@@ -44,8 +44,8 @@ fn ratings_at_queue_depth_1_are_met() {
         for rating in drive.ratings.iter().filter(|rating| rating.test.contains("Q1T1")) {
             let error = drive.run(&library, rating).unwrap().error.abs();
             let bound = match rating.role() {
-                Role::Calibrated => 0.05,
-                Role::Predicted => MISS,
+                FigureRole::Calibrated => 0.05,
+                FigureRole::Predicted => MISS,
             };
             assert!(
                 error < bound || rating.miss.is_some(),

@@ -1,6 +1,6 @@
 //! Values that `--set` or a study overrides: accepted values, rejected values, and the messages.
 
-use lanemark_schema::result::Calibration;
+use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Fault;
 use lanemark_sim::spec::{MediaSpec, PageTimes};
@@ -28,7 +28,7 @@ fn with_settings(system: &str, settings: &[(&str, &str)]) -> Result<System, Stud
         .iter()
         .map(|&(parameter, value)| {
             let (parameter, value) = (parameter.to_owned(), value.to_owned());
-            (Calibration { parameter, value, figure: None, reason: None }, location.clone())
+            (ParameterOverride { parameter, value, figure: None, reason: None }, location.clone())
         })
         .collect();
     let parts = SystemName::parse(system).unwrap();

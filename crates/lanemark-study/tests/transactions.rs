@@ -3,10 +3,10 @@
 #[expect(dead_code, reason = "other tests spoil drives and platforms too")]
 mod spoilt;
 
-use lanemark_schema::result::{Metric, Provenance, Role, Sample, TransactionsUse};
+use lanemark_schema::result::{FigureMetric, FigureRole, Provenance, Sample, TransactionFigures};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{LoadKind, Transactions};
+use lanemark_schema::workload::{LoadKind, TransactionLoad};
 use lanemark_sim::{RunLength, run_length_watched};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
@@ -14,7 +14,7 @@ use spoilt::Spoilt;
 
 const NAME: &str = "oltp-hammerdb-1000";
 
-fn transactions() -> Transactions {
+fn transactions() -> TransactionLoad {
     let mut opened = workload::open(&Library::built_in(), NAME).unwrap();
     match opened.tests.remove(0).asks {
         LoadKind::Transactions(load) => *load,
@@ -94,21 +94,23 @@ fn the_study_meets_what_it_sets_and_predicts_the_rest() {
         .systems()
         .map(|(_, system, workload)| system.run(workload, provenance.clone()).unwrap());
     let outcome = study.outcome(&provenance, runs);
-    let figure = |metric: Metric, system: &str| {
+    let figure = |metric: FigureMetric, system: &str| {
         let found = outcome
             .figures
             .iter()
             .find(|check| check.figure.metric == metric && check.figure.system == system);
         found.unwrap_or_else(|| panic!("{metric:?} of {system}"))
     };
-    for metric in [Metric::Transactions, Metric::ProcessorUse, Metric::Latency] {
+    for metric in [FigureMetric::Transactions, FigureMetric::ProcessorUse, FigureMetric::Latency] {
         let check = figure(metric, "sata");
-        assert_eq!(check.figure.role, Role::Calibrated);
+        assert_eq!(check.figure.role, FigureRole::Calibrated);
         assert!(check.error.abs() < 0.02, "{metric:?}: {}", check.error);
     }
-    for metric in [Metric::Transactions, Metric::ProcessorUse, Metric::ReadLatency] {
+    for metric in
+        [FigureMetric::Transactions, FigureMetric::ProcessorUse, FigureMetric::ReadLatency]
+    {
         let (from, to) = (figure(metric, "sata"), figure(metric, "sas"));
-        assert_eq!(to.figure.role, Role::Predicted);
+        assert_eq!(to.figure.role, FigureRole::Predicted);
         let (simulated, published) = (
             to.simulated.value / from.simulated.value,
             to.figure.published / from.figure.published,
@@ -144,7 +146,7 @@ fn transactions_that_have_converged_agree_with_a_longer_run() {
     };
     near(some.per_minute, all.per_minute, 0.01, "transactions a minute");
     near(converged.requests as f64, all.count as f64, 0.01, "transactions of the whole test");
-    let p99 = |transactions_use: &TransactionsUse| {
+    let p99 = |transactions_use: &TransactionFigures| {
         transactions_use.response.percentile_ns(99.0).unwrap() as f64
     };
     near(p99(&some), p99(&all), 0.03, "p99 of the response");

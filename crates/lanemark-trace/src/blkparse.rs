@@ -18,7 +18,7 @@ use lanemark_schema::workload::Operation;
 
 use crate::field::{FieldError, Fields};
 use crate::mqsim::sectors;
-use crate::parsed::{ParsedLine, Request};
+use crate::parsed::{ParsedLine, RecordedRequest};
 
 /// Number of picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
@@ -37,16 +37,16 @@ const ACTIONS: [(u8, &str); 5] = [
 
 /// The stage of a request that is replayed, as one of blkparse's action letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action(u8);
+pub struct BlkparseAction(u8);
 
-impl Default for Action {
+impl Default for BlkparseAction {
     /// Returns `Q`, queued.
     fn default() -> Self {
         Self(b'Q')
     }
 }
 
-impl std::str::FromStr for Action {
+impl std::str::FromStr for BlkparseAction {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -63,23 +63,23 @@ impl std::str::FromStr for Action {
 
 /// The state of a reader of this format.
 #[derive(Clone, Debug)]
-pub(crate) struct Blkparse {
-    action: Action,
+pub(crate) struct BlkparseParser {
+    action: BlkparseAction,
     /// Whether the statistics have begun.
     aside: bool,
     /// The events that were found, as bits in the order of [`ACTIONS`].
     met: u8,
 }
 
-impl Blkparse {
-    pub(crate) fn new(action: Action) -> Self {
+impl BlkparseParser {
+    pub(crate) fn new(action: BlkparseAction) -> Self {
         Self { action, aside: false, met: 0 }
     }
 
     /// Returns the letters of the events that were found but not read, each with its description.
     pub(crate) fn other_actions(&self) -> Vec<(char, &'static str)> {
-        let met = ACTIONS.iter().enumerate().filter(|(at, _)| self.met >> at & 1 == 1);
-        met.map(|(_, (letter, word))| (char::from(*letter), *word)).collect()
+        let found_actions = ACTIONS.iter().enumerate().filter(|(at, _)| self.met >> at & 1 == 1);
+        found_actions.map(|(_, (letter, word))| (char::from(*letter), *word)).collect()
     }
 
     pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
@@ -123,7 +123,7 @@ impl Blkparse {
         };
         let request = |operation, (offset, length), flush_first| {
             let device = device.text;
-            ParsedLine::Request(Request {
+            ParsedLine::Request(RecordedRequest {
                 time,
                 device,
                 thread,

@@ -4,7 +4,7 @@ use lanemark_schema::units::{Duration, Instant};
 
 /// Converts absolute times to instants that never decrease.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clock {
+pub(crate) struct TraceClock {
     /// The time of the first request.
     first: Option<u128>,
     last: Instant,
@@ -14,7 +14,7 @@ pub(crate) struct Clock {
     pub(crate) backward_most: Duration,
 }
 
-impl Clock {
+impl TraceClock {
     /// Returns the instant of `time`, which is in picoseconds since any origin; `None` if it is too far from the first
     /// time to be represented.
     ///
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_first_time_is_zero_and_none_goes_back() {
-        let mut clock = Clock::default();
+        let mut clock = TraceClock::default();
         let times: Vec<u64> = [1_000, 1_500, 1_400, 900, 1_600]
             .map(|time| clock.instant(time).unwrap().picoseconds())
             .to_vec();

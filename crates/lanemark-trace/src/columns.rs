@@ -17,8 +17,8 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{Field, FieldError, Fields, shown};
-use crate::parsed::{ParsedLine, Request};
+use crate::field::{Field, FieldError, Fields, shown_text};
+use crate::parsed::{ParsedLine, RecordedRequest};
 
 /// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
@@ -40,19 +40,19 @@ enum Column {
 
 /// The state of a reader of this format.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnsParser {
     /// The columns; empty before the first line.
     columns: Vec<Column>,
 }
 
-impl Columns {
+impl ColumnsParser {
     pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
         if self.columns.is_empty() {
             self.columns = header(line)?;
             return Ok(ParsedLine::Nothing);
         }
         let mut fields = Fields::new(line);
-        let mut request = Request {
+        let mut request = RecordedRequest {
             time: None,
             device: b"",
             thread: 0,
@@ -104,9 +104,9 @@ fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
     let mut columns: Vec<Column> = Vec::new();
     while let Some(field) = fields.optional_cell("a column's name") {
         let column = column(unquoted(field))?;
-        let same =
+        let is_same_column =
             |other: &Column| std::mem::discriminant(other) == std::mem::discriminant(&column);
-        if column != Column::Other && columns.iter().any(same) {
+        if column != Column::Other && columns.iter().any(is_same_column) {
             return Err(field.fault("one column of each kind").hint(HINT));
         }
         if columns.len() == COLUMNS_MAX {
@@ -119,7 +119,7 @@ fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
     for (column, name) in needed {
         if !columns.contains(&column) {
             let message =
-                format!("the first line, `{}`, does not name the column {name}", shown(line));
+                format!("the first line, `{}`, does not name the column {name}", shown_text(line));
             return Err(FieldError::line(message).hint(HINT));
         }
     }

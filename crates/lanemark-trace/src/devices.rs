@@ -1,13 +1,13 @@
 //! Numbers the devices or files of a trace.
 
-use crate::field::{FieldError, shown};
+use crate::field::{FieldError, shown_text};
 
 /// Maximum number of devices in a trace.
 const DEVICES_MAX: usize = 4096;
 
 /// Numbers devices by their first appearance, or only the chosen devices, in the order in which they were chosen.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Devices {
+pub(crate) struct DeviceNumbers {
     names: Vec<Vec<u8>>,
     chosen: bool,
     /// Device of the last request.
@@ -19,7 +19,7 @@ pub(crate) struct Devices {
 /// Maximum number of devices in that list.
 const OTHERS_MAX: usize = 8;
 
-impl Devices {
+impl DeviceNumbers {
     /// Creates the numbering; an empty `chosen` means all devices.
     pub(crate) fn new(chosen: &[String]) -> Self {
         let names = chosen.iter().map(|name| name.as_bytes().to_vec()).collect();
@@ -42,7 +42,7 @@ impl Devices {
             return Ok(None);
         }
         if self.names.len() == DEVICES_MAX {
-            let message = format!("`{}` is the {}th device", shown(name), DEVICES_MAX + 1);
+            let message = format!("`{}` is the {}th device", shown_text(name), DEVICES_MAX + 1);
             return Err(FieldError::line(message).hint("choose some with --device"));
         }
         self.last = self.names.len();
@@ -52,12 +52,12 @@ impl Devices {
 
     /// Returns the names of the devices in the order of their numbers.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.names.iter().map(|name| shown(name)).collect()
+        self.names.iter().map(|name| shown_text(name)).collect()
     }
 
     /// Returns some devices in the trace that were not chosen.
     pub(crate) fn others(&self) -> Vec<String> {
-        self.others.iter().map(|name| shown(name)).collect()
+        self.others.iter().map(|name| shown_text(name)).collect()
     }
 }
 
@@ -67,10 +67,10 @@ mod tests {
 
     #[test]
     fn devices_are_numbered_as_they_come_or_as_they_were_chosen() {
-        let mut all = Devices::new(&[]);
+        let mut all = DeviceNumbers::new(&[]);
         let numbers = ["b", "a", "b", "c"].map(|name| all.number(name.as_bytes()).unwrap());
         assert_eq!(numbers, [Some(0), Some(1), Some(0), Some(2)]);
-        let mut some = Devices::new(&["a".to_owned()]);
+        let mut some = DeviceNumbers::new(&["a".to_owned()]);
         let numbers = ["b", "a", "b"].map(|name| some.number(name.as_bytes()).unwrap());
         assert_eq!(numbers, [None, Some(0), None]);
         assert_eq!(some.others(), ["b"]);

@@ -12,7 +12,7 @@ use lanemark_schema::workload::Operation;
 
 use crate::field::{Field, FieldError, Fields};
 use crate::mqsim::sectors;
-use crate::parsed::{ParsedLine, Request};
+use crate::parsed::{ParsedLine, RecordedRequest};
 
 /// Number of picoseconds in a millisecond.
 const MILLISECOND: u64 = 1_000_000_000;
@@ -29,7 +29,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     let flags = flags(&fields.word("flags")?)?;
     fields.words_end(5)?;
     let operation = if flags & READ == 0 { Operation::Write } else { Operation::Read };
-    Ok(ParsedLine::Request(Request {
+    Ok(ParsedLine::Request(RecordedRequest {
         time: Some(time),
         device: device.text,
         thread: 0,
@@ -44,10 +44,10 @@ pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
 /// any.
 pub(crate) fn is_line(words: &[Field<'_>]) -> bool {
     let [time, device, block, length, kind] = words else { return false };
-    let whole = |field: &Field<'_>| field.integer().is_ok();
+    let is_integer = |field: &Field<'_>| field.integer().is_ok();
     time.text.contains(&b'.')
         && time.decimal(MILLISECOND).is_ok()
-        && [device, block, length].into_iter().all(whole)
+        && [device, block, length].into_iter().all(is_integer)
         && flags(kind).is_ok()
 }
 

@@ -46,7 +46,7 @@ impl<'l> Field<'l> {
     /// Returns an error that states the expected value of the field.
     #[cold]
     pub(crate) fn fault(&self, expected: &str) -> FieldError {
-        let message = format!("{} is `{}`; expected {expected}", self.name, shown(self.text));
+        let message = format!("{} is `{}`; expected {expected}", self.name, shown_text(self.text));
         FieldError { column: Some(self.start + 1), message, hint: None }
     }
 
@@ -180,7 +180,7 @@ impl<'l> Fields<'l> {
 }
 
 /// Returns a value in a form that can be displayed: printable and not too long.
-pub(crate) fn shown(text: &[u8]) -> String {
+pub(crate) fn shown_text(text: &[u8]) -> String {
     const SHOWN_MAX: usize = 40;
     let cut = &text[..text.len().min(SHOWN_MAX)];
     let mark = if cut.len() < text.len() { "…" } else { "" };

@@ -27,7 +27,7 @@ pub enum Format {
 
 /// The formats to which the first line of a trace may belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FirstLine {
+pub(crate) enum FormatCandidates {
     /// The line belongs to this format.
     Of(Format),
     /// The line has five whole numbers, as in MQSim's traces with times in nanoseconds or in DiskSim's traces with
@@ -55,27 +55,27 @@ impl Format {
     }
 
     /// Returns the formats to which `line`, the first line of a trace, may belong.
-    pub(crate) fn of(line: &[u8]) -> FirstLine {
+    pub(crate) fn of(line: &[u8]) -> FormatCandidates {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {
             let mut fields = Fields::new(line);
             std::iter::from_fn(|| fields.optional_word("word")).take(8).collect()
         };
         let is_whole = |word: &Field<'_>| word.integer().is_ok();
-        FirstLine::Of(if text.starts_with(iolog::HEADER) {
+        FormatCandidates::Of(if text.starts_with(iolog::HEADER) {
             Self::Iolog
         } else if text.starts_with(b"Input file ") || is_event(&words) {
             Self::Blkparse
         } else if is_msr(line) {
             Self::Msr
         } else if words.len() == 5 && words.iter().all(is_whole) {
-            return FirstLine::FiveNumbers;
+            return FormatCandidates::FiveNumbers;
         } else if disksim::is_line(&words) {
             Self::Disksim
         } else if is_header(line) {
             Self::Csv
         } else {
-            return FirstLine::Unknown;
+            return FormatCandidates::Unknown;
         })
     }
 
@@ -126,26 +126,29 @@ mod tests {
 
     #[test]
     fn the_first_line_determines_the_format() {
-        let cases: [(&[u8], FirstLine); 13] = [
-            (b"fio version 3 iolog", FirstLine::Of(Format::Iolog)),
-            (b"128166372003061629,hm,1,Read,383496192,32768,113736", FirstLine::Of(Format::Msr)),
+        let cases: [(&[u8], FormatCandidates); 13] = [
+            (b"fio version 3 iolog", FormatCandidates::Of(Format::Iolog)),
+            (
+                b"128166372003061629,hm,1,Read,383496192,32768,113736",
+                FormatCandidates::Of(Format::Msr),
+            ),
             (
                 b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
-                FirstLine::Of(Format::Msr),
+                FormatCandidates::Of(Format::Msr),
             ),
             (
                 b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [x]",
-                FirstLine::Of(Format::Blkparse),
+                FormatCandidates::Of(Format::Blkparse),
             ),
-            (b"Input file sda.blktrace.0 added", FirstLine::Of(Format::Blkparse)),
-            (b"11413000 0 657728 16 1", FirstLine::FiveNumbers),
-            (b"11.413000 0 657728 16 1", FirstLine::Of(Format::Disksim)),
-            (b"11.413000 0 657728 16 x", FirstLine::Unknown),
-            (b"time_us,op,offset,size", FirstLine::Of(Format::Csv)),
-            (b"time,op,offset,size", FirstLine::Unknown),
-            (b"offset,size", FirstLine::Unknown),
-            (b"1,2,3,4,5", FirstLine::Unknown),
-            (b"hello", FirstLine::Unknown),
+            (b"Input file sda.blktrace.0 added", FormatCandidates::Of(Format::Blkparse)),
+            (b"11413000 0 657728 16 1", FormatCandidates::FiveNumbers),
+            (b"11.413000 0 657728 16 1", FormatCandidates::Of(Format::Disksim)),
+            (b"11.413000 0 657728 16 x", FormatCandidates::Unknown),
+            (b"time_us,op,offset,size", FormatCandidates::Of(Format::Csv)),
+            (b"time,op,offset,size", FormatCandidates::Unknown),
+            (b"offset,size", FormatCandidates::Unknown),
+            (b"1,2,3,4,5", FormatCandidates::Unknown),
+            (b"hello", FormatCandidates::Unknown),
         ];
         for (line, expected) in cases {
             assert_eq!(Format::of(line), expected, "{}", String::from_utf8_lossy(line));

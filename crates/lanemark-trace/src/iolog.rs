@@ -21,7 +21,7 @@
 use lanemark_schema::workload::Operation;
 
 use crate::field::{FieldError, Fields};
-use crate::parsed::{ParsedLine, Request};
+use crate::parsed::{ParsedLine, RecordedRequest};
 
 /// Beginning of the first line.
 pub(crate) const HEADER: &[u8] = b"fio version ";
@@ -31,7 +31,7 @@ const MICROSECOND: u128 = 1_000_000;
 
 /// The state of a reader of this format.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Iolog {
+pub(crate) struct IologParser {
     version: Option<Version>,
     /// The sum of all waits up to this line; `None` before the first wait.
     waited: Option<u128>,
@@ -43,7 +43,7 @@ enum Version {
     Three,
 }
 
-impl Iolog {
+impl IologParser {
     pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
         let Some(version) = self.version else {
             self.version = Some(version(line)?);
@@ -84,7 +84,7 @@ impl Iolog {
             Operation::Flush => (0, 0),
             _ => (offset, length),
         };
-        Ok(ParsedLine::Request(Request {
+        Ok(ParsedLine::Request(RecordedRequest {
             time: stamp.or(self.waited),
             device: file.text,
             thread: 0,
@@ -101,7 +101,7 @@ fn version(line: &[u8]) -> Result<Version, FieldError> {
         b"fio version 2 iolog" => Ok(Version::Two),
         b"fio version 3 iolog" => Ok(Version::Three),
         other => {
-            let cleaned = crate::field::shown(other);
+            let cleaned = crate::field::shown_text(other);
             let message = format!("the first line is `{cleaned}`; expected `fio version 2 iolog`");
             Err(FieldError::line(message)
                 .hint("versions 2 and 3 are supported, but version 1 is not"))

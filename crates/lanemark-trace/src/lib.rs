@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`Reader`] | any trace as a stream of [`Arrival`](lanemark_schema::workload::Arrival)s |
+//! | [`Reader`] | any trace as a stream of [`TraceArrival`](lanemark_schema::workload::TraceArrival)s |
 //! | [`Format`] | the formats, and their detection from the first line |
 //! | `msr`, `blkparse`, `iolog`, `mqsim`, `disksim`, `columns` | the parser of each format |
 //! | `parsed` | the result of parsing a line |
@@ -35,7 +35,7 @@ mod parsed;
 mod reader;
 mod writer;
 
-pub use blkparse::Action;
+pub use blkparse::BlkparseAction;
 pub use error::TraceError;
 pub use format::Format;
 pub use packed::TraceInput;

@@ -15,7 +15,7 @@
 use lanemark_schema::workload::{Operation, SECTOR};
 
 use crate::field::{Field, FieldError, Fields};
-use crate::parsed::{ParsedLine, Request};
+use crate::parsed::{ParsedLine, RecordedRequest};
 
 /// Number of picoseconds in a nanosecond.
 const NANOSECOND: u128 = 1_000;
@@ -44,7 +44,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
         _ => return Err(kind.fault("0 for a write or 1 for a read")),
     };
     fields.words_end(5)?;
-    Ok(ParsedLine::Request(Request {
+    Ok(ParsedLine::Request(RecordedRequest {
         time: Some(time),
         device: device.text,
         thread: 0,

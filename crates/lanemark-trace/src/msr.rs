@@ -12,7 +12,7 @@
 use lanemark_schema::workload::Operation;
 
 use crate::field::{FieldError, Fields};
-use crate::parsed::{ParsedLine, Request};
+use crate::parsed::{ParsedLine, RecordedRequest};
 
 /// Number of picoseconds in 100 ns.
 const TICK: u128 = 100_000;
@@ -41,7 +41,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     let length = fields.cell("Size")?.integer()?;
     fields.cell("ResponseTime")?;
     fields.cells_end(7)?;
-    Ok(ParsedLine::Request(Request {
+    Ok(ParsedLine::Request(RecordedRequest {
         time: Some(time),
         device: fields.between(&host, &disk),
         thread: 0,

@@ -106,7 +106,7 @@ impl<R: Read> Read for TraceInput<R> {
         let read = match &mut self.kind {
             Compression::Plain(input) => return input.read(buffer),
             Compression::Gzip(input) => {
-                input.read(buffer).map_err(|error| packed("gzip", &error))?
+                input.read(buffer).map_err(|error| packed_error("gzip", &error))?
             }
             Compression::Zstd(frames) => frames.read(buffer)?,
         };
@@ -127,7 +127,8 @@ impl<R: Read> Frames<R> {
             match std::mem::replace(self, Self::Over) {
                 Self::Over => return Ok(0),
                 Self::Within(mut frame) => {
-                    let read = frame.read(buffer).map_err(|error| packed("Zstandard", &error))?;
+                    let read =
+                        frame.read(buffer).map_err(|error| packed_error("Zstandard", &error))?;
                     if read > 0 || buffer.is_empty() {
                         *self = Self::Within(frame);
                         return Ok(read);
@@ -139,7 +140,7 @@ impl<R: Read> Frames<R> {
                         return Ok(0);
                     }
                     let frame = StreamingDecoder::new(input).map_err(|error| {
-                        packed("Zstandard", &io::Error::other(error.to_string()))
+                        packed_error("Zstandard", &io::Error::other(error.to_string()))
                     })?;
                     *self = Self::Within(Box::new(frame));
                 }
@@ -149,6 +150,6 @@ impl<R: Read> Frames<R> {
 }
 
 /// Returns an error of the reader for `format`, which can be distinguished from an error of the file.
-fn packed(format: &str, error: &io::Error) -> io::Error {
+fn packed_error(format: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("as {format}: {error}"))
 }

@@ -5,7 +5,7 @@ use lanemark_schema::workload::Operation;
 /// A parsed line.
 pub(crate) enum ParsedLine<'l> {
     /// The line contains a request.
-    Request(Request<'l>),
+    Request(RecordedRequest<'l>),
     /// The line names a device that will be used.
     Device(&'l [u8]),
     /// The line does not contain a request.
@@ -13,7 +13,7 @@ pub(crate) enum ParsedLine<'l> {
 }
 
 /// A request as recorded in a line.
-pub(crate) struct Request<'l> {
+pub(crate) struct RecordedRequest<'l> {
     /// Time in picoseconds since any origin.
     pub(crate) time: Option<u128>,
     pub(crate) device: &'l [u8],

@@ -3,18 +3,18 @@
 use std::io::BufRead;
 
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Access, Arrival, Operation};
+use lanemark_schema::workload::{Access, Operation, TraceArrival};
 
-use crate::blkparse::{Action, Blkparse};
-use crate::clock::Clock;
-use crate::columns::Columns;
-use crate::devices::Devices;
+use crate::blkparse::{BlkparseAction, BlkparseParser};
+use crate::clock::TraceClock;
+use crate::columns::ColumnsParser;
+use crate::devices::DeviceNumbers;
 use crate::error::TraceError;
-use crate::field::{FieldError, Fields, shown};
-use crate::format::{FirstLine, Format, names};
-use crate::iolog::Iolog;
+use crate::field::{FieldError, Fields, shown_text};
+use crate::format::{Format, FormatCandidates, names};
+use crate::iolog::IologParser;
 use crate::lines::{LINE_MAX, LineError, Lines};
-use crate::parsed::{ParsedLine, Request};
+use crate::parsed::{ParsedLine, RecordedRequest};
 use crate::{disksim, mqsim, msr};
 
 /// The options for reading a trace.
@@ -26,7 +26,7 @@ pub struct Options {
     /// appearance.
     pub devices: Vec<String>,
     /// The blkparse event that counts as a request.
-    pub action: Action,
+    pub action: BlkparseAction,
     /// Whether the requests of all these devices belong to a single device with the number 0.
     pub as_one: bool,
 }
@@ -51,33 +51,33 @@ pub struct Reader<R> {
     file: String,
     lines: Lines<R>,
     parser: Parser,
-    clock: Clock,
-    devices: Devices,
+    clock: TraceClock,
+    devices: DeviceNumbers,
     skipped: u64,
     as_one: bool,
     /// The write that follows a flush in the same line.
-    queued: Option<Arrival>,
+    queued: Option<TraceArrival>,
     over: bool,
 }
 
 enum Parser {
     Msr,
-    Blkparse(Blkparse),
-    Iolog(Iolog),
+    Blkparse(BlkparseParser),
+    Iolog(IologParser),
     Mqsim,
     Disksim,
-    Csv(Columns),
+    Csv(ColumnsParser),
 }
 
 impl Parser {
-    fn new(format: Format, action: Action) -> Self {
+    fn new(format: Format, action: BlkparseAction) -> Self {
         match format {
             Format::Msr => Self::Msr,
-            Format::Blkparse => Self::Blkparse(Blkparse::new(action)),
-            Format::Iolog => Self::Iolog(Iolog::default()),
+            Format::Blkparse => Self::Blkparse(BlkparseParser::new(action)),
+            Format::Iolog => Self::Iolog(IologParser::default()),
             Format::Mqsim => Self::Mqsim,
             Format::Disksim => Self::Disksim,
-            Format::Csv => Self::Csv(Columns::default()),
+            Format::Csv => Self::Csv(ColumnsParser::default()),
         }
     }
 
@@ -116,8 +116,8 @@ impl<R: BufRead> Reader<R> {
             file: file.into(),
             lines: Lines::new(input),
             parser: Parser::Mqsim,
-            clock: Clock::default(),
-            devices: Devices::new(&options.devices),
+            clock: TraceClock::default(),
+            devices: DeviceNumbers::new(&options.devices),
             skipped: 0,
             as_one: options.as_one,
             queued: None,
@@ -171,12 +171,12 @@ impl<R: BufRead> Reader<R> {
                 continue;
             }
             let format = match Format::of(line) {
-                FirstLine::Of(format) => format,
-                FirstLine::FiveNumbers => self.five_numbers()?,
-                FirstLine::Unknown => {
+                FormatCandidates::Of(format) => format,
+                FormatCandidates::FiveNumbers => self.five_numbers()?,
+                FormatCandidates::Unknown => {
                     let fault = FieldError::line(format!(
                         "`{}` is not the beginning of a known format",
-                        shown(line)
+                        shown_text(line)
                     ));
                     let mut error = self.error(fault);
                     error.hint = Some(format!(
@@ -230,7 +230,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Returns the next request, if there is one.
-    fn next_request(&mut self) -> Result<Option<Arrival>, TraceError> {
+    fn next_request(&mut self) -> Result<Option<TraceArrival>, TraceError> {
         if let Some(queued) = self.queued.take() {
             return Ok(Some(queued));
         }
@@ -293,10 +293,10 @@ const FLUSH: Access =
 /// Numbers the device of a request and sets the request's time; returns `None` if the device was not chosen.
 #[inline]
 fn place(
-    request: &Request<'_>,
-    devices: &mut Devices,
-    clock: &mut Clock,
-) -> Result<Option<(Arrival, bool)>, FieldError> {
+    request: &RecordedRequest<'_>,
+    devices: &mut DeviceNumbers,
+    clock: &mut TraceClock,
+) -> Result<Option<(TraceArrival, bool)>, FieldError> {
     let Some(device) = devices.number(request.device)? else { return Ok(None) };
     let at: Option<Instant> = match request.time {
         None => None,
@@ -310,12 +310,12 @@ fn place(
         offset: Bytes(request.offset),
         length: Bytes(request.length),
     };
-    let arrival = Arrival { at, device, thread: request.thread, access, line: 0 };
+    let arrival = TraceArrival { at, device, thread: request.thread, access, line: 0 };
     Ok(Some((arrival, request.flush_first)))
 }
 
 impl<R: BufRead> Iterator for Reader<R> {
-    type Item = Result<Arrival, TraceError>;
+    type Item = Result<TraceArrival, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.over {

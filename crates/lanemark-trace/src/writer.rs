@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use lanemark_schema::workload::{Arrival, Operation};
+use lanemark_schema::workload::{Operation, TraceArrival};
 
 /// A version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl<W: Write> IologWriter<W> {
     ///
     /// # Errors
     /// Returns an error if there is no file for the device, or if the output fails.
-    pub fn write(&mut self, arrival: &Arrival) -> io::Result<()> {
+    pub fn write(&mut self, arrival: &TraceArrival) -> io::Result<()> {
         let Some(file) = self.files.get(arrival.device as usize) else {
             let message = format!("there is no file for device {}", arrival.device);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));

@@ -1,7 +1,7 @@
 //! A sample of each format is read correctly, each error is reported with its position, and no input causes a panic.
 
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Access, Arrival, Operation};
+use lanemark_schema::workload::{Access, Operation, TraceArrival};
 use lanemark_trace::{Format, IologVersion, IologWriter, Options, Reader, TraceError};
 use proptest::prelude::*;
 
@@ -21,19 +21,19 @@ fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, Trace
 }
 
 /// Reads all of `text`; its first line determines the format.
-fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
+fn read(text: &str) -> Result<Vec<TraceArrival>, TraceError> {
     open(text.as_bytes(), &Options::default())?.collect()
 }
 
-fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
+fn read_as(format: Format, text: &str) -> Result<Vec<TraceArrival>, TraceError> {
     open(text.as_bytes(), &Options { format: Some(format), ..Options::default() })?.collect()
 }
 
 /// The fields of a request: its line, its time in ns, its device, its kind, its offset and its length.
 type ArrivalFields = (u64, Option<u64>, u32, Operation, u64, u64);
 
-fn fields_of(arrivals: &[Arrival]) -> Vec<ArrivalFields> {
-    let tell = |arrival: &Arrival| {
+fn fields_of(arrivals: &[TraceArrival]) -> Vec<ArrivalFields> {
+    let tell = |arrival: &TraceArrival| {
         let Access { operation, offset, length } = arrival.access;
         let at = arrival.at.map(|at| at.picoseconds() / 1_000);
         (arrival.line, at, arrival.device, operation, offset.get(), length.get())
@@ -45,7 +45,7 @@ fn fields_of(arrivals: &[Arrival]) -> Vec<ArrivalFields> {
 fn expect(text: &str, format: Format, expected: &[ArrivalFields]) {
     let reader = open(text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(reader.format(), format);
-    let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();
+    let arrivals: Vec<TraceArrival> = reader.map(Result::unwrap).collect();
     assert_eq!(fields_of(&arrivals), expected);
     // The result is the same with different line ends, with an empty line, and without a line end at the end of the
     // text.
@@ -155,11 +155,11 @@ fn blkparse_gives_the_requests_that_were_queued() {
 fn blkparse_gives_another_step_on_request() {
     for (letter, line) in [("D", 7), ("C", 14)] {
         let options = Options { action: letter.parse().unwrap(), ..Options::default() };
-        let arrivals: Vec<Arrival> =
+        let arrivals: Vec<TraceArrival> =
             open(BLKPARSE.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
         assert_eq!(fields_of(&arrivals), [(line, Some(0), 0, Write, 223_490 * 512, 4096)]);
     }
-    assert!("X".parse::<lanemark_trace::Action>().is_err());
+    assert!("X".parse::<lanemark_trace::BlkparseAction>().is_err());
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn columns_are_found_by_their_names() {
 fn chosen_devices_are_numbered_as_they_were_chosen() {
     let options = Options { devices: vec!["8,16".to_owned()], ..Options::default() };
     let mut reader = open(BLKPARSE.as_bytes(), &options).unwrap();
-    let arrivals: Vec<Arrival> = reader.by_ref().map(Result::unwrap).collect();
+    let arrivals: Vec<TraceArrival> = reader.by_ref().map(Result::unwrap).collect();
     assert_eq!(fields_of(&arrivals), [(13, Some(0), 0, Write, 4096, 4096)]);
     assert_eq!((reader.notes().skipped, reader.other_devices()), (5, vec!["8,0".to_owned()]));
 }
@@ -275,7 +275,7 @@ fn an_unreadable_time_is_an_error() {
     assert!(error.to_string().contains("213 days"), "{error}");
 }
 
-fn any_arrival() -> impl Strategy<Value = Arrival> {
+fn any_arrival() -> impl Strategy<Value = TraceArrival> {
     let operation = prop_oneof![Just(Read), Just(Write), Just(Flush), Just(Trim)];
     (operation, 0u64..1 << 50, 1u64..1 << 20, 0u32..3, 0u64..1_000_000).prop_map(
         |(operation, sector, sectors, device, at_us)| {
@@ -283,7 +283,7 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
                 Flush => (0, 0),
                 _ => (sector * 512, sectors * 512),
             };
-            Arrival {
+            TraceArrival {
                 at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),
                 device,
                 thread: 0,
@@ -295,7 +295,7 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
 }
 
 /// Sorts the requests as a reader returns them: in order of time, with the first at zero.
-fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
+fn in_order(mut arrivals: Vec<TraceArrival>) -> Vec<TraceArrival> {
     arrivals.sort_by_key(|arrival| arrival.at);
     let first = arrivals[0].at.unwrap();
     for arrival in &mut arrivals {
@@ -304,7 +304,7 @@ fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
     arrivals
 }
 
-fn line_of(format: Format, arrival: &Arrival) -> String {
+fn line_of(format: Format, arrival: &TraceArrival) -> String {
     let us = arrival.at.unwrap().picoseconds() / 1_000_000;
     let Access { operation, offset, length } = arrival.access;
     let (offset, length, device) = (offset.get(), length.get(), arrival.device);
@@ -352,7 +352,7 @@ proptest! {
         ];
         for (format, devices) in cases {
             let both = matches!(format, Format::Msr | Format::Mqsim | Format::Disksim);
-            let kept: Vec<&Arrival> = arrivals
+            let kept: Vec<&TraceArrival> = arrivals
                 .iter()
                 .filter(|arrival| !both || matches!(arrival.access.operation, Read | Write))
                 .collect();
@@ -361,12 +361,12 @@ proptest! {
             let lines: Vec<String> = kept.iter().map(|one| line_of(format, one)).collect();
             let text = format!("{head}{}\n", lines.join("\n"));
             let options = Options { format: Some(format), devices, ..Options::default() };
-            let parsed: Vec<Arrival> =
+            let parsed: Vec<TraceArrival> =
                 open(text.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
-            let expected: Vec<Arrival> = kept
+            let expected: Vec<TraceArrival> = kept
                 .iter()
                 .zip(&parsed)
-                .map(|(one, parsed)| Arrival {
+                .map(|(one, parsed)| TraceArrival {
                     at: one.at.map(|at| Instant::ZERO + at.since(first)),
                     line: parsed.line,
                     ..**one
@@ -389,7 +389,7 @@ proptest! {
             let parsed = read(&text).unwrap();
             for (parsed, arrival) in parsed.iter().zip(&arrivals) {
                 let at = arrival.at.filter(|_| version == IologVersion::Three);
-                prop_assert_eq!(*parsed, Arrival { at, line: parsed.line, ..*arrival });
+                prop_assert_eq!(*parsed, TraceArrival { at, line: parsed.line, ..*arrival });
             }
             prop_assert_eq!(parsed.len(), arrivals.len());
         }

@@ -8,7 +8,7 @@
 use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Figures, HopFigures};
+use crate::figures::{HopFigures, TestFigures};
 
 /// Ratio of two rates below which the rates are considered equal.
 const SAME: f64 = 1.01;
@@ -32,7 +32,7 @@ pub struct NamedSystem {
     /// The system's display name.
     pub name: String,
     /// Figures of the system, as the server sent them.
-    pub figures: Figures,
+    pub figures: TestFigures,
 }
 
 /// The answer.
@@ -46,7 +46,7 @@ pub struct Answer {
 
 /// Returns the answer, or `None` if no system has figures.
 pub fn answer(request: &AnswerRequest) -> Option<Answer> {
-    let mut systems: Vec<(String, &Figures)> = request
+    let mut systems: Vec<(String, &TestFigures)> = request
         .systems
         .iter()
         .filter(|named| named.figures.iops.is_finite() && named.figures.iops > 0.0)
@@ -55,26 +55,26 @@ pub fn answer(request: &AnswerRequest) -> Option<Answer> {
     systems.sort_by(|named, other| rate(other.1).total_cmp(&rate(named.1)));
     let sentence = match systems.as_slice() {
         [] => return None,
-        [(name, figures)] => alone(name, figures),
-        [first, others @ ..] => compared(first, others),
+        [(name, figures)] => single_system_sentence(name, figures),
+        [first, others @ ..] => comparison_sentence(first, others),
     };
     Some(Answer { sentence, caution: caution(&systems) })
 }
 
 /// Returns the rate by which systems are compared: requests a second for random offsets, otherwise bytes a second.
-fn rate(figures: &Figures) -> f64 {
+fn rate(figures: &TestFigures) -> f64 {
     if figures.is_random { figures.iops } else { figures.megabytes_per_second }
 }
 
-fn throughput_text(figures: &Figures) -> String {
+fn throughput_text(figures: &TestFigures) -> String {
     let unit = if figures.is_random { "IOPS" } else { "MB/s" };
     format!("{} {unit}", significant(rate(figures)))
 }
 
-fn alone(name: &str, figures: &Figures) -> String {
-    let limit = match busy(figures) {
+fn single_system_sentence(name: &str, figures: &TestFigures) -> String {
+    let limit = match busiest_hop(figures) {
         Some(hop) => {
-            format!("{} limits it, {} busy", called(hop, figures), percent(hop.utilisation))
+            format!("{} limits it, {} busy", hop_phrase(hop, figures), percent(hop.utilisation))
         }
         None => match longest(figures) {
             Some(hop) => format!(
@@ -97,8 +97,8 @@ fn alone(name: &str, figures: &Figures) -> String {
 
 /// Returns the rate that the slowest part of the drive could carry, and the share of it that is delivered, if the limit
 /// is outside the drive.
-fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
-    let hop = busy(figures).filter(|hop| !hop.is_of_drive)?;
+fn drive_rate(figures: &TestFigures) -> Option<(String, f64)> {
+    let hop = busiest_hop(figures).filter(|hop| !hop.is_of_drive)?;
     let of_drive =
         figures.hops.iter().filter(|other_hop| other_hop.is_of_drive && other_hop.id != hop.id);
     let carried = of_drive.filter_map(|other_hop| other_hop.ceiling_megabytes_per_second);
@@ -107,26 +107,29 @@ fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
         .then(|| (rate_text(carried * 1e6), figures.megabytes_per_second / carried))
 }
 
-fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String {
+fn comparison_sentence(
+    first: &(String, &TestFigures),
+    others: &[(String, &TestFigures)],
+) -> String {
     let (name, figures) = first;
-    let ratio = |other: &Figures| rate(figures) / rate(other);
-    let is_same = |other: &&(String, &Figures)| ratio(other.1) < SAME;
+    let ratio = |other: &TestFigures| rate(figures) / rate(other);
+    let is_same = |other: &&(String, &TestFigures)| ratio(other.1) < SAME;
     let equal: Vec<&str> =
         others.iter().take_while(is_same).map(|(name, _)| name.as_str()).collect();
     let slower = &others[equal.len()..];
     if slower.is_empty() {
         let names = joined(&[&[name.as_str()], equal.as_slice()].concat());
-        let limit = busy(figures).map(|hop| {
+        let limit = busiest_hop(figures).map(|hop| {
             format!(
                 " {} limits {}.",
-                upper(&called(hop, figures)),
+                upper(&hop_phrase(hop, figures)),
                 if equal.len() > 1 { "them" } else { "both" }
             )
         });
         let limit = limit.filter(|_| {
-            others
-                .iter()
-                .all(|(_, other)| busy(other).map(|hop| hop.id) == busy(figures).map(|hop| hop.id))
+            others.iter().all(|(_, other)| {
+                busiest_hop(other).map(|hop| hop.id) == busiest_hop(figures).map(|hop| hop.id)
+            })
         });
         return upper(&format!(
             "{names} deliver the same throughput, {}.{}",
@@ -139,7 +142,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
     let lead = match slower {
         [(other, slow)] => format!(
             "{leaders} {is} {} {other}: {} versus {}.",
-            faster(ratio(slow)),
+            faster_phrase(ratio(slow)),
             throughput_text(figures),
             throughput_text(slow)
         ),
@@ -155,7 +158,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
     let losses: Vec<String> = slower
         .iter()
         .filter_map(|(other, slow)| {
-            let hop = lost(slow, figures)?;
+            let hop = slowest_hop(slow, figures)?;
             Some(format!("the difference is lost in {other} at {}", place(hop, slow)))
         })
         .collect();
@@ -166,10 +169,11 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
 }
 
 /// Returns the hop at which the slower system spends the most additional time.
-fn lost<'f>(slow: &'f Figures, fast: &Figures) -> Option<&'f HopFigures> {
-    let of = |hop: &HopFigures| fast.hops.iter().find(|other| other.id == hop.id).map_or(0.0, time);
-    busy(slow).or_else(|| {
-        let excess = |hop: &&HopFigures| time(hop) - of(hop);
+fn slowest_hop<'f>(slow: &'f TestFigures, fast: &TestFigures) -> Option<&'f HopFigures> {
+    let time_at_hop =
+        |hop: &HopFigures| fast.hops.iter().find(|other| other.id == hop.id).map_or(0.0, time);
+    busiest_hop(slow).or_else(|| {
+        let excess = |hop: &&HopFigures| time(hop) - time_at_hop(hop);
         slow.hops
             .iter()
             .filter(|hop| excess(hop) > 0.0)
@@ -177,15 +181,15 @@ fn lost<'f>(slow: &'f Figures, fast: &Figures) -> Option<&'f HopFigures> {
     })
 }
 
-fn place(hop: &HopFigures, figures: &Figures) -> String {
+fn place(hop: &HopFigures, figures: &TestFigures) -> String {
     match hop.utilisation >= BUSY {
-        true => format!("{} ({} busy)", called(hop, figures), percent(hop.utilisation)),
+        true => format!("{} ({} busy)", hop_phrase(hop, figures), percent(hop.utilisation)),
         false => format!("{} ({} of each request)", hop.name, latency(time(hop))),
     }
 }
 
 /// Returns the name of a hop, with a note if its speed is assumed.
-fn called(hop: &HopFigures, figures: &Figures) -> String {
+fn hop_phrase(hop: &HopFigures, figures: &TestFigures) -> String {
     let is_assumed =
         figures.limit.as_ref().is_some_and(|limit| limit.is_assumed && limit.id == hop.id);
     match is_assumed {
@@ -195,13 +199,13 @@ fn called(hop: &HopFigures, figures: &Figures) -> String {
 }
 
 /// Returns the hop that is busy nearly all the time.
-fn busy(figures: &Figures) -> Option<&HopFigures> {
+fn busiest_hop(figures: &TestFigures) -> Option<&HopFigures> {
     let most =
         figures.hops.iter().max_by(|one, other| one.utilisation.total_cmp(&other.utilisation));
     most.filter(|hop| hop.utilisation >= BUSY)
 }
 
-fn longest(figures: &Figures) -> Option<&HopFigures> {
+fn longest(figures: &TestFigures) -> Option<&HopFigures> {
     figures.hops.iter().max_by(|one, other| time(one).total_cmp(&time(other)))
 }
 
@@ -209,11 +213,11 @@ fn time(hop: &HopFigures) -> f64 {
     hop.wait_us + hop.service_us
 }
 
-fn caution(systems: &[(String, &Figures)]) -> Option<String> {
+fn caution(systems: &[(String, &TestFigures)]) -> Option<String> {
     let mut cautions = Vec::new();
     if let [(_, first), (_, second), ..] = systems {
-        let ends = [first.interval.as_ref(), second.interval.as_ref()];
-        if let [Some(high), Some(low)] = ends
+        let intervals = [first.interval.as_ref(), second.interval.as_ref()];
+        if let [Some(high), Some(low)] = intervals
             && rate(first) * high.low_ratio < rate(second) * low.high_ratio
             && rate(first) / rate(second) >= SAME
         {
@@ -245,7 +249,7 @@ fn caution(systems: &[(String, &Figures)]) -> Option<String> {
 }
 
 /// Returns `42% faster than` or `2.3 times as fast as`.
-fn faster(ratio: f64) -> String {
+fn faster_phrase(ratio: f64) -> String {
     match ratio < 2.0 {
         true => format!("{} faster than", percent(ratio - 1.0)),
         false => format!("{} times as fast as", times(ratio)),

@@ -31,19 +31,19 @@ pub fn workload_file(request: &TestRequest, test: &Test) -> String {
 pub fn shell(system: &SystemRequest, request: &TestRequest, test: &Test) -> String {
     let file = workload_file(request, test);
     let options = options(system);
-    let (before, name) = named(system);
+    let (before, name) = system_arguments(system);
     format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
 }
 
 /// Returns the command that simulates a workload of the library.
 pub fn shell_workload(system: &SystemRequest, workload: &str) -> String {
-    let (before, name) = named(system);
+    let (before, name) = system_arguments(system);
     format!("{before}lanemark sim {name} {}{}\n", quoted(workload), options(system))
 }
 
 /// Returns a system's name for a shell. If the system uses this machine, the first value is a line that writes this
 /// machine to a file.
-fn named(system: &SystemRequest) -> (String, String) {
+fn system_arguments(system: &SystemRequest) -> (String, String) {
     match machine::by_file(&system.system) {
         Some(name) => (
             format!("lanemark inspect --as-platform {} >/dev/null\n", machine::FILE),

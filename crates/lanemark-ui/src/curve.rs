@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use lanemark_lab::{Cancel, LabError};
+use lanemark_lab::{CancelFlag, LabError};
 use lanemark_schema::workload::Test;
 
-use crate::figures::Point;
+use crate::figures::CurvePoint;
 use crate::request::{AssembledSystem, is_quick};
 use crate::simulation::StepReport;
-use crate::suite::settled;
+use crate::suite::converged_sample;
 
 /// The queue depths of a curve.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -20,17 +20,17 @@ const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 
 /// A curve in progress.
 #[derive(Debug)]
-pub struct Curve {
+pub struct CurveJob {
     assembled: AssembledSystem,
     test: Test,
-    cancel: Cancel,
+    cancel: CancelFlag,
     began: Instant,
     next: usize,
 }
 
-impl Curve {
+impl CurveJob {
     /// Creates the curve of `test` on a system; `cancel` ends it.
-    pub fn new(assembled: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
+    pub fn new(assembled: AssembledSystem, test: Test, cancel: CancelFlag, began: Instant) -> Self {
         Self { assembled, test, cancel, began, next: 0 }
     }
 
@@ -47,9 +47,11 @@ impl Curve {
             let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
             return Ok(Some(StepReport::Done { elapsed_ms }));
         };
-        let Some(sample) = settled(&self.assembled, &test, &self.cancel)? else { return Ok(None) };
+        let Some(sample) = converged_sample(&self.assembled, &test, &self.cancel)? else {
+            return Ok(None);
+        };
         self.next += 1;
-        Ok(Some(StepReport::Point { point: Point::of(&test, &sample) }))
+        Ok(Some(StepReport::Point { point: CurvePoint::of(&test, &sample) }))
     }
 }
 

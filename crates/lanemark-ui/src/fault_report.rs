@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use lanemark_schema::result::{FaultUse, Sample};
+use lanemark_schema::result::{FaultImpact, Sample};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Fault;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
     faults.sort_by_key(|fault| fault.at);
     let report = |fault: &&Fault| {
         let text = fault.to_string();
-        let uses: Vec<&FaultUse> = samples
+        let uses: Vec<&FaultImpact> = samples
             .iter()
             .flat_map(|sample| &sample.faults)
             .filter(|usage| usage.fault == text)
@@ -38,34 +38,37 @@ pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
                     "Not reached: the test ended after {simulated}. Set an earlier time, or use `lanemark sim --duration`."
                 )],
             },
-            false => happened(&text, &uses),
+            false => report_fault(&text, &uses),
         }
     };
     faults.iter().map(report).collect()
 }
 
-fn happened(text: &str, uses: &[&FaultUse]) -> FaultReport {
-    let all = |of: fn(&FaultUse) -> u64| uses.iter().map(move |usage| of(usage));
-    let failed = all(|usage| usage.failed).max().unwrap_or(0);
-    let held = all(|usage| usage.held).max().unwrap_or(0);
+fn report_fault(text: &str, uses: &[&FaultImpact]) -> FaultReport {
+    let values_of = |of: fn(&FaultImpact) -> u64| uses.iter().map(move |usage| of(usage));
+    let failed = values_of(|usage| usage.failed).max().unwrap_or(0);
+    let held = values_of(|usage| usage.held).max().unwrap_or(0);
     let lost = uses.iter().map(|usage| usage.lost).max().unwrap_or_default();
     let recovery: Option<Vec<Duration>> = uses.iter().map(|usage| usage.recovery).collect();
     let mut sentences = vec![match failed {
         0 => "No request failed.".to_owned(),
         1 => "1 request failed.".to_owned(),
-        _ => format!("{} requests failed.", range(all(|usage| usage.failed))),
+        _ => format!("{} requests failed.", range(values_of(|usage| usage.failed))),
     }];
     if held > 0 {
         sentences.push(match held {
             1 => "1 command was delayed or sent again.".to_owned(),
-            _ => format!("{} commands were delayed or sent again.", range(all(|usage| usage.held))),
+            _ => format!(
+                "{} commands were delayed or sent again.",
+                range(values_of(|usage| usage.held))
+            ),
         });
     }
-    let silent = all(|usage| usage.silent).max().unwrap_or(0);
+    let silent = values_of(|usage| usage.silent).max().unwrap_or(0);
     if silent > 0 {
         sentences.push(match silent {
             1 => "1 request failed silently.".to_owned(),
-            _ => format!("{} requests failed silently.", range(all(|usage| usage.silent))),
+            _ => format!("{} requests failed silently.", range(values_of(|usage| usage.silent))),
         });
     }
     sentences.push(match lost {
@@ -126,14 +129,14 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn sample(uses: Vec<FaultUse>) -> Sample {
+    fn sample(uses: Vec<FaultImpact>) -> Sample {
         Sample { faults: uses, elapsed: Duration::from_seconds(1), ..Sample::empty() }
     }
 
     #[test]
     fn a_fault_is_reported_with_failures_losses_and_recovery() {
         let cut = fault("power-cut at=20ms boot=10ms");
-        let mut usage = FaultUse {
+        let mut usage = FaultImpact {
             fault: cut.to_string(),
             at: Duration::from_seconds(1),
             failed: 32,
@@ -155,7 +158,7 @@ mod tests {
             ]
         );
         let other =
-            FaultUse { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..usage.clone() };
+            FaultImpact { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..usage.clone() };
         let both = reports(
             std::slice::from_ref(&cut),
             &[sample(vec![usage.clone()]), sample(vec![other])],

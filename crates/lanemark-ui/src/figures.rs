@@ -3,10 +3,10 @@
 use lanemark_lab::LabError;
 use lanemark_report::{palette, path_sentence, phases_sentence};
 use lanemark_schema::result::{
-    AssumedLimit, FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PathPart, PredictionInterval,
-    Sample, Statistic, Warning,
+    AssumedLimit, FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PathSection,
+    PredictionInterval, Sample, Statistic, Warning,
 };
-use lanemark_schema::workload::{Average, Test};
+use lanemark_schema::workload::{AverageMethod, Test};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ const BUSY: f64 = 0.9;
 
 /// The figures of one test, over all completed repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct TestFigures {
     /// The test's name.
     pub test: String,
     /// Whether the offsets are random, so that rates are requests a second.
@@ -49,7 +49,7 @@ pub struct Figures {
     pub bottleneck: String,
     /// The hop that is busy nearly all the time, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Limit>,
+    pub limit: Option<LimitingHop>,
     /// Number of requests that failed.
     pub failed: u64,
     /// Outcome of each fault.
@@ -60,7 +60,7 @@ pub struct Figures {
 
 /// The hop that limits a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct LimitingHop {
     /// The hop's identity.
     pub id: HopId,
     /// Whether its speed is an assumed value.
@@ -97,7 +97,7 @@ pub struct HopFigures {
 }
 
 /// Returns the hop that limits `samples`, if a hop is busy nearly all the time.
-fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<Limit> {
+fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<LimitingHop> {
     let sample = samples.first()?;
     let hop = sample.path.as_ref()?.busiest_hop().filter(|hop| hop.utilisation >= BUSY)?;
     let assumed = system.assumed_limit(test, sample).filter(|limit| limit.hop == hop.name);
@@ -105,7 +105,11 @@ fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<Limit> {
         let (low, high) = &limit.range;
         format!("{} = {}, {low} to {high}", limit.parameter, limit.value)
     };
-    Some(Limit { id: hop.id, is_assumed: assumed.is_some(), value: assumed.as_ref().map(value) })
+    Some(LimitingHop {
+        id: hop.id,
+        is_assumed: assumed.is_some(),
+        value: assumed.as_ref().map(value),
+    })
 }
 
 /// Returns the warnings about `samples`.
@@ -120,7 +124,7 @@ fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
     assumed.into_iter().chain(phases).chain(filling).collect()
 }
 
-impl Figures {
+impl TestFigures {
     /// Computes the figures of `samples`; `is_first` states whether they are a first answer.
     ///
     /// # Errors
@@ -132,12 +136,12 @@ impl Figures {
         is_first: bool,
     ) -> Result<Self, LabError> {
         let system = &assembled.system;
-        let over = |value: fn(&Sample) -> f64| {
+        let statistic_over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().map(value).collect();
-            Statistic::of(&values, Average::Mean)
+            Statistic::of(&values, AverageMethod::Mean)
         };
         let last = samples.last().ok_or_else(|| LabError::run("no request completed"))?;
-        let throughput = over(|sample| sample.throughput().0 as f64);
+        let throughput = statistic_over(|sample| sample.throughput().0 as f64);
         let mut latency = LatencyHistogram::new();
         samples.iter().for_each(|sample| latency.merge(&sample.latency()));
         let view = path::view(system, test, Some(last.throughput()));
@@ -151,7 +155,7 @@ impl Figures {
                 name: hop.name.clone(),
                 law: law.map_or_else(String::new, |law| law.law.clone()),
                 colour: palette::hop(hop.id),
-                is_of_drive: PathPart::of(hop.id) == PathPart::Drive,
+                is_of_drive: PathSection::of(hop.id) == PathSection::Drive,
                 utilisation: hop.utilisation,
                 ceiling_megabytes_per_second: ceiling.map(|rate| rate.as_megabytes()),
                 wait_us: hop.wait_ns / 1e3,
@@ -169,7 +173,7 @@ impl Figures {
             requests: samples.iter().map(Sample::operations).sum(),
             simulated_seconds: samples.iter().map(|sample| sample.elapsed.as_seconds()).sum(),
             megabytes_per_second: throughput.value / 1e6,
-            iops: over(Sample::iops).value,
+            iops: statistic_over(Sample::iops).value,
             spread: match last.converged {
                 Some(converged) if samples.len() == 1 => converged.half_width,
                 _ => throughput.spread(),
@@ -189,7 +193,7 @@ impl Figures {
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct CurvePoint {
     /// Queue depth of each thread.
     pub queue_depth: u32,
     /// Throughput in MB/s, 10^6 bytes a second.
@@ -202,7 +206,7 @@ pub struct Point {
     pub latency_p99_us: Option<f64>,
 }
 
-impl Point {
+impl CurvePoint {
     /// Returns the point of a simulated test.
     pub fn of(test: &Test, sample: &Sample) -> Self {
         let latency = sample.latency();
@@ -235,7 +239,8 @@ mod tests {
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
         let sample = lanemark_sim::run_test(&request.spec, &test, key).unwrap();
-        let figures = Figures::of(&request, &test, std::slice::from_ref(&sample), false).unwrap();
+        let figures =
+            TestFigures::of(&request, &test, std::slice::from_ref(&sample), false).unwrap();
         let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
@@ -313,7 +318,7 @@ mod tests {
         let first: Vec<u64> = vec![100; 300];
         let second: Vec<u64> = [vec![100; 98], vec![700; 2]].concat();
         let samples = [sample(10, &first), sample(10, &second)];
-        let figures = Figures::of(&asked, &test, &samples, false).unwrap();
+        let figures = TestFigures::of(&asked, &test, &samples, false).unwrap();
         assert_eq!((figures.repeats, figures.requests, figures.failed), (2, 400, 0));
         assert!((figures.simulated_seconds - 0.02).abs() < 1e-12);
         // There are 300 and 100 requests of 4 KiB in 10 ms.
@@ -326,10 +331,10 @@ mod tests {
         let percentiles: Vec<f64> = figures.latency_us.iter().map(|figure| figure.0).collect();
         assert!(percentiles.contains(&50.0) && percentiles.contains(&99.0));
         assert!(!percentiles.contains(&99.99));
-        let first = Figures::of(&asked, &test, &samples[..1], true).unwrap();
+        let first = TestFigures::of(&asked, &test, &samples[..1], true).unwrap();
         assert_eq!((first.repeats, first.requests, first.spread), (0, 300, 0.0));
-        assert!(Figures::of(&asked, &test, &[], false).is_err());
-        let converged = lanemark_schema::result::Converged {
+        assert!(TestFigures::of(&asked, &test, &[], false).is_err());
+        let converged = lanemark_schema::result::ConvergedTest {
             simulated: 300,
             requests: 900,
             elapsed: lanemark_schema::units::Duration::from_seconds(1),
@@ -338,9 +343,9 @@ mod tests {
         };
         let [mut one, mut other] = samples;
         (one.converged, other.converged) = (Some(converged), Some(converged));
-        let alone = Figures::of(&asked, &test, std::slice::from_ref(&one), false).unwrap();
+        let alone = TestFigures::of(&asked, &test, std::slice::from_ref(&one), false).unwrap();
         assert_eq!(alone.spread, 0.03);
-        let both = Figures::of(&asked, &test, &[one, other], false).unwrap();
+        let both = TestFigures::of(&asked, &test, &[one, other], false).unwrap();
         assert!((both.spread - 0.5).abs() < 1e-9);
     }
 
@@ -348,12 +353,12 @@ mod tests {
     fn a_point_has_the_figures_of_its_depth() {
         let (_, test) = example();
         let test = test.with(|asked| asked.queue_depth = 8);
-        let point = Point::of(&test, &sample(10, &[100; 100]));
+        let point = CurvePoint::of(&test, &sample(10, &[100; 100]));
         assert_eq!(point.queue_depth, 8);
         assert!((point.megabytes_per_second - 40.96).abs() < 1e-9);
         assert!((point.iops - 10_000.0).abs() < 1e-6);
         assert!((point.latency_mean_us - 100.0).abs() < 1e-9);
         assert_eq!(point.latency_p99_us, Some(100.0));
-        assert_eq!(Point::of(&test, &sample(10, &[100; 99])).latency_p99_us, None);
+        assert_eq!(CurvePoint::of(&test, &sample(10, &[100; 99])).latency_p99_us, None);
     }
 }

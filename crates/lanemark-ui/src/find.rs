@@ -3,7 +3,7 @@
 use lanemark_lab::LabError;
 use lanemark_study::Library;
 use lanemark_study::document::Document;
-use lanemark_study::search::{FoundSystem, Index, SearchResult};
+use lanemark_study::search::{FoundSystem, LibraryIndex, SearchResult};
 use serde::{Deserialize, Serialize};
 
 use crate::machine;
@@ -53,12 +53,12 @@ pub fn names_machine(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error if the machine's file is not a platform.
-pub fn add_machine(index: &mut Index, file: &Document) -> Result<(), LabError> {
+pub fn add_machine(index: &mut LibraryIndex, file: &Document) -> Result<(), LabError> {
     Ok(index.add_platform(machine::NAME, file)?)
 }
 
 /// Answers a search box.
-pub fn find(index: &Index, library: &Library, request: &FindRequest) -> FindResponse {
+pub fn find(index: &LibraryIndex, library: &Library, request: &FindRequest) -> FindResponse {
     let result = index.find(library, &request.text, request.present.as_deref(), FOUND_MAX);
     FindResponse { advice: advice(&result), found: result.found.into_iter().map(to_json).collect() }
 }
@@ -79,8 +79,8 @@ fn advice(result: &SearchResult) -> Option<String> {
     if let Some(misfit) = &result.misfit {
         return Some(format!("{misfit}."));
     }
-    let short = |word: &String| -> String { word.chars().take(WORD_MAX).collect() };
-    let words: Vec<String> = result.unknown.iter().take(3).map(short).collect();
+    let shortened_word = |word: &String| -> String { word.chars().take(WORD_MAX).collect() };
+    let words: Vec<String> = result.unknown.iter().take(3).map(shortened_word).collect();
     match (words.as_slice(), result.found.is_empty()) {
         ([], false) => None,
         ([], true) => Some(
@@ -103,7 +103,11 @@ mod tests {
     fn ask(text: &str) -> FindResponse {
         let library = Library::built_in();
         let present = Some("samsung-950-pro-512gb@workstation-z170:m2".to_owned());
-        find(&Index::new(&library), &library, &FindRequest { text: text.to_owned(), present })
+        find(
+            &LibraryIndex::new(&library),
+            &library,
+            &FindRequest { text: text.to_owned(), present },
+        )
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanemark_lab::Cancel;
+use lanemark_lab::CancelFlag;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -15,7 +15,7 @@ pub type AnswerDestination = (String, u8);
 #[derive(Debug)]
 pub struct Jobs {
     permits: Arc<Semaphore>,
-    newest: Mutex<HashMap<AnswerDestination, (u64, Cancel)>>,
+    newest: Mutex<HashMap<AnswerDestination, (u64, CancelFlag)>>,
     begun: AtomicU64,
     ended: AtomicU64,
     cancelled: AtomicU64,
@@ -38,7 +38,7 @@ pub struct Job {
     jobs: Arc<Jobs>,
     asker: AnswerDestination,
     number: u64,
-    cancel: Cancel,
+    cancel: CancelFlag,
     is_whole: bool,
 }
 
@@ -57,7 +57,7 @@ impl Jobs {
     /// Begins a job, and cancels the previous job for the same recipient.
     pub fn begin(self: &Arc<Self>, asker: AnswerDestination) -> Job {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let cancel = Cancel::default();
+        let cancel = CancelFlag::default();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, before)) = newest.insert(asker.clone(), (number, cancel.clone())) {
             before.cancel();
@@ -79,14 +79,18 @@ impl Jobs {
 
     /// Returns the counts up to now.
     pub fn counts(&self) -> Counts {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts { begun: of(&self.begun), ended: of(&self.ended), cancelled: of(&self.cancelled) }
+        let count_of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            begun: count_of(&self.begun),
+            ended: count_of(&self.ended),
+            cancelled: count_of(&self.cancelled),
+        }
     }
 }
 
 impl Job {
     /// Returns the signal that cancels the job.
-    pub fn cancel(&self) -> &Cancel {
+    pub fn cancel(&self) -> &CancelFlag {
         &self.cancel
     }
 

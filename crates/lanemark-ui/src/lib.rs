@@ -36,4 +36,4 @@ pub mod stream;
 pub mod suite;
 pub mod visitor;
 
-pub use serve::Ui;
+pub use serve::UiServer;

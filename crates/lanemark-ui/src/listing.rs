@@ -6,7 +6,7 @@ use lanemark_sim::spec::ProtocolKind;
 use lanemark_study::document::{Context, Document};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
-use lanemark_study::{Ledger, Library, Origin, Overrides, Record, System, catalogue};
+use lanemark_study::{Ledger, Library, Origin, Overrides, System, ValueRecord, catalogue};
 use serde::Serialize;
 
 use crate::{machine, suite};
@@ -15,18 +15,18 @@ use crate::{machine, suite};
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
     /// Drives, by the names of their files.
-    pub drives: Vec<DriveListed>,
+    pub drives: Vec<ListedDrive>,
     /// Platforms, by the names of their files.
-    pub platforms: Vec<PlatformListed>,
+    pub platforms: Vec<ListedPlatform>,
     /// The workloads that a page can run.
-    pub workloads: Vec<WorkloadListed>,
+    pub workloads: Vec<ListedWorkload>,
     /// Files that could not be read, each with the reason.
     pub unread: Vec<String>,
 }
 
 /// A drive of the library.
 #[derive(Clone, Debug, Serialize)]
-pub struct DriveListed {
+pub struct ListedDrive {
     id: String,
     name: String,
     maker: String,
@@ -40,23 +40,23 @@ pub struct DriveListed {
 
 /// A platform of the library.
 #[derive(Clone, Debug, Serialize)]
-pub struct PlatformListed {
+pub struct ListedPlatform {
     id: String,
     name: String,
-    ports: Vec<PortListed>,
+    ports: Vec<ListedPort>,
 }
 
 /// This machine.
 #[derive(Clone, Debug, Serialize)]
-pub struct MachineListed {
-    platform: PlatformListed,
+pub struct ListedMachine {
+    platform: ListedPlatform,
     /// Devices without a port, each with the reason.
     left_out: Vec<String>,
 }
 
 /// A port of a platform.
 #[derive(Clone, Debug, Serialize)]
-pub struct PortListed {
+pub struct ListedPort {
     name: String,
     connector: String,
     /// The links to the processor, in order from the processor.
@@ -65,7 +65,7 @@ pub struct PortListed {
 
 /// A workload of the library.
 #[derive(Clone, Debug, Serialize)]
-pub struct WorkloadListed {
+pub struct ListedWorkload {
     id: String,
     name: String,
     tests: Vec<String>,
@@ -73,7 +73,7 @@ pub struct WorkloadListed {
 
 /// A value of a system.
 #[derive(Clone, Debug, Serialize)]
-pub struct ValueListed {
+pub struct ListedValue {
     /// Path of the value, as used with `--set`.
     parameter: String,
     /// The value as written.
@@ -114,7 +114,7 @@ pub fn listing(library: &Library) -> Listing {
         // Workloads that are too long for a page can be run only on the command line.
         if let Ok(workload) = suite::open(library, &id) {
             let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
-            workloads.push(WorkloadListed { id, name: workload.name, tests });
+            workloads.push(ListedWorkload { id, name: workload.name, tests });
         }
     }
     Listing { drives, platforms, workloads, unread }
@@ -134,17 +134,17 @@ fn read(file: &Document) -> Result<Platform, LabError> {
 ///
 /// # Errors
 /// Returns an error if the machine's file is not a platform.
-pub fn machine(file: &Document, left_out: Vec<String>) -> Result<MachineListed, LabError> {
-    Ok(MachineListed { platform: platform_listed(machine::NAME.to_owned(), read(file)?), left_out })
+pub fn machine(file: &Document, left_out: Vec<String>) -> Result<ListedMachine, LabError> {
+    Ok(ListedMachine { platform: platform_listed(machine::NAME.to_owned(), read(file)?), left_out })
 }
 
-fn drive_listed(entry: catalogue::DriveEntry) -> DriveListed {
+fn drive_listed(entry: catalogue::DriveEntry) -> ListedDrive {
     let interface = match entry.protocol {
         ProtocolKind::Nvme => "NVMe",
         ProtocolKind::SasHba => "SAS",
         _ => "SATA",
     };
-    DriveListed {
+    ListedDrive {
         id: entry.id,
         name: entry.name,
         maker: entry.maker,
@@ -157,23 +157,23 @@ fn drive_listed(entry: catalogue::DriveEntry) -> DriveListed {
     }
 }
 
-fn platform_listed(id: String, platform: Platform) -> PlatformListed {
-    let ports = platform.ports.iter().map(|port| PortListed {
+fn platform_listed(id: String, platform: Platform) -> ListedPlatform {
+    let ports = platform.ports.iter().map(|port| ListedPort {
         name: port.name.clone(),
         connector: port.plug.to_string(),
         behind: port.behind.iter().map(|link| link.spec.name.clone()).collect(),
     });
-    PlatformListed { id, ports: ports.collect(), name: platform.name }
+    ListedPlatform { id, ports: ports.collect(), name: platform.name }
 }
 
 /// Returns the values of a system that a page can set, without repeats.
-pub fn values(system: &System) -> Vec<ValueListed> {
+pub fn values(system: &System) -> Vec<ListedValue> {
     let mut seen = std::collections::BTreeSet::new();
     let records = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
     records.map(|record| value_listed(system, record)).collect()
 }
 
-fn value_listed(system: &System, record: &Record) -> ValueListed {
+fn value_listed(system: &System, record: &ValueRecord) -> ListedValue {
     let (origin, note) = match &record.origin {
         Origin::Sourced(text) => ("sourced", text.as_str()),
         Origin::Derived(text) => ("derived", text.as_str()),
@@ -181,7 +181,7 @@ fn value_listed(system: &System, record: &Record) -> ValueListed {
         Origin::Overridden => ("set", ""),
     };
     let uncertain = system.uncertain.iter().find(|value| value.parameter == record.parameter);
-    ValueListed {
+    ListedValue {
         parameter: record.parameter.clone(),
         text: record.text.clone(),
         quantity: quantity(&record.text),

@@ -21,19 +21,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The machine to read.
 #[derive(Debug)]
-pub struct Machine {
+pub struct MachineSource {
     path: PathBuf,
     /// Permits one reader at a time, so that a file that blocks forever occupies only one thread.
     reader: Arc<Semaphore>,
 }
 
-impl Default for Machine {
+impl Default for MachineSource {
     fn default() -> Self {
         Self::at(machine::SYSFS.into())
     }
 }
 
-impl Machine {
+impl MachineSource {
     /// Uses the machine whose sysfs, or a capture of it, is at `path`.
     pub fn at(path: PathBuf) -> Self {
         Self { path, reader: Arc::new(Semaphore::new(1)) }

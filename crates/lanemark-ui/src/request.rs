@@ -81,7 +81,7 @@ pub struct AssembledSystem {
     /// The system in the form that the simulator uses, with its faults.
     pub spec: CheckedSystem,
     /// Settings of the system, for code that assembles it again.
-    pub settings: Vec<(lanemark_schema::result::Calibration, Location)>,
+    pub settings: Vec<(lanemark_schema::result::ParameterOverride, Location)>,
     /// Faults of the system.
     pub faults: Vec<Fault>,
 }
@@ -222,7 +222,7 @@ impl TestRequest {
 ///
 /// # Errors
 /// Returns an error if the test is out of bounds with that end.
-pub fn ending(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError> {
+pub fn test_with_end(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError> {
     let mut test = test.clone();
     (test.volume, test.duration, test.rounds) = (None, None, None);
     match end {
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_test_ends_by_its_requests_or_its_time() {
         let test = example("8 KiB", 16, 3, 25.0).read().unwrap();
-        let ended = |end| ending(&test, end).unwrap().into_test();
+        let ended = |end| test_with_end(&test, end).unwrap().into_test();
         let by = ended(TestEnd::Requests(100));
         assert_eq!((by.volume, by.duration), (Some(Bytes(100 * 8_192)), None));
         let second = Duration::from_seconds(1);

@@ -219,8 +219,8 @@ fn figure(
 ) -> FigureJson {
     let value = statistic.value / unit;
     let of_repeats = || {
-        let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
-        let interval = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
+        let all_repeats = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
+        let interval = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all_repeats);
         interval.map(|(low, high, of)| IntervalJson { low: low / unit, high: high / unit, of })
     };
     let predicted = result.interval.as_ref().map(|one| {
@@ -236,7 +236,7 @@ fn figure(
 #[cfg(test)]
 mod tests {
     use lanemark_lab::Lab;
-    use lanemark_schema::workload::Average;
+    use lanemark_schema::workload::AverageMethod;
     use lanemark_study::{Library, workload};
 
     use super::*;
@@ -263,7 +263,7 @@ mod tests {
     fn a_run_is_summarised_with_its_figures_and_their_intervals() {
         let mut run = run(5);
         let test = &mut run.tests[0];
-        test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], Average::Mean);
+        test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], AverageMethod::Mean);
         test.interval = None;
         let summary = summary_of(&run);
         assert_eq!((summary.how, summary.repeats, summary.is_cut_short), ("simulated", 5, false));
@@ -277,10 +277,10 @@ mod tests {
         assert!(summary.latency_us.contains(&(99.0, expected)), "{:?}", summary.latency_us);
         assert!(summary.transactions_per_minute.is_none());
 
-        run.tests[0].iops = Statistic::of(&[100.0, 110.0], Average::Mean);
+        run.tests[0].iops = Statistic::of(&[100.0, 110.0], AverageMethod::Mean);
         let interval = summary_of(&run).iops.unwrap().interval.unwrap();
         assert_eq!(interval, IntervalJson { low: 100.0, high: 110.0, of: "all" });
-        run.tests[0].iops = Statistic::of(&[100.0], Average::Mean);
+        run.tests[0].iops = Statistic::of(&[100.0], AverageMethod::Mean);
         assert_eq!(summary_of(&run).iops.unwrap().interval, None);
     }
 

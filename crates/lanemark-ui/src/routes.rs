@@ -16,21 +16,21 @@ use lanemark_report::{palette, path_svg};
 use lanemark_schema::workload::Test;
 use lanemark_study::document::Document;
 use lanemark_study::library::LibraryKind;
-use lanemark_study::search::Index;
+use lanemark_study::search::LibraryIndex;
 use lanemark_study::{Library, path};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::answer::{self, AnswerRequest};
-use crate::curve::Curve;
+use crate::curve::CurveJob;
 use crate::find::{self, FindRequest};
 use crate::guard::Guard;
 use crate::jobs::Jobs;
-use crate::machine::{self, Machine};
+use crate::machine::{self, MachineSource};
 use crate::request::{SLOTS, SystemRequest, TestRequest};
 use crate::simulation::Simulation;
-use crate::suite::Suite;
+use crate::suite::WorkloadRun;
 use crate::visitor::Visitor;
 use crate::{command, listing, result_file, saved, stream, suite};
 
@@ -48,22 +48,22 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// The state of the server.
 #[derive(Debug)]
-pub struct Server {
+pub struct UiServerState {
     guard: Guard,
     /// The permit to read a file into memory.
     files: Semaphore,
     jobs: Arc<Jobs>,
     library: Mutex<Library>,
-    machine: Machine,
+    machine: MachineSource,
     listing: OnceLock<Bytes>,
     /// The names in the library, for search boxes; the first search creates this index.
-    index: Mutex<Option<Index>>,
+    index: Mutex<Option<LibraryIndex>>,
 }
 
 /// A request about a system.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SystemQuestion {
+struct SystemQuery {
     system: SystemRequest,
     test: TestRequest,
 }
@@ -71,7 +71,7 @@ struct SystemQuestion {
 /// A request for a simulation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Simulate {
+struct SimulateRequest {
     page: String,
     slot: u8,
     system: SystemRequest,
@@ -81,7 +81,7 @@ struct Simulate {
 /// A request for the tests of a workload.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SimulateAll {
+struct SimulateAllRequest {
     page: String,
     slot: u8,
     system: SystemRequest,
@@ -96,7 +96,7 @@ struct SimulateAll {
 /// A request to save a page as a study file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SaveStudy {
+struct SaveStudyRequest {
     systems: Vec<SystemRequest>,
     test: TestRequest,
 }
@@ -115,7 +115,7 @@ struct SystemJson {
     platform: String,
     port: String,
     capacity: String,
-    values: Vec<listing::ValueListed>,
+    values: Vec<listing::ListedValue>,
     /// Drawing of the platform that includes the path.
     drawing: String,
     /// The shell command that runs the test.
@@ -131,15 +131,15 @@ struct ErrorJson<'e> {
 
 /// An error and its status.
 #[derive(Debug)]
-struct Problem(StatusCode, LabError);
+struct RouteError(StatusCode, LabError);
 
-impl From<LabError> for Problem {
+impl From<LabError> for RouteError {
     fn from(error: LabError) -> Self {
         Self(StatusCode::UNPROCESSABLE_ENTITY, error)
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for RouteError {
     fn into_response(self) -> Response {
         let Self(status, error) = self;
         let body = ErrorJson { message: &error.message, hint: error.hint.as_deref() };
@@ -148,9 +148,14 @@ impl IntoResponse for Problem {
     }
 }
 
-impl Server {
+impl UiServerState {
     /// Creates a server with this library on this machine, which accepts the requests that `guard` accepts.
-    pub fn new(guard: Guard, library: Library, machine: Machine, threads: usize) -> Arc<Self> {
+    pub fn new(
+        guard: Guard,
+        library: Library,
+        machine: MachineSource,
+        threads: usize,
+    ) -> Arc<Self> {
         let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
         let files = Semaphore::new(FILES_AT_ONCE);
         Arc::new(Self {
@@ -170,10 +175,10 @@ impl Server {
     }
 
     /// Calls `with` with the index of the library, which the first call creates.
-    fn with_index<T>(&self, with: impl FnOnce(&mut Index) -> T) -> T {
+    fn with_index<T>(&self, with: impl FnOnce(&mut LibraryIndex) -> T) -> T {
         let library = self.library();
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        with(index.get_or_insert_with(|| Index::new(&library)))
+        with(index.get_or_insert_with(|| LibraryIndex::new(&library)))
     }
 
     fn add_machine_to_index(&self, file: &Document) -> Result<(), LabError> {
@@ -188,7 +193,7 @@ impl Server {
 }
 
 /// Returns all routes, protected by the guard.
-pub fn router(server: Arc<Server>) -> Router {
+pub fn router(server: Arc<UiServerState>) -> Router {
     let page = get(|| async { file("text/html; charset=utf-8", include_str!("page/index.html")) });
     Router::new()
         .route("/", page)
@@ -231,7 +236,11 @@ fn refuse(status: StatusCode, text: &'static str) -> Response {
 }
 
 /// Accepts or rejects a request, and adds the security headers to every answer.
-async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+async fn guarded(
+    State(server): State<Arc<UiServerState>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let checked = server.guard.check(request.method(), request.uri(), request.headers());
     let mut answer = match &checked {
         Ok(_) => {
@@ -260,32 +269,33 @@ async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next
     answer
 }
 
-fn wrong(status: StatusCode, text: &str) -> Problem {
-    Problem(status, LabError::input(text))
+fn route_error(status: StatusCode, text: &str) -> RouteError {
+    RouteError(status, LabError::input(text))
 }
 
 /// Reads a request body as JSON, within its limits on time and length.
-async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
-    let bytes = whole(headers, body, BODY_MAX).await?;
+async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, RouteError> {
+    let bytes = read_body(headers, body, BODY_MAX).await?;
     serde_json::from_slice(&bytes)
-        .map_err(|error| wrong(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
+        .map_err(|error| route_error(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
 }
 
 /// Reads a complete body with the JSON content type, within its time limit and up to `most` bytes.
-async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
+async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, RouteError> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
         let text = "the request's Content-Type is not application/json";
-        return Err(wrong(StatusCode::BAD_REQUEST, text));
+        return Err(route_error(StatusCode::BAD_REQUEST, text));
     }
     let read = tokio::time::timeout(BODY_TIME, to_bytes(body, most)).await;
-    let late =
-        |_| wrong(StatusCode::REQUEST_TIMEOUT, "the request did not arrive completely in time");
-    let long = |_| {
-        let text = format!("the request was cut short, or has more than {most} bytes");
-        wrong(StatusCode::PAYLOAD_TOO_LARGE, &text)
+    let late = |_| {
+        route_error(StatusCode::REQUEST_TIMEOUT, "the request did not arrive completely in time")
     };
-    read.map_err(late)?.map_err(long)
+    let length_error = |_| {
+        let text = format!("the request was cut short, or has more than {most} bytes");
+        route_error(StatusCode::PAYLOAD_TOO_LARGE, &text)
+    };
+    read.map_err(late)?.map_err(length_error)
 }
 
 fn json(value: &impl Serialize) -> Response {
@@ -293,14 +303,14 @@ fn json(value: &impl Serialize) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], bytes).into_response()
 }
 
-async fn library(State(server): State<Arc<Server>>) -> Response {
+async fn library(State(server): State<Arc<UiServerState>>) -> Response {
     let listed = tokio::task::spawn_blocking(move || {
         let make = || serde_json::to_vec(&listing::listing(&server.library())).unwrap_or_default();
         server.listing.get_or_init(|| Bytes::from(make())).clone()
     });
     match listed.await {
         Ok(bytes) => ([(header::CONTENT_TYPE, "application/json")], bytes).into_response(),
-        Err(_) => Problem(
+        Err(_) => RouteError(
             StatusCode::INTERNAL_SERVER_ERROR,
             LabError::run("the library could not be listed"),
         )
@@ -309,7 +319,7 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
 }
 
 /// Reads this machine again. From then on, the machine is the platform `this-machine`.
-async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
+async fn machine(State(server): State<Arc<UiServerState>>) -> Result<Response, RouteError> {
     let (file, made) = server.machine.read().await?;
     let listed = listing::machine(&file, made.left_out)?;
     server.add_machine_to_index(&file)?;
@@ -321,27 +331,27 @@ async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem>
 
 /// Reads a result file. The server does not store it.
 async fn result(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let broke = || Problem::from(LabError::run("the file could not be read"));
+) -> Result<Response, RouteError> {
+    let broke = || RouteError::from(LabError::run("the file could not be read"));
     let permit = server.files.acquire().await.map_err(|_| broke())?;
-    let bytes = whole(&headers, body, result_file::FILE_MAX).await?;
+    let bytes = read_body(&headers, body, result_file::FILE_MAX).await?;
     let summary = tokio::task::spawn_blocking(move || result_file::read(bytes.into())).await;
     drop(permit);
     Ok(json(&summary.map_err(|_| broke())??))
 }
 
 async fn study(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let request: SaveStudy = question(&headers, body).await?;
+) -> Result<Response, RouteError> {
+    let request: SaveStudyRequest = question(&headers, body).await?;
     if !(1..=usize::from(SLOTS)).contains(&request.systems.len()) {
         let text = format!("a study from the page has 1 to {SLOTS} systems");
-        return Err(wrong(StatusCode::BAD_REQUEST, &text));
+        return Err(route_error(StatusCode::BAD_REQUEST, &text));
     }
     let library = server.library();
     let permit = server.jobs.permit().await;
@@ -351,23 +361,23 @@ async fn study(
     });
     let made = made.await;
     drop(permit);
-    let broke = |_| Problem::from(LabError::run("the study could not be created"));
+    let broke = |_| RouteError::from(LabError::run("the study could not be created"));
     Ok(json(&StudyJson { text: made.map_err(broke)?? }))
 }
 
 /// Answers a search box. The running machine is read if the text names it, unless it was read before.
 async fn find_systems(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
+) -> Result<Response, RouteError> {
     let request: FindRequest = question(&headers, body).await?;
     let has_machine =
         server.library().names(LibraryKind::Platform).iter().any(|name| name == machine::NAME);
     if find::names_machine(&request.text) && !has_machine {
         machine(State(Arc::clone(&server))).await?;
     }
-    let broke = |_| Problem::from(LabError::run("the library could not be searched"));
+    let broke = |_| RouteError::from(LabError::run("the library could not be searched"));
     let found = tokio::task::spawn_blocking(move || {
         let library = server.library();
         server.with_index(|index| find::find(index, &library, &request))
@@ -375,40 +385,40 @@ async fn find_systems(
     Ok(json(&found.await.map_err(broke)?))
 }
 
-async fn answer(headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+async fn answer(headers: HeaderMap, body: Body) -> Result<Response, RouteError> {
     let request: AnswerRequest = question(&headers, body).await?;
     if request.systems.len() > usize::from(SLOTS) {
         let text = format!("an answer has up to {SLOTS} systems");
-        return Err(wrong(StatusCode::BAD_REQUEST, &text));
+        return Err(route_error(StatusCode::BAD_REQUEST, &text));
     }
     Ok(json(&answer::answer(&request)))
 }
 
 async fn simulate_curve(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let request: Simulate = question(&headers, body).await?;
-    let job = server.jobs.begin(asker(request.page, request.slot)?);
+) -> Result<Response, RouteError> {
+    let request: SimulateRequest = question(&headers, body).await?;
+    let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
         let assembled = request.system.assemble(library)?;
-        Ok(stream::Steps::Curve(Box::new(Curve::new(assembled, test, cancel, began))))
+        Ok(stream::SteppedWork::Curve(Box::new(CurveJob::new(assembled, test, cancel, began))))
     })))
 }
 
-async fn status(State(server): State<Arc<Server>>) -> Response {
+async fn status(State(server): State<Arc<UiServerState>>) -> Response {
     json(&server.jobs.counts())
 }
 
 async fn system(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let request: SystemQuestion = question(&headers, body).await?;
+) -> Result<Response, RouteError> {
+    let request: SystemQuery = question(&headers, body).await?;
     let library = server.library();
     let permit = server.jobs.permit().await;
     let answer = tokio::task::spawn_blocking(move || {
@@ -429,19 +439,19 @@ async fn system(
     });
     let answer = answer.await;
     drop(permit);
-    let broke = |_| Problem::from(LabError::run("the system could not be assembled"));
+    let broke = |_| RouteError::from(LabError::run("the system could not be assembled"));
     Ok(json(&answer.map_err(broke)??))
 }
 
 /// Checks the origin of a request for a simulation.
-fn asker(page: String, slot: u8) -> Result<(String, u8), Problem> {
+fn answer_destination(page: String, slot: u8) -> Result<(String, u8), RouteError> {
     match page.len() <= PAGE_MAX && slot < SLOTS {
         true => Ok((page, slot)),
         false => {
             let text = format!(
                 "`page` must have up to {PAGE_MAX} bytes, and `slot` must be below {SLOTS}"
             );
-            Err(Problem(StatusCode::BAD_REQUEST, LabError::input(text)))
+            Err(RouteError(StatusCode::BAD_REQUEST, LabError::input(text)))
         }
     }
 }
@@ -451,35 +461,35 @@ fn lines(body: Body) -> Response {
 }
 
 async fn simulate(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let request: Simulate = question(&headers, body).await?;
-    let job = server.jobs.begin(asker(request.page, request.slot)?);
+) -> Result<Response, RouteError> {
+    let request: SimulateRequest = question(&headers, body).await?;
+    let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
         let assembled = request.system.assemble(library)?;
         let simulation = Simulation::new(assembled, test, cancel, began);
-        Ok(stream::Steps::One(Box::new(simulation)))
+        Ok(stream::SteppedWork::One(Box::new(simulation)))
     })))
 }
 
 async fn simulate_all(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<UiServerState>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    let request: SimulateAll = question(&headers, body).await?;
-    let job = server.jobs.begin(asker(request.page, request.slot)?);
+) -> Result<Response, RouteError> {
+    let request: SimulateAllRequest = question(&headers, body).await?;
+    let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let tests = match &request.workload {
             Some(name) => suite::open(library, name)?.tests,
-            None => suite::checked(request.tests)?,
+            None => suite::checked_tests(request.tests)?,
         };
         let assembled = request.system.assemble(library)?;
-        Ok(stream::Steps::Suite(Box::new(Suite::new(assembled, tests, cancel, began))))
+        Ok(stream::SteppedWork::Suite(Box::new(WorkloadRun::new(assembled, tests, cancel, began))))
     })))
 }

@@ -21,12 +21,12 @@ pub fn study(
     request: &TestRequest,
     test: &Test,
 ) -> Result<String, LabError> {
-    let named = |system: &SystemRequest| {
+    let name_of_system = |system: &SystemRequest| {
         system.assemble(library)?;
         let file = machine::by_file(&system.system);
         Ok((SystemName::parse(file.as_ref().unwrap_or(&system.system))?, file.is_some()))
     };
-    let names = systems.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
+    let names = systems.iter().map(name_of_system).collect::<Result<Vec<_>, LabError>>()?;
     let mut text = format!(
         "# Systems and a test from `lanemark ui`. To run it: lanemark study FILE\n{}\n[study]\n\
          title    = {}\nquestion = \"How do these systems compare under one load?\"\n\n",
@@ -178,7 +178,7 @@ mod tests {
         let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
         for (request, run) in requests.iter().zip(&outcome.systems) {
             let page = request.assemble(&library).unwrap();
-            let cancel = lanemark_lab::Cancel::default();
+            let cancel = lanemark_lab::CancelFlag::default();
             let began = std::time::Instant::now();
             let mut simulation = Simulation::new(page, test().read().unwrap(), cancel, began);
             let mut simulated_iops = 0.0;

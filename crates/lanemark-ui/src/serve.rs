@@ -9,13 +9,13 @@ use axum::Extension;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use lanemark_lab::{Cancel, Pool};
+use lanemark_lab::{CancelFlag, Pool};
 use lanemark_study::Library;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::guard::Guard;
-use crate::machine::Machine;
-use crate::routes::{self, Server};
+use crate::machine::MachineSource;
+use crate::routes::{self, UiServerState};
 use crate::visitor::{Visitor, Visitors};
 
 /// Maximum total size of the headers of a request, in bytes.
@@ -29,13 +29,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The laboratory in a browser, which is listening but not yet serving.
 #[derive(Debug)]
-pub struct Ui {
+pub struct UiServer {
     listener: std::net::TcpListener,
-    server: Arc<Server>,
+    server: Arc<UiServerState>,
     address: String,
 }
 
-impl Ui {
+impl UiServer {
     /// Listens on port `port` of 127.0.0.1, or on any free port if `port` is 0.
     ///
     /// # Errors
@@ -47,20 +47,20 @@ impl Ui {
     /// Listens on a loopback address.
     ///
     /// # Errors
-    /// Returns an error if `ip` is not a loopback address, and the errors of [`Ui::new`].
+    /// Returns an error if `ip` is not a loopback address, and the errors of [`UiServer::new`].
     pub fn at(ip: IpAddr, port: u16, library: Library) -> io::Result<Self> {
-        Self::on(ip, port, library, Machine::default())
+        Self::on(ip, port, library, MachineSource::default())
     }
 
     /// Listens, and uses `machine` instead of the running machine as "this machine".
     ///
     /// # Errors
-    /// Returns the errors of [`Ui::new`].
-    pub fn on_machine(port: u16, library: Library, machine: Machine) -> io::Result<Self> {
+    /// Returns the errors of [`UiServer::new`].
+    pub fn on_machine(port: u16, library: Library, machine: MachineSource) -> io::Result<Self> {
         Self::on(IpAddr::V4(Ipv4Addr::LOCALHOST), port, library, machine)
     }
 
-    fn on(ip: IpAddr, port: u16, library: Library, machine: Machine) -> io::Result<Self> {
+    fn on(ip: IpAddr, port: u16, library: Library, machine: MachineSource) -> io::Result<Self> {
         if !ip.is_loopback() {
             let message =
                 format!("{ip} is not a loopback address; the laboratory only serves this machine");
@@ -71,7 +71,7 @@ impl Ui {
         let bound = listener.local_addr()?;
         let guard = Guard::new(bound.port())?;
         let address = format!("http://{bound}/?token={}", guard.token());
-        let server = Server::new(guard, library, machine, Pool::default().threads());
+        let server = UiServerState::new(guard, library, machine, Pool::default().threads());
         Ok(Self { listener, server, address })
     }
 
@@ -81,7 +81,7 @@ impl Ui {
     }
 
     /// Returns the server, for reading its counts.
-    pub fn server(&self) -> &Arc<Server> {
+    pub fn server(&self) -> &Arc<UiServerState> {
         &self.server
     }
 
@@ -89,7 +89,7 @@ impl Ui {
     ///
     /// # Errors
     /// Returns an error if the threads cannot be started, or if the port can no longer accept connections.
-    pub fn run(self, cancel: &Cancel) -> io::Result<()> {
+    pub fn run(self, cancel: &CancelFlag) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_io()
@@ -101,7 +101,7 @@ impl Ui {
         outcome
     }
 
-    async fn answer(self, cancel: &Cancel) -> io::Result<()> {
+    async fn answer(self, cancel: &CancelFlag) -> io::Result<()> {
         let listener = TcpListener::from_std(self.listener)?;
         let router = routes::router(self.server);
         let mut visitors = Visitors::new();
@@ -122,13 +122,13 @@ impl Ui {
                     }
                 },
             };
-            tokio::spawn(connection(stream, router.clone(), visitors.take()));
+            tokio::spawn(serve_connection(stream, router.clone(), visitors.take()));
         }
     }
 }
 
 /// Serves the requests of one connection.
-async fn connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visitor>) {
+async fn serve_connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visitor>) {
     let _ = stream.set_nodelay(true);
     let router = router.layer(Extension(Arc::clone(&visitor)));
     let serving = http1::Builder::new()
@@ -138,5 +138,5 @@ async fn connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visito
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     // A broken connection is not a server error, and there is no client left to receive one.
-    visitor.served(async { drop(serving.await) }).await;
+    visitor.serve(async { drop(serving.await) }).await;
 }

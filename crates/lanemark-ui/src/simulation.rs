@@ -7,7 +7,7 @@
 use std::time::{Duration as WallTime, Instant};
 
 use lanemark_lab::interval::DrawnSystem;
-use lanemark_lab::{Cancel, Lab, LabError, Pool};
+use lanemark_lab::{CancelFlag, Lab, LabError, Pool};
 use lanemark_schema::result::{FILLING_MAX, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
@@ -16,8 +16,8 @@ use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watch
 use lanemark_study::Library;
 use serde::Serialize;
 
-use crate::figures::{Figures, Point};
-use crate::request::{AssembledSystem, TestEnd, ending};
+use crate::figures::{CurvePoint, TestFigures};
+use crate::request::{AssembledSystem, TestEnd, test_with_end};
 
 /// The seed of all simulations, which is the command line's default.
 const SEED: u64 = 1;
@@ -52,14 +52,14 @@ pub enum StepReport {
         /// The number of the test, if several are requested.
         index: usize,
         /// The figures.
-        figures: Box<Figures>,
+        figures: Box<TestFigures>,
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
     },
     /// A point of a curve over queue depth.
     Point {
         /// The point.
-        point: Point,
+        point: CurvePoint,
     },
     /// The end of the simulation; no report follows it.
     Done {
@@ -86,19 +86,19 @@ impl From<LabError> for StepReport {
 pub struct Simulation {
     assembled: AssembledSystem,
     test: Test,
-    cancel: Cancel,
+    cancel: CancelFlag,
     began: Instant,
     /// Simulated time of a repeat, based on the rate of the first answer. It is longer while a buffer is still filling.
     time: Option<Duration>,
     /// Number of repeats: one if the test may end when its figures have converged.
     repeats: usize,
     samples: Vec<Sample>,
-    figures: Option<Figures>,
+    figures: Option<TestFigures>,
 }
 
 impl Simulation {
     /// Creates a simulation of `test` on a system; `cancel` ends it.
-    pub fn new(assembled: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
+    pub fn new(assembled: AssembledSystem, test: Test, cancel: CancelFlag, began: Instant) -> Self {
         let repeats = if converges(&assembled, &test) { 1 } else { REPEATS };
         Self {
             assembled,
@@ -138,7 +138,7 @@ impl Simulation {
             };
             let time = time_of(self.repeats, &self.test, sample.iops());
             self.time = Some(time.max(self.assembled.faults_end()));
-            let figures = Figures::of(&self.assembled, &self.test, &[sample], true)?;
+            let figures = TestFigures::of(&self.assembled, &self.test, &[sample], true)?;
             return Ok(Some(self.figures_step(figures)));
         };
         if self.is_over() {
@@ -150,9 +150,9 @@ impl Simulation {
             let Some(sample) = self.run(end, self.samples.len() as u32)? else {
                 return Ok(None);
             };
-            let longer = longer(&sample, time, began.elapsed());
+            let longer = longer_duration(&sample, time, began.elapsed());
             self.samples.push(sample);
-            let figures = Figures::of(&self.assembled, &self.test, &self.samples, false)?;
+            let figures = TestFigures::of(&self.assembled, &self.test, &self.samples, false)?;
             if longer.is_some() {
                 self.time = longer;
                 self.samples.clear();
@@ -163,7 +163,7 @@ impl Simulation {
         match (interval, self.figures.clone()) {
             _ if self.cancel.is_cancelled() => Ok(None),
             (Some(interval), Some(figures)) => {
-                Ok(Some(self.figures_step(Figures { interval: Some(interval), ..figures })))
+                Ok(Some(self.figures_step(TestFigures { interval: Some(interval), ..figures })))
             }
             _ => Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) })),
         }
@@ -174,7 +174,7 @@ impl Simulation {
         run(&self.assembled, &self.test, end, repeat, &self.cancel)
     }
 
-    fn figures_step(&mut self, figures: Figures) -> StepReport {
+    fn figures_step(&mut self, figures: TestFigures) -> StepReport {
         self.figures = Some(figures.clone());
         let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
         StepReport::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
@@ -209,9 +209,9 @@ pub fn run(
     test: &Test,
     end: TestEnd,
     repeat: u32,
-    cancel: &Cancel,
+    cancel: &CancelFlag,
 ) -> Result<Option<Sample>, LabError> {
-    let checked = ending(test, end)?;
+    let checked = test_with_end(test, end)?;
     let key = StreamKey { seed: SEED, test: 0, repeat, thread: 0 };
     let began = Instant::now();
     let mut is_late = false;
@@ -257,7 +257,7 @@ pub fn whole_time(test: &Test, rate: f64) -> Duration {
 }
 
 /// Returns a longer time for a test that mostly filled a write buffer, if the test took a short wall-clock time.
-pub fn longer(sample: &Sample, time: Duration, wall_time: WallTime) -> Option<Duration> {
+pub fn longer_duration(sample: &Sample, time: Duration, wall_time: WallTime) -> Option<Duration> {
     let filling = sample.drive.map_or(0.0, |drive| drive.filling());
     let is_quick = wall_time < LONGER_BELOW && time < LONGEST;
     (filling > FILLING_MAX && is_quick)
@@ -313,15 +313,15 @@ mod tests {
         };
         let end = TestEnd::Requests(100);
         let test = test.read().unwrap();
-        let mut sample = run(&assembled, &test, end, 0, &Cancel::default()).unwrap().unwrap();
+        let mut sample = run(&assembled, &test, end, 0, &CancelFlag::default()).unwrap().unwrap();
         let drive = sample.drive.as_mut().unwrap();
         (drive.host_written, drive.buffered) = (Bytes(1000), Bytes(500));
         let (time, quick, slow) = (Duration::from_seconds(1), WallTime::ZERO, LONGER_BELOW);
-        assert_eq!(longer(&sample, time, quick), Some(Duration::from_seconds(4)));
-        assert_eq!(longer(&sample, time, slow), None);
-        assert_eq!(longer(&sample, Duration::from_seconds(599), quick), Some(LONGEST));
-        assert_eq!(longer(&sample, LONGEST, quick), None);
+        assert_eq!(longer_duration(&sample, time, quick), Some(Duration::from_seconds(4)));
+        assert_eq!(longer_duration(&sample, time, slow), None);
+        assert_eq!(longer_duration(&sample, Duration::from_seconds(599), quick), Some(LONGEST));
+        assert_eq!(longer_duration(&sample, LONGEST, quick), None);
         sample.drive.as_mut().unwrap().buffered = Bytes(10);
-        assert_eq!(longer(&sample, time, quick), None);
+        assert_eq!(longer_duration(&sample, time, quick), None);
     }
 }

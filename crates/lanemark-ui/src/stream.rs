@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::Frame;
-use lanemark_lab::{Cancel, LabError, Pool};
+use lanemark_lab::{CancelFlag, LabError, Pool};
 use lanemark_study::Library;
 use tokio::sync::mpsc;
 
-use crate::curve::Curve;
+use crate::curve::CurveJob;
 use crate::jobs::{Job, Jobs};
 use crate::simulation::{Simulation, StepReport};
-use crate::suite::Suite;
+use crate::suite::WorkloadRun;
 
 /// Maximum number of lines that wait for the client. Simulations never have more lines, so they never wait for a slow
 /// client.
@@ -24,28 +24,28 @@ const LINES_MAX: usize = 64;
 
 /// Work that is done in steps.
 #[derive(Debug)]
-pub enum Steps {
+pub enum SteppedWork {
     /// A test.
     One(Box<Simulation>),
     /// The tests of a workload.
-    Suite(Box<Suite>),
+    Suite(Box<WorkloadRun>),
     /// A curve over queue depth.
-    Curve(Box<Curve>),
+    Curve(Box<CurveJob>),
 }
 
 /// The lines of a job. The connection owns it; dropping it cancels the job.
-struct Lines {
+struct JobLines {
     lines: mpsc::Receiver<Bytes>,
-    cancel: Cancel,
+    cancel: CancelFlag,
 }
 
-impl Drop for Lines {
+impl Drop for JobLines {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
 }
 
-impl HttpBody for Lines {
+impl HttpBody for JobLines {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -58,9 +58,9 @@ impl HttpBody for Lines {
 }
 
 /// The report of a step and the remaining work; `None` if the work was cancelled.
-type StepOutcome = Option<(StepReport, (Steps, Library))>;
+type StepOutcome = Option<(StepReport, (SteppedWork, Library))>;
 
-impl Steps {
+impl SteppedWork {
     /// Returns whether the next step can use several cores.
     fn is_wide(&self) -> bool {
         matches!(self, Self::One(simulation) if simulation.is_at_interval())
@@ -81,15 +81,15 @@ pub fn begin(
     job: Job,
     jobs: Arc<Jobs>,
     library: Library,
-    begin: impl FnOnce(&Library, Cancel, Instant) -> Result<Steps, LabError> + Send + 'static,
+    begin: impl FnOnce(&Library, CancelFlag, Instant) -> Result<SteppedWork, LabError> + Send + 'static,
 ) -> Body {
     let (sender, lines) = mpsc::channel(LINES_MAX);
     let cancel = job.cancel().clone();
-    let body = Body::new(Lines { lines, cancel: cancel.clone() });
+    let body = Body::new(JobLines { lines, cancel: cancel.clone() });
     tokio::spawn(async move {
         let began = Instant::now();
         let mut begin = Some(begin);
-        let mut state: Option<(Steps, Library)> = None;
+        let mut state: Option<(SteppedWork, Library)> = None;
         let mut library = Some(library);
         loop {
             let Some(permit) = jobs.permit().await else { return };

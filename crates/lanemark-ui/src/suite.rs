@@ -2,17 +2,17 @@
 
 use std::time::Instant;
 
-use lanemark_lab::{Cancel, LabError};
+use lanemark_lab::{CancelFlag, LabError};
 use lanemark_schema::result::Sample;
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
-use crate::figures::Figures;
-use crate::request::{AssembledSystem, TestEnd, ending, is_quick};
+use crate::figures::TestFigures;
+use crate::request::{AssembledSystem, TestEnd, is_quick, test_with_end};
 use crate::simulation::{
-    StepReport, converges, first_requests, longer, repeat_time, run, whole_time,
+    StepReport, converges, first_requests, longer_duration, repeat_time, run, whole_time,
 };
 
 /// Maximum number of tests.
@@ -20,10 +20,10 @@ const TESTS_MAX: usize = 32;
 
 /// A workload in progress on a system.
 #[derive(Debug)]
-pub struct Suite {
+pub struct WorkloadRun {
     assembled: AssembledSystem,
     tests: Vec<Test>,
-    cancel: Cancel,
+    cancel: CancelFlag,
     began: Instant,
     next: usize,
 }
@@ -54,7 +54,7 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
 ///
 /// # Errors
 /// Returns an error if there are too many tests, or if a page cannot simulate one of them.
-pub fn checked(tests: Vec<Test>) -> Result<Vec<Test>, LabError> {
+pub fn checked_tests(tests: Vec<Test>) -> Result<Vec<Test>, LabError> {
     if tests.is_empty() || tests.len() > TESTS_MAX {
         let count = tests.len();
         return Err(LabError::input(format!("{count} tests: expected from 1 to {TESTS_MAX}")));
@@ -80,7 +80,7 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
         return Err(LabError::input(format!("test `{name}` is too large for the page"))
             .hint("use `lanemark sim` to run it"));
     }
-    ending(test, TestEnd::Requests(first_requests(test))).map(drop)
+    test_with_end(test, TestEnd::Requests(first_requests(test))).map(drop)
 }
 
 /// Simulates a test until its figures have converged. A test that cannot end early is simulated for as long as a repeat
@@ -88,10 +88,10 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
 ///
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
-pub fn settled(
+pub fn converged_sample(
     assembled: &AssembledSystem,
     test: &Test,
-    cancel: &Cancel,
+    cancel: &CancelFlag,
 ) -> Result<Option<Sample>, LabError> {
     let sample_until = |end| run(assembled, test, end, 0, cancel);
     let Some(first) = sample_until(TestEnd::Requests(first_requests(test)))? else {
@@ -104,19 +104,19 @@ pub fn settled(
         let began = Instant::now();
         let end = if converges { TestEnd::Whole(time) } else { TestEnd::Time(time) };
         let Some(sample) = sample_until(end)? else { return Ok(None) };
-        match longer(&sample, time, began.elapsed()) {
+        match longer_duration(&sample, time, began.elapsed()) {
             Some(more) => time = more,
             None => return Ok(Some(sample)),
         }
     }
 }
 
-impl Suite {
+impl WorkloadRun {
     /// Creates a run of tests on a system; `cancel` ends it.
     pub fn new(
         assembled: AssembledSystem,
         tests: Vec<Test>,
-        cancel: Cancel,
+        cancel: CancelFlag,
         began: Instant,
     ) -> Self {
         Self { assembled, tests, cancel, began, next: 0 }
@@ -131,8 +131,10 @@ impl Suite {
         let Some(test) = self.tests.get(self.next) else {
             return Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) }));
         };
-        let Some(sample) = settled(&self.assembled, test, &self.cancel)? else { return Ok(None) };
-        let figures = Figures::of(&self.assembled, test, &[sample], false)?;
+        let Some(sample) = converged_sample(&self.assembled, test, &self.cancel)? else {
+            return Ok(None);
+        };
+        let figures = TestFigures::of(&self.assembled, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;
         let elapsed_ms = elapsed_ms(self.began);

@@ -74,7 +74,7 @@ impl Visitor {
     }
 
     /// Serves the connection until it ends or is closed.
-    pub(crate) async fn served(&self, serving: impl Future<Output = ()>) {
+    pub(crate) async fn serve(&self, serving: impl Future<Output = ()>) {
         let mut serving = std::pin::pin!(serving);
         let mut late = std::pin::pin!(tokio::time::sleep(STRANGER_TIME));
         tokio::select! {

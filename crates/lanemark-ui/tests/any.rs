@@ -4,7 +4,7 @@ mod client;
 
 use std::time::{Duration, Instant};
 
-use lanemark_lab::{Cancel, Pool};
+use lanemark_lab::{CancelFlag, Pool};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Study};
@@ -137,7 +137,7 @@ fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool
     can_be_saved(system, test, &own, library);
     let test = read;
     assert!(!listing::values(&own.system).is_empty());
-    let cancel = Cancel::default();
+    let cancel = CancelFlag::default();
     let timer = cancel.clone();
     std::thread::spawn(move || {
         std::thread::sleep(PATIENCE);

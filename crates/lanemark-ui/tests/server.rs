@@ -45,7 +45,7 @@ fn the_address_sets_a_cookie_that_only_this_site_sends() {
 #[test]
 fn nothing_but_loopback_is_listened_on() {
     let library = lanemark_study::Library::built_in();
-    let error = lanemark_ui::Ui::at("0.0.0.0".parse().unwrap(), 0, library).unwrap_err();
+    let error = lanemark_ui::UiServer::at("0.0.0.0".parse().unwrap(), 0, library).unwrap_err();
     assert!(error.to_string().contains("not a loopback"), "{error}");
 }
 

@@ -2,8 +2,8 @@
 
 use lanemark_schema::workload::{Pattern, Test};
 
-use crate::corpus::Row;
-use crate::plug::Plug;
+use crate::corpus::CorpusRow;
+use crate::plug::Connector;
 
 /// The figures of both rules, in the row's unit.
 #[derive(Clone, Debug)]
@@ -19,10 +19,10 @@ pub struct Baselines {
 impl Baselines {
     /// Returns the figures of both rules for a row.
     pub fn of(
-        row: &Row,
-        rated: Option<&Row>,
-        plug: Plug,
-        port: Plug,
+        row: &CorpusRow,
+        rated: Option<&CorpusRow>,
+        plug: Connector,
+        port: Connector,
         test: &Test,
         drives: f64,
     ) -> Self {
@@ -45,8 +45,8 @@ impl Baselines {
         }
         let (reads, writes) = match plug {
             _ if row.text("drive_kind") == "hdd" => (12e-3, 12e-3),
-            Plug::Pcie(..) => (80e-6, 20e-6),
-            Plug::Sata(_) | Plug::Sas(..) | Plug::Usb(_) => (120e-6, 50e-6),
+            Connector::Pcie(..) => (80e-6, 20e-6),
+            Connector::Sata(_) | Connector::Sas(..) | Connector::Usb(_) => (120e-6, 50e-6),
         };
         let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
         let latency = read * reads + (1.0 - read) * writes + block / link;
@@ -76,20 +76,20 @@ mod tests {
 
     use super::*;
 
-    const PCIE: Plug = Plug::Pcie(3, 4);
+    const PCIE: Connector = Connector::Pcie(3, 4);
     /// A port that carries 1 GB/s.
-    const PORT: Plug = Plug::Pcie(2, 2);
+    const PORT: Connector = Connector::Pcie(2, 2);
     /// The rate that the rules use for the port: 90% of 1 GB/s.
     const LINK: f64 = 0.9e9;
 
     fn of(
         row: &[(&str, &str)],
         rated: &[(&str, &str)],
-        plug: Plug,
+        plug: Connector,
         test: TestBuilder,
     ) -> Baselines {
         let test = test.span("1 GiB").duration("1 s").build().unwrap().into_test();
-        Baselines::of(&Row::of(row), Some(&Row::of(rated)), plug, PORT, &test, 1.0)
+        Baselines::of(&CorpusRow::of(row), Some(&CorpusRow::of(rated)), plug, PORT, &test, 1.0)
     }
 
     fn near(value: f64, wanted: f64) {
@@ -127,13 +127,13 @@ mod tests {
         let sequential = of(&iops, &ratings, PCIE, Test::sequential_write("1 MiB").queue_depth(8));
         near(sequential.rule, 800e6 / f64::from(1 << 20));
         // The drive's link is slower than the port.
-        let sata = of(&iops, &[], Plug::Sata(6.0), reads().queue_depth(32));
+        let sata = of(&iops, &[], Connector::Sata(6.0), reads().queue_depth(32));
         near(sata.limits, 0.9 * 600e6 / 4096.0);
-        near(of(&iops, &[], Plug::Sata(6.0), reads()).rule, 1.0 / (120e-6 + 4096.0 / 540e6));
-        let sas = of(&iops, &[], Plug::Sas(12.0, 1), Test::random_write("4 KiB"));
+        near(of(&iops, &[], Connector::Sata(6.0), reads()).rule, 1.0 / (120e-6 + 4096.0 / 540e6));
+        let sas = of(&iops, &[], Connector::Sas(12.0, 1), Test::random_write("4 KiB"));
         near(sas.rule, 1.0 / (50e-6 + 4096.0 / LINK));
         let disk = [("figure", "iops"), ("drive_kind", "hdd")];
-        near(of(&disk, &[], Plug::Sata(6.0), reads()).rule, 1.0 / (12e-3 + 4096.0 / 540e6));
+        near(of(&disk, &[], Connector::Sata(6.0), reads()).rule, 1.0 / (12e-3 + 4096.0 / 540e6));
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
         let figures = |name: &'static str, drives: f64| {
             let test = Test::random_read("4 KiB").read_share("75%").queue_depth(4);
             let test = test.span("1 GiB").duration("1 s").build().unwrap().into_test();
-            let row = Row::of(&[("figure", name), ("drive_kind", "nvme-ssd")]);
-            let rated = Row::of(&[("rand_read_iops", "40000"), ("rand_write_iops", "40000")]);
+            let row = CorpusRow::of(&[("figure", name), ("drive_kind", "nvme-ssd")]);
+            let rated = CorpusRow::of(&[("rand_read_iops", "40000"), ("rand_write_iops", "40000")]);
             Baselines::of(&row, Some(&rated), PCIE, PORT, &test, drives)
         };
         let rate = 4.0 / (0.75 * 80e-6 + 0.25 * 20e-6 + 4096.0 / LINK);

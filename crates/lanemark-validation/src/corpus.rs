@@ -79,7 +79,7 @@ const RATED_NUMBERS: [(&str, f64, f64); 7] = [
 
 /// A row of a corpus file: its cells, by the names of their columns.
 #[derive(Clone, Debug)]
-pub struct Row(BTreeMap<String, String>);
+pub struct CorpusRow(BTreeMap<String, String>);
 
 /// A half of the corpus. The model name of a drive determines its half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,8 +94,8 @@ pub enum CorpusHalf {
 #[derive(Clone, Debug)]
 pub struct Corpus {
     /// The measurements, in the order of the file.
-    pub rows: Vec<Row>,
-    ratings: BTreeMap<String, Row>,
+    pub rows: Vec<CorpusRow>,
+    ratings: BTreeMap<String, CorpusRow>,
 }
 
 impl CorpusHalf {
@@ -113,7 +113,7 @@ impl CorpusHalf {
     }
 }
 
-impl Row {
+impl CorpusRow {
     /// Creates a row for a test from columns and their values.
     #[cfg(test)]
     pub(crate) fn of(values: &[(&str, &str)]) -> Self {
@@ -181,7 +181,7 @@ impl Corpus {
     }
 
     /// Returns the ratings of a row's drive, or `None` if there are no ratings of this drive.
-    pub fn ratings_of(&self, row: &Row) -> Option<&Row> {
+    pub fn ratings_of(&self, row: &CorpusRow) -> Option<&CorpusRow> {
         self.ratings.get(row.text("drive"))
     }
 
@@ -201,7 +201,7 @@ fn read(
     text: &str,
     texts: &[&str],
     numbers: &[(&str, f64, f64)],
-) -> Result<Vec<(u64, Row)>, ValidationError> {
+) -> Result<Vec<(u64, CorpusRow)>, ValidationError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let broken = |error: &csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
@@ -220,7 +220,7 @@ fn read(
         let record = record.map_err(|error| broken(&error))?;
         let line = record.position().map_or(1, csv::Position::line);
         let cells = names.iter().zip(record.iter());
-        let row = Row(cells.map(|(name, cell)| (name.to_owned(), cell.to_owned())).collect());
+        let row = CorpusRow(cells.map(|(name, cell)| (name.to_owned(), cell.to_owned())).collect());
         for (name, low, high) in numbers {
             let cell = row.text(name);
             let is_valid = cell.parse::<f64>().is_ok_and(|value| (*low..=*high).contains(&value));

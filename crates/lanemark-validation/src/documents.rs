@@ -15,7 +15,7 @@ use lanemark_lab::{LabError, input, reserved};
 
 use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
-use crate::figures::{GRIDS, Grades, GridFigures, PUBLISHED, PublishedFigures};
+use crate::figures::{GRIDS, GradeSelection, GridFigures, PUBLISHED, PublishedFigures};
 use crate::report;
 use crate::score::Score;
 
@@ -42,12 +42,12 @@ struct DocumentTable {
     name: &'static str,
     /// Path of the file with the figures that the table shows.
     figures: &'static str,
-    content: Content,
+    content: TableContent,
 }
 
 /// The content of a table.
 #[derive(Clone, Copy, Debug)]
-enum Content {
+enum TableContent {
     Published,
     Grids,
     Headline,
@@ -59,31 +59,36 @@ const BLOCKS: [DocumentTable; 4] = [
         document: PUBLISHED_PAGE,
         name: "published",
         figures: PUBLISHED,
-        content: Content::Published,
+        content: TableContent::Published,
     },
-    DocumentTable { document: GRIDS_PAGE, name: "grids", figures: GRIDS, content: Content::Grids },
+    DocumentTable {
+        document: GRIDS_PAGE,
+        name: "grids",
+        figures: GRIDS,
+        content: TableContent::Grids,
+    },
     DocumentTable {
         document: "README.md",
         name: "headline",
         figures: PUBLISHED,
-        content: Content::Headline,
+        content: TableContent::Headline,
     },
     DocumentTable {
         document: "README.md",
         name: "accuracy",
         figures: PUBLISHED,
-        content: Content::Accuracy,
+        content: TableContent::Accuracy,
     },
 ];
 
 /// The saved figures and the template: the sources of all tables.
-struct Sources {
+struct TableSources {
     published: PublishedFigures,
     grids: GridFigures,
     template: String,
 }
 
-impl Sources {
+impl TableSources {
     fn open(root: &Path) -> Result<Self, ValidationError> {
         Ok(Self {
             published: PublishedFigures::open(root)?,
@@ -95,10 +100,10 @@ impl Sources {
     /// Returns the new text of a table, given its current text.
     fn text(&self, block: DocumentTable, present: &str) -> Result<String, ValidationError> {
         match block.content {
-            Content::Published => Ok(report::published_table(&self.published)),
-            Content::Grids => Ok(report::grids_table(&self.grids)),
-            Content::Headline => self.headline(block, present),
-            Content::Accuracy => filled(&self.template, &self.published),
+            TableContent::Published => Ok(report::published_table(&self.published)),
+            TableContent::Grids => Ok(report::grids_table(&self.grids)),
+            TableContent::Headline => self.headline(block, present),
+            TableContent::Accuracy => fill_template(&self.template, &self.published),
         }
     }
 
@@ -147,7 +152,7 @@ impl DocumentTable {
 /// Returns an error if the saved figures cannot be read, or if the markers of a table are missing in a document. In
 /// these cases, no document is written.
 pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
-    let sources = Sources::open(root)?;
+    let sources = TableSources::open(root)?;
     let mut documents: BTreeMap<&'static str, (String, String)> = BTreeMap::new();
     for block in BLOCKS {
         if !documents.contains_key(block.document) {
@@ -176,7 +181,7 @@ pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
 /// Returns an error about the first table that differs, with its document, the first line that differs and the command
 /// to run.
 pub fn check(root: &Path) -> Result<(), ValidationError> {
-    let sources = Sources::open(root)?;
+    let sources = TableSources::open(root)?;
     for block in BLOCKS {
         let text = input::text(&root.join(block.document), LENGTH_MAX)?;
         let range = block.range(&text)?;
@@ -191,7 +196,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
                 block.figures
             );
             let template = match block.content {
-                Content::Accuracy => format!(" (its text is in {TEMPLATE})"),
+                TableContent::Accuracy => format!(" (its text is in {TEMPLATE})"),
                 _ => String::new(),
             };
             return Err(block.fault(reason, format!("run `{RENDER}`{template}")));
@@ -213,7 +218,7 @@ fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
 }
 
 /// Returns a template with its placeholders replaced.
-fn filled(template: &str, figures: &PublishedFigures) -> Result<String, ValidationError> {
+fn fill_template(template: &str, figures: &PublishedFigures) -> Result<String, ValidationError> {
     let mut text = String::new();
     for (index, line) in template.lines().enumerate() {
         let fault = |reason: String| ValidationError::data(TEMPLATE, index as u64 + 1, reason);
@@ -240,8 +245,9 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
     };
     let parts: Vec<&str> = name.split('.').collect();
     let [half, grades, class, figure] = parts.as_slice() else { return None };
-    let grades =
-        [Grades::All, Grades::AAndB].into_iter().find(|candidate| candidate.name() == *grades)?;
+    let grades = [GradeSelection::All, GradeSelection::AAndB]
+        .into_iter()
+        .find(|candidate| candidate.name() == *grades)?;
     let score: &Score = figures.score(CorpusHalf::named(half)?, grades, class)?;
     let (number, usual) = match *figure {
         "median" => (score.model.median_percent, 1),

@@ -12,7 +12,7 @@ use lanemark_lab::reserved::ReservedName;
 
 use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
-use crate::score::{Errors, Score};
+use crate::score::{PredictionErrors, Score};
 
 /// Path of the file with the figures of published measurements, from the project's root.
 pub const PUBLISHED: &str = "reference/validation/published.csv";
@@ -69,7 +69,7 @@ const GRID_COLUMNS: [&str; 14] = [
 
 /// The grades of the rows in a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grades {
+pub enum GradeSelection {
     /// All grades.
     All,
     /// Grades A and B, whose rows state settings and machine.
@@ -89,7 +89,7 @@ pub struct PublishedRow {
     /// Half of the corpus.
     pub half: CorpusHalf,
     /// Grades of the rows.
-    pub grades: Grades,
+    pub grades: GradeSelection,
     /// Class of the rows, [`TAILS`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
     pub class: String,
     /// The score.
@@ -143,7 +143,7 @@ pub struct GridScore {
     pub width: Option<f64>,
 }
 
-impl Grades {
+impl GradeSelection {
     /// Returns the name in the file of figures.
     pub fn name(self) -> &'static str {
         match self {
@@ -159,7 +159,7 @@ impl Grades {
 
 impl PublishedFigures {
     /// Returns the score of a class.
-    pub fn score(&self, half: CorpusHalf, grades: Grades, class: &str) -> Option<&Score> {
+    pub fn score(&self, half: CorpusHalf, grades: GradeSelection, class: &str) -> Option<&Score> {
         let is_wanted =
             |row: &&PublishedRow| row.half == half && row.grades == grades && row.class == class;
         self.rows.iter().find(is_wanted).map(|row| &row.score)
@@ -182,7 +182,7 @@ impl PublishedFigures {
         for cells in rows(PUBLISHED, text, &PUBLISHED_COLUMNS)? {
             let errors = |of: &str| {
                 let number = |what: &str| cells.number(&format!("{of}_{what}"));
-                Ok::<_, ValidationError>(Errors {
+                Ok::<_, ValidationError>(PredictionErrors {
                     median_percent: number("median_percent")?,
                     mean_percent: number("mean_percent")?,
                     factor: number("factor")?,
@@ -202,8 +202,8 @@ impl PublishedFigures {
             };
             let half =
                 CorpusHalf::named(cells.text("half")).ok_or_else(|| cells.unknown("half"))?;
-            let grades =
-                Grades::named(cells.text("grades")).ok_or_else(|| cells.unknown("grades"))?;
+            let grades = GradeSelection::named(cells.text("grades"))
+                .ok_or_else(|| cells.unknown("grades"))?;
             let class = cells.text("class").to_owned();
             if figures.score(half, grades, &class).is_some() {
                 return Err(cells.fault("an earlier line has the same half, grades and class"));
@@ -329,13 +329,13 @@ impl FiguresFile {
 }
 
 /// The cells of a line, by column.
-struct Cells {
+struct LineCells {
     file: &'static str,
     line: u64,
     cells: BTreeMap<&'static str, String>,
 }
 
-impl Cells {
+impl LineCells {
     fn text(&self, column: &str) -> &str {
         self.cells.get(column).map_or("", String::as_str)
     }
@@ -373,7 +373,7 @@ fn rows(
     file: &'static str,
     text: &str,
     columns: &[&'static str],
-) -> Result<Vec<Cells>, ValidationError> {
+) -> Result<Vec<LineCells>, ValidationError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let broken = |error: &csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
@@ -389,7 +389,7 @@ fn rows(
         let record = record.map_err(|error| broken(&error))?;
         let line = record.position().map_or(1, csv::Position::line);
         let cells = columns.iter().copied().zip(record.iter().map(str::to_owned)).collect();
-        all.push(Cells { file, line, cells });
+        all.push(LineCells { file, line, cells });
     }
     Ok(all)
 }

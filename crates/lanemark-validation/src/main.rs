@@ -77,14 +77,14 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments, to: &mut Outputs<'_>) -> Result<(), ValidationError> {
     let root = arguments.root.as_path();
     match &arguments.command {
-        Command::Published(options) => published(root, options, to),
-        Command::Grids(options) => grids(root, options, to),
-        Command::Render => changed(&documents::render(root)?, to),
+        Command::Published(options) => run_published(root, options, to),
+        Command::Grids(options) => run_grids(root, options, to),
+        Command::Render => report_changed(&documents::render(root)?, to),
         Command::Check => documents::check(root),
     }
 }
 
-fn published(
+fn run_published(
     root: &Path,
     options: &PublishedOptions,
     to: &mut Outputs<'_>,
@@ -95,12 +95,14 @@ fn published(
     let predictions = Predictions::of(&corpus, options.library.as_deref(), !options.no_interval)?;
     predictions.write(to.out, options.rows)?;
     match file {
-        Some(file) => changed(&documents::save(root, &file, &predictions.figures().text())?, to),
+        Some(file) => {
+            report_changed(&documents::save(root, &file, &predictions.figures().text())?, to)
+        }
         None => Ok(()),
     }
 }
 
-fn grids(
+fn run_grids(
     root: &Path,
     options: &GridArguments,
     to: &mut Outputs<'_>,
@@ -117,14 +119,14 @@ fn grids(
     match file {
         Some((file, mut figures)) => {
             figures.replace(&job.run, rows);
-            changed(&documents::save(root, &file, &figures.text())?, to)
+            report_changed(&documents::save(root, &file, &figures.text())?, to)
         }
         None => Ok(()),
     }
 }
 
 /// Reports which documents were written.
-fn changed(documents: &[&str], to: &mut Outputs<'_>) -> Result<(), ValidationError> {
+fn report_changed(documents: &[&str], to: &mut Outputs<'_>) -> Result<(), ValidationError> {
     match documents {
         [] => writeln!(to.notes, "the documents' tables are up to date")?,
         documents => writeln!(to.notes, "written: {}", documents.join(", "))?,

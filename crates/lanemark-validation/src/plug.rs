@@ -1,10 +1,10 @@
 //! Connectors of drives and ports: finds them in the text of a row, and writes them as TOML.
 
-use crate::corpus::Row;
+use crate::corpus::CorpusRow;
 
 /// The connector of a drive or port.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Plug {
+pub enum Connector {
     /// PCI Express, with its generation and number of lanes.
     Pcie(u32, u32),
     /// SATA, with its rate in Gb/s.
@@ -15,27 +15,27 @@ pub enum Plug {
     Usb(f64),
 }
 
-impl Plug {
+impl Connector {
     /// Finds a connector such as `PCIe 3.0 x4`, `SATA 6 Gb/s` or `SAS 12 Gb/s` in a text.
     pub fn find(text: &str) -> Option<Self> {
         let lower = text.to_lowercase();
         let words: Vec<&str> = lower.split([' ', ',', ';', '(', ')']).collect();
-        let after = |name: &str, distance: usize| {
+        let word_after = |name: &str, distance: usize| {
             let at = words.iter().position(|word| *word == name)?;
             words.get(at + distance)?.parse::<f64>().ok()
         };
-        if let Some(generation) = after("pcie", 1) {
+        if let Some(generation) = word_after("pcie", 1) {
             let lanes = words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok());
             return Some(Self::Pcie(generation as u32, lanes.unwrap_or(4)));
         }
-        if let Some(rate) = after("sata", 1) {
+        if let Some(rate) = word_after("sata", 1) {
             return Some(Self::Sata(rate));
         }
-        after("sas", 1).map(|rate| Self::Sas(rate, 1))
+        word_after("sas", 1).map(|rate| Self::Sas(rate, 1))
     }
 
     /// Returns the port that the path of a row names, or otherwise a port with the drive's connector.
-    pub fn of_path(row: &Row, drive: Self) -> Self {
+    pub fn of_path(row: &CorpusRow, drive: Self) -> Self {
         let path = row.text("path").to_lowercase();
         if path.contains("usb 2") {
             return Self::Usb(0.48);
@@ -87,18 +87,18 @@ impl Plug {
 
 /// Returns the connector of the row's drive, according to its ratings or the row. If they do not state a connector, the
 /// usual connector of drives with these ratings is assumed.
-pub fn drive_plug(row: &Row, rated: Option<&Row>) -> Plug {
-    let stated = rated.and_then(|rated| Plug::find(rated.text("interface")));
-    if let Some(plug) = stated.or_else(|| Plug::find(row.text("interface"))) {
+pub fn drive_plug(row: &CorpusRow, rated: Option<&CorpusRow>) -> Connector {
+    let stated = rated.and_then(|rated| Connector::find(rated.text("interface")));
+    if let Some(plug) = stated.or_else(|| Connector::find(row.text("interface"))) {
         return plug;
     }
     let read = rated.and_then(|rated| rated.number("seq_read_mb_s")).unwrap_or(3000.0);
     match row.text("drive_kind") {
-        "nvme-ssd" | "optane" if read > 7600.0 => Plug::Pcie(5, 4),
-        "nvme-ssd" | "optane" if read > 3800.0 => Plug::Pcie(4, 4),
-        "nvme-ssd" | "optane" => Plug::Pcie(3, 4),
-        "sas-ssd" => Plug::Sas(12.0, 1),
-        _ => Plug::Sata(6.0),
+        "nvme-ssd" | "optane" if read > 7600.0 => Connector::Pcie(5, 4),
+        "nvme-ssd" | "optane" if read > 3800.0 => Connector::Pcie(4, 4),
+        "nvme-ssd" | "optane" => Connector::Pcie(3, 4),
+        "sas-ssd" => Connector::Sas(12.0, 1),
+        _ => Connector::Sata(6.0),
     }
 }
 
@@ -106,15 +106,15 @@ pub fn drive_plug(row: &Row, rated: Option<&Row>) -> Plug {
 mod tests {
     use super::*;
 
-    const PLUGS: [Plug; 8] = [
-        Plug::Pcie(3, 4),
-        Plug::Pcie(4, 2),
-        Plug::Sata(6.0),
-        Plug::Sas(12.0, 2),
-        Plug::Usb(0.48),
-        Plug::Usb(5.0),
-        Plug::Usb(10.0),
-        Plug::Pcie(1, 1),
+    const PLUGS: [Connector; 8] = [
+        Connector::Pcie(3, 4),
+        Connector::Pcie(4, 2),
+        Connector::Sata(6.0),
+        Connector::Sas(12.0, 2),
+        Connector::Usb(0.48),
+        Connector::Usb(5.0),
+        Connector::Usb(10.0),
+        Connector::Pcie(1, 1),
     ];
 
     #[test]
@@ -155,33 +155,35 @@ mod tests {
 
     #[test]
     fn the_path_of_a_row_names_its_port() {
-        let of = |path: &str| Plug::of_path(&Row::of(&[("path", path)]), Plug::Sata(6.0));
-        assert_eq!(of("USB 2.0 enclosure"), Plug::Usb(0.48));
-        assert_eq!(of("USB 3.2 at 10 Gb/s, NVMe"), Plug::Usb(10.0));
-        assert_eq!(of("USB 3.0 enclosure"), Plug::Usb(5.0));
-        assert_eq!(of("PCIe 3.0 x2"), Plug::Pcie(3, 2));
-        assert_eq!(of("not stated"), Plug::Sata(6.0));
+        let of = |path: &str| {
+            Connector::of_path(&CorpusRow::of(&[("path", path)]), Connector::Sata(6.0))
+        };
+        assert_eq!(of("USB 2.0 enclosure"), Connector::Usb(0.48));
+        assert_eq!(of("USB 3.2 at 10 Gb/s, NVMe"), Connector::Usb(10.0));
+        assert_eq!(of("USB 3.0 enclosure"), Connector::Usb(5.0));
+        assert_eq!(of("PCIe 3.0 x2"), Connector::Pcie(3, 2));
+        assert_eq!(of("not stated"), Connector::Sata(6.0));
     }
 
     #[test]
     fn a_drive_without_a_stated_connector_has_the_usual_one_of_its_kind() {
         let of = |kind: &str, read: &str| {
-            let row = Row::of(&[("drive_kind", kind)]);
-            drive_plug(&row, Some(&Row::of(&[("seq_read_mb_s", read)])))
+            let row = CorpusRow::of(&[("drive_kind", kind)]);
+            drive_plug(&row, Some(&CorpusRow::of(&[("seq_read_mb_s", read)])))
         };
         for (read, generation) in
             [("3800", 3), ("3801", 4), ("7600", 4), ("7601", 5), ("14000", 5), ("", 3)]
         {
-            assert_eq!(of("nvme-ssd", read), Plug::Pcie(generation, 4), "{read}");
-            assert_eq!(of("optane", read), Plug::Pcie(generation, 4), "{read}");
+            assert_eq!(of("nvme-ssd", read), Connector::Pcie(generation, 4), "{read}");
+            assert_eq!(of("optane", read), Connector::Pcie(generation, 4), "{read}");
         }
-        assert_eq!(of("sas-ssd", "9000"), Plug::Sas(12.0, 1));
-        assert_eq!(of("sata-ssd", "9000"), Plug::Sata(6.0));
-        assert_eq!(of("hdd", "100"), Plug::Sata(6.0));
+        assert_eq!(of("sas-ssd", "9000"), Connector::Sas(12.0, 1));
+        assert_eq!(of("sata-ssd", "9000"), Connector::Sata(6.0));
+        assert_eq!(of("hdd", "100"), Connector::Sata(6.0));
         // Ratings take precedence over the row.
-        let row = Row::of(&[("interface", "SATA 3 Gb/s"), ("drive_kind", "nvme-ssd")]);
-        assert_eq!(drive_plug(&row, None), Plug::Sata(3.0));
-        let rated = Row::of(&[("interface", "PCIe 5.0 x4")]);
-        assert_eq!(drive_plug(&row, Some(&rated)), Plug::Pcie(5, 4));
+        let row = CorpusRow::of(&[("interface", "SATA 3 Gb/s"), ("drive_kind", "nvme-ssd")]);
+        assert_eq!(drive_plug(&row, None), Connector::Sata(3.0));
+        let rated = CorpusRow::of(&[("interface", "PCIe 5.0 x4")]);
+        assert_eq!(drive_plug(&row, Some(&rated)), Connector::Pcie(5, 4));
     }
 }

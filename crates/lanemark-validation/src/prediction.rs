@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, Pool, assemble};
-use lanemark_schema::result::{Calibration, DirectionResult, PredictionInterval, Sample};
+use lanemark_schema::result::{DirectionResult, ParameterOverride, PredictionInterval, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
@@ -14,8 +14,8 @@ use lanemark_sim::spec::MediaSpec;
 use lanemark_study::{Library, Location, System};
 
 use crate::baseline::Baselines;
-use crate::corpus::{CorpusHalf, Row};
-use crate::plug::{Plug, drive_plug};
+use crate::corpus::{CorpusHalf, CorpusRow};
+use crate::plug::{Connector, drive_plug};
 use crate::recipe;
 use crate::scratch;
 
@@ -41,7 +41,7 @@ const SUPERBLOCKS: f64 = 4.0;
 
 /// A measurement of the corpus with its prediction.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct PredictedMeasurement {
     /// Class of the row.
     pub class: String,
     /// Grade of the row: A, B or C.
@@ -58,7 +58,7 @@ pub struct Comparison {
     /// The predicted figure, in the same unit.
     pub predicted: f64,
     /// The 80% interval of the prediction.
-    pub interval: Option<Interval>,
+    pub interval: Option<PredictionRatioInterval>,
     /// The figure according to the rule of thumb.
     pub rule: f64,
     /// The minimum of the link's rate and the rated figure.
@@ -69,7 +69,7 @@ pub struct Comparison {
 
 /// An 80% interval, as the ratios of its bounds to the prediction.
 #[derive(Clone, Debug)]
-pub struct Interval {
+pub struct PredictionRatioInterval {
     /// Ratio of the lower bound to the prediction.
     pub low: f64,
     /// Ratio of the upper bound to the prediction.
@@ -78,10 +78,10 @@ pub struct Interval {
     pub widest: String,
 }
 
-impl Comparison {
+impl PredictedMeasurement {
     /// Returns whether the published figure is in the interval, or `None` without an interval.
     pub fn is_covered(&self) -> Option<bool> {
-        let Interval { low, high, .. } = self.interval.as_ref()?;
+        let PredictionRatioInterval { low, high, .. } = self.interval.as_ref()?;
         Some((*low..=*high).contains(&(self.published / self.predicted)))
     }
 
@@ -97,13 +97,13 @@ impl Comparison {
 /// Returns the reason why the row cannot be simulated.
 pub fn compare(
     library: &Library,
-    row: &Row,
-    rated: Option<&Row>,
+    row: &CorpusRow,
+    rated: Option<&CorpusRow>,
     scratch: &Path,
     intervals: bool,
-) -> Result<Comparison, String> {
+) -> Result<PredictedMeasurement, String> {
     let published = row.number("value").ok_or("no value")?;
-    let case = Case::of(library, row, rated, scratch)?;
+    let case = PredictionCase::of(library, row, rated, scratch)?;
     let PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache } =
         case.prepared()?;
     let test = case.timed(&system, is_past_the_cache);
@@ -117,11 +117,11 @@ pub fn compare(
         true => case.interval(&name, &settings, &test, &sample)?,
         false => None,
     };
-    let mut comparison = Comparison {
+    let mut comparison = PredictedMeasurement {
         class: case.class().to_owned(),
         grade: row.text("grade").to_owned(),
         is_of_resctl_bench: row.text("tool").contains("resctl-bench"),
-        is_tail: tail(row.text("figure")).is_some(),
+        is_tail: tail_percentile(row.text("figure")).is_some(),
         half: row.half(),
         published,
         predicted,
@@ -135,13 +135,13 @@ pub fn compare(
 }
 
 /// A row, and the files and test that the recipe creates from it.
-struct Case<'c> {
+struct PredictionCase<'c> {
     library: &'c Library,
-    row: &'c Row,
-    rated: Option<&'c Row>,
+    row: &'c CorpusRow,
+    rated: Option<&'c CorpusRow>,
     folder: PathBuf,
-    plug: Plug,
-    port: Plug,
+    plug: Connector,
+    port: Connector,
     drives: usize,
     /// Capacity of one drive, in bytes.
     capacity: f64,
@@ -153,7 +153,7 @@ struct Case<'c> {
 struct PreparedSystem {
     system: System,
     name: String,
-    settings: Vec<Setting>,
+    settings: Vec<SystemSetting>,
     /// Whether the test begins with a full pseudo-SLC cache.
     is_past_the_cache: bool,
     /// Share of the drive that the cache accepts, and the figure during that time, if the whole drive is written.
@@ -161,18 +161,18 @@ struct PreparedSystem {
 }
 
 /// A value that is set in a system, and its origin.
-type Setting = (Calibration, Location);
+type SystemSetting = (ParameterOverride, Location);
 
-impl<'c> Case<'c> {
+impl<'c> PredictionCase<'c> {
     fn of(
         library: &'c Library,
-        row: &'c Row,
-        rated: Option<&'c Row>,
+        row: &'c CorpusRow,
+        rated: Option<&'c CorpusRow>,
         folder: &Path,
     ) -> Result<Self, String> {
         let drives = row.number("drives").unwrap_or(1.0) as usize;
         let plug = drive_plug(row, rated);
-        let port = Plug::of_path(row, plug);
+        let port = Connector::of_path(row, plug);
         let capacity = recipe::capacity(row.text("drive"));
         let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
         let baselines = Baselines::of(row, rated, plug, port, &test, drives as f64);
@@ -233,7 +233,7 @@ impl<'c> Case<'c> {
         Ok(format!("{volume}{drive}@{platform},{host}:{}", ports.join("+")))
     }
 
-    fn assembled(&self, name: &str, settings: &[Setting]) -> Result<System, String> {
+    fn assembled(&self, name: &str, settings: &[SystemSetting]) -> Result<System, String> {
         assemble(self.library, name, settings).map_err(|error| error.to_string())
     }
 
@@ -309,25 +309,26 @@ impl<'c> Case<'c> {
     fn interval(
         &self,
         name: &str,
-        settings: &[Setting],
+        settings: &[SystemSetting],
         test: &Test,
         sample: &Sample,
-    ) -> Result<Option<Interval>, String> {
+    ) -> Result<Option<PredictionRatioInterval>, String> {
         let predicted = [(test.clone(), sample.iops())];
         let subject = DrawnSystem { library: self.library, name, settings, ranges: &[] };
         let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
-        let all = lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
-        Ok(all.into_iter().next().flatten().and_then(|interval| {
-            let (low, high) = ends(self.row.text("figure"), &interval)?;
+        let intervals =
+            lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
+        Ok(intervals.into_iter().next().flatten().and_then(|interval| {
+            let (low, high) = interval_ends(self.row.text("figure"), &interval)?;
             let widest = interval.widest.map_or(String::new(), |widest| widest.parameter);
-            Some(Interval { low, high, widest })
+            Some(PredictionRatioInterval { low, high, widest })
         }))
     }
 }
 
 /// Returns the bounds of the interval of a figure; `None` for a percentile with too few requests.
-fn ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
-    if let Some(percentile) = tail(figure) {
+fn interval_ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
+    if let Some(percentile) = tail_percentile(figure) {
         let interval = interval.percentile(percentile)?;
         return Some((interval.low_ratio, interval.high_ratio));
     }
@@ -339,7 +340,7 @@ fn ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
 }
 
 /// Returns the percentile that a figure names, if it is the 99th or higher.
-fn tail(figure: &str) -> Option<f64> {
+fn tail_percentile(figure: &str) -> Option<f64> {
     match figure {
         "latency_p99" => Some(99.0),
         "latency_p99.9" => Some(99.9),
@@ -347,8 +348,8 @@ fn tail(figure: &str) -> Option<f64> {
     }
 }
 
-fn line(row: &Row, comparison: &Comparison) -> String {
-    let Comparison { published, predicted, rule, .. } = comparison;
+fn line(row: &CorpusRow, comparison: &PredictedMeasurement) -> String {
+    let PredictedMeasurement { published, predicted, rule, .. } = comparison;
     let inside = match comparison.is_covered() {
         Some(true) => "in",
         Some(false) => "out",
@@ -411,7 +412,7 @@ fn simulate(system: &System, test: &Test) -> Result<Sample, String> {
 }
 
 /// Returns the figure that a row states, taken from a sample, in the row's unit.
-fn figure(row: &Row, sample: &Sample) -> Option<f64> {
+fn figure(row: &CorpusRow, sample: &Sample) -> Option<f64> {
     let elapsed = sample.elapsed.as_seconds();
     let of = |one: &Option<DirectionResult>| {
         one.as_ref().map(|one| one.latency.count() as f64 / elapsed)

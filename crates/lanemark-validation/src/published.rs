@@ -14,8 +14,10 @@ use lanemark_study::Library;
 
 use crate::corpus::{CLASSES, Corpus, CorpusHalf};
 use crate::error::ValidationError;
-use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH};
-use crate::prediction::{Comparison, FIGURES, compare};
+use crate::figures::{
+    ALL, GradeSelection, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH,
+};
+use crate::prediction::{FIGURES, PredictedMeasurement, compare};
 use crate::report;
 use crate::score::Score;
 
@@ -75,7 +77,7 @@ impl PublishedOptions {
 #[derive(Clone, Debug)]
 pub struct Predictions {
     /// The rows that were simulated.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<PredictedMeasurement>,
     /// The rows that cannot be simulated, each with the reason.
     pub skipped: Vec<String>,
 }
@@ -116,13 +118,13 @@ impl Predictions {
     pub fn figures(&self) -> PublishedFigures {
         let mut rows = Vec::new();
         for half in [CorpusHalf::Development, CorpusHalf::Validation] {
-            for grades in [Grades::All, Grades::AAndB] {
-                let comparisons: Vec<&Comparison> = self
+            for grades in [GradeSelection::All, GradeSelection::AAndB] {
+                let comparisons: Vec<&PredictedMeasurement> = self
                     .comparisons
                     .iter()
                     .filter(|comparison| comparison.half == half)
                     .filter(|comparison| {
-                        grades == Grades::All || comparison.is_of_a_known_machine()
+                        grades == GradeSelection::All || comparison.is_of_a_known_machine()
                     })
                     .collect();
                 rows.extend(scores(half, grades, &comparisons));
@@ -158,19 +160,24 @@ impl Predictions {
 
 /// Returns the scores of each class in alphabetical order, followed by the scores of the tails and of all classes
 /// together.
-fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<PublishedRow> {
+fn scores(
+    half: CorpusHalf,
+    grades: GradeSelection,
+    comparisons: &[&PredictedMeasurement],
+) -> Vec<PublishedRow> {
     let mut classes: Vec<&str> =
         comparisons.iter().map(|comparison| comparison.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();
     let scored = |class: &str| {
-        let belongs = |comparison: &&&Comparison| match class {
+        let belongs = |comparison: &&&PredictedMeasurement| match class {
             ALL => true,
             TAILS => comparison.is_tail,
             WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
             class => comparison.class == class,
         };
-        let rows: Vec<&Comparison> = comparisons.iter().filter(belongs).copied().collect();
+        let rows: Vec<&PredictedMeasurement> =
+            comparisons.iter().filter(belongs).copied().collect();
         PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
     };
     let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
@@ -182,7 +189,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::corpus::Row;
+    use crate::corpus::CorpusRow;
 
     #[derive(Parser)]
     struct Command {
@@ -222,10 +229,10 @@ mod tests {
             options(words).select(&mut corpus);
             corpus.rows
         };
-        let ids = |rows: &[Row]| -> Vec<String> {
+        let ids = |rows: &[CorpusRow]| -> Vec<String> {
             rows.iter().map(|row| row.text("id").to_owned()).collect()
         };
-        let wanted = |is: &dyn Fn(&Row) -> bool| -> Vec<String> {
+        let wanted = |is: &dyn Fn(&CorpusRow) -> bool| -> Vec<String> {
             all.iter().filter(|row| is(row)).map(|row| row.text("id").to_owned()).collect()
         };
         assert_eq!(ids(&selected(&["--rows", "--no-interval"])), ids(&all));

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Test;
 
-use crate::corpus::Row;
-use crate::plug::{Plug, drive_plug};
+use crate::corpus::CorpusRow;
+use crate::plug::{Connector, drive_plug};
 
 /// Returns the capacity in a drive's name, such as `512GB`, `7.68TB` or `256 GB`.
 pub fn capacity(name: &str) -> f64 {
@@ -31,7 +31,7 @@ pub fn capacity(name: &str) -> f64 {
 }
 
 /// Returns the drive file, with only the rated values.
-pub fn drive_file(row: &Row, rated: Option<&Row>) -> String {
+pub fn drive_file(row: &CorpusRow, rated: Option<&CorpusRow>) -> String {
     let plug = drive_plug(row, rated);
     let kind = if row.text("drive_kind") == "hdd" { "hdd" } else { "ssd" };
     let capacity = capacity(row.text("drive"));
@@ -102,10 +102,10 @@ fn is_for_servers(name: &str) -> bool {
 }
 
 /// Returns the platform file, with a port for each drive, for the board that the row names.
-pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String {
+pub fn platform_file(row: &CorpusRow, plug: Connector, path: Connector, drives: usize) -> String {
     // A SATA or SAS drive downstream of a PCIe adapter is limited by its own connector.
     let port = match (path, plug) {
-        (Plug::Pcie(..), Plug::Sata(_) | Plug::Sas(..)) => plug,
+        (Connector::Pcie(..), Connector::Sata(_) | Connector::Sas(..)) => plug,
         (path, _) => path,
     };
     // The values equal the values in the library's platforms for these boards.
@@ -139,13 +139,13 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
         );
     }
     let uplink = match port {
-        Plug::Pcie(..) => "",
+        Connector::Pcie(..) => "",
         // The uplink belongs to the controller of a SATA or SAS port.
         _ => {
             let of = match path {
-                Plug::Pcie(generation, lanes) => (generation, lanes),
+                Connector::Pcie(generation, lanes) => (generation, lanes),
                 // The USB controller of the board is downstream of one lane.
-                Plug::Usb(_) if board.contains("raspberry pi 4") => (2, 1),
+                Connector::Usb(_) if board.contains("raspberry pi 4") => (2, 1),
                 _ => (3, if drives > 4 { 8 } else { 4 }),
             };
             let _ = write!(
@@ -159,10 +159,10 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
     for number in 0..drives {
         let _ = write!(text, "[[port]]\nname = \"p{number}\"\n{uplink}");
         match port {
-            Plug::Pcie(generation, lanes) => text += &link("", generation, lanes),
+            Connector::Pcie(generation, lanes) => text += &link("", generation, lanes),
             other => text += &format!("{}\n", other.toml()),
         }
-        if let Plug::Usb(_) = port {
+        if let Connector::Usb(_) = port {
             text += &bridge(plug, port.protocol());
         }
     }
@@ -170,9 +170,9 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
 }
 
 /// Returns the bridge of a USB enclosure, with the values from the library's platforms.
-fn bridge(drive: Plug, protocol: &str) -> String {
+fn bridge(drive: Connector, protocol: &str) -> String {
     let (beyond, rate) = match drive {
-        Plug::Pcie(..) => {
+        Connector::Pcie(..) => {
             let link = "pcie = { generation = 3, lanes = 2 }\npayload_max = \"256 B\"\nread_request_max = \"512 B\"\n";
             (link.to_owned(), "1050 MB/s")
         }
@@ -186,7 +186,7 @@ fn bridge(drive: Plug, protocol: &str) -> String {
 }
 
 /// Returns the library host for the system that the row names.
-pub fn host(row: &Row) -> &'static str {
+pub fn host(row: &CorpusRow) -> &'static str {
     let os = row.text("os").to_lowercase();
     let platform = row.text("platform").to_lowercase();
     let year_of_windows =
@@ -212,14 +212,14 @@ pub fn host(row: &Row) -> &'static str {
 
 /// Returns whether a row states the number of outstanding requests, with its queue depth, its threads, or a tool that
 /// submits one request at a time.
-fn states_outstanding(row: &Row) -> bool {
+fn states_outstanding(row: &CorpusRow) -> bool {
     let is_stated = ["queue_depth", "threads"].iter().any(|column| row.number(column).is_some());
     is_stated || row.text("tool").starts_with("PowerShell")
 }
 
 /// Returns whether a row measures sequential writes after the cache is full, and does not state their span and
 /// duration. The test then spans the whole drive.
-fn is_once_the_cache_is_full(row: &Row) -> bool {
+fn is_once_the_cache_is_full(row: &CorpusRow) -> bool {
     let is_stated = ["span_bytes", "duration_s"].iter().any(|column| row.number(column).is_some());
     row.text("class") == "writes-sustained" && row.text("pattern") == "sequential" && !is_stated
 }
@@ -227,17 +227,17 @@ fn is_once_the_cache_is_full(row: &Row) -> bool {
 /// Returns whether a row measures an old file on the system drive. This applies to resctl-bench: its manual requires
 /// the system drive, and the program creates the file once for all runs, which end with minutes of writes. By then, the
 /// file is no longer in the pseudo-SLC cache.
-pub fn is_of_a_system_drive(row: &Row) -> bool {
+pub fn is_of_a_system_drive(row: &CorpusRow) -> bool {
     row.text("tool").contains("resctl-bench")
 }
 
 /// Returns whether a row measures a drive that was completely written before the test.
-pub fn is_preconditioned(row: &Row) -> bool {
+pub fn is_preconditioned(row: &CorpusRow) -> bool {
     row.text("state") == "preconditioned"
 }
 
 /// Returns whether a row is the mean rate of writing the whole drive once.
-pub fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
+pub fn is_of_the_whole_drive(row: &CorpusRow, drive_capacity: f64) -> bool {
     let span = row.number("span_bytes").unwrap_or(0.0);
     row.text("class") == "writes-sustained"
         && row.text("pattern") == "sequential"
@@ -247,7 +247,7 @@ pub fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
 
 /// Returns the test of the row, or `None` if the row does not state its requests or if these requests are not
 /// simulated.
-pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
+pub fn test(row: &CorpusRow, drive_capacity: f64) -> Option<Test> {
     if !states_outstanding(row) {
         return None;
     }
@@ -315,12 +315,12 @@ mod tests {
 
     #[test]
     fn a_drive_file_has_every_rating_and_no_more() {
-        let row = Row::of(&[
+        let row = CorpusRow::of(&[
             ("drive", "Invented \"Pro\" 512GB"),
             ("drive_kind", "nvme-ssd"),
             ("interface", "PCIe 2.0 x2"),
         ]);
-        let rated = Row::of(&[
+        let rated = CorpusRow::of(&[
             ("year", "2019"),
             ("nand", "3D TLC (64 layers)"),
             ("dram", "none"),
@@ -336,8 +336,8 @@ mod tests {
             nand = \"tlc\"\nmemory = \"host\"\nread = \"1000 MB/s\"\nwrite = \"900 MB/s\"\n\
             random_read = 250000\nrandom_write = 240000\nread_latency = \"85.5 us\"\n";
         assert_eq!(drive_file(&row, Some(&rated)), wanted);
-        let disk = Row::of(&[("drive", "Invented 4 TB"), ("drive_kind", "hdd")]);
-        let of_disk = Row::of(&[
+        let disk = CorpusRow::of(&[("drive", "Invented 4 TB"), ("drive_kind", "hdd")]);
+        let of_disk = CorpusRow::of(&[
             ("rpm", "7200"),
             ("dram", "no"),
             ("nand", "none"),
@@ -348,11 +348,11 @@ mod tests {
         let wanted = "[drive]\nname = \"Invented 4 TB\"\nkind = \"hdd\"\ncapacity = \"4000000000000 B\"\n\
             port = { protocol = \"ahci\", sata = \"6 Gb/s\" }\n\n[rated]\nrpm = 7200\nread = \"180 MB/s\"\n";
         assert_eq!(drive_file(&disk, Some(&of_disk)), wanted);
-        let optane = Row::of(&[("drive", "Invented 280GB"), ("drive_kind", "optane")]);
-        let text = drive_file(&optane, Some(&Row::of(&[("nand", "MLC"), ("dram", "yes")])));
+        let optane = CorpusRow::of(&[("drive", "Invented 280GB"), ("drive_kind", "optane")]);
+        let text = drive_file(&optane, Some(&CorpusRow::of(&[("nand", "MLC"), ("dram", "yes")])));
         assert!(text.ends_with("[rated]\nnand = \"3d-xpoint\"\n"), "{text}");
-        let sata = Row::of(&[("drive", "Invented 240GB"), ("drive_kind", "sata-ssd")]);
-        let text = drive_file(&sata, Some(&Row::of(&[("dram", "No DRAM")])));
+        let sata = CorpusRow::of(&[("drive", "Invented 240GB"), ("drive_kind", "sata-ssd")]);
+        let text = drive_file(&sata, Some(&CorpusRow::of(&[("dram", "No DRAM")])));
         assert!(text.ends_with("[rated]\nmemory = \"none\"\n"), "{text}");
     }
 
@@ -377,8 +377,8 @@ mod tests {
     }
 
     /// Returns the uplink and the ports of a platform file.
-    fn ports(board: &str, plug: Plug, path: Plug, drives: usize) -> String {
-        let text = platform_file(&Row::of(&[("platform", board)]), plug, path, drives);
+    fn ports(board: &str, plug: Connector, path: Connector, drives: usize) -> String {
+        let text = platform_file(&CorpusRow::of(&[("platform", board)]), plug, path, drives);
         let start = text.find("[[").unwrap();
         assert!(
             text[..start].starts_with("[platform]\nname = \"of the row\"\n[cpu]\ncores = 16\n")
@@ -400,14 +400,14 @@ mod tests {
 
     #[test]
     fn a_platform_has_a_port_for_each_drive_on_its_board() {
-        let (nvme, sata) = (Plug::Pcie(4, 4), Plug::Sata(6.0));
+        let (nvme, sata) = (Connector::Pcie(4, 4), Connector::Sata(6.0));
         let port = |number: u32| format!("[[port]]\nname = \"p{number}\"\n");
         let uplink = |keys: String| {
             format!("[[link]]\nname = \"uplink\"\nto = \"controller\"\nlabel = \"uplink\"\n{keys}")
         };
         let downstream = |number: u32| port(number) + "behind = [\"uplink\"]\nsata = \"6 Gb/s\"\n";
         let wanted = port(0) + &link(3, 4, 256, 256) + &port(1) + &link(3, 4, 256, 256);
-        assert_eq!(ports("a board", nvme, Plug::Pcie(3, 4), 2), wanted);
+        assert_eq!(ports("a board", nvme, Connector::Pcie(3, 4), 2), wanted);
         for (board, payload, completion) in [
             ("Raspberry Pi 5", 256, 128),
             ("Compute Module 5 IO", 256, 128),
@@ -415,12 +415,12 @@ mod tests {
             ("Compute Module 4", 128, 64),
         ] {
             let wanted = port(0) + &link(2, 1, payload, completion);
-            assert_eq!(ports(board, nvme, Plug::Pcie(2, 1), 1), wanted, "{board}");
+            assert_eq!(ports(board, nvme, Connector::Pcie(2, 1), 1), wanted, "{board}");
         }
         // A SATA drive downstream of an adapter has the adapter's link as uplink. On a board, the uplink has four
         // lanes, or eight for more than four drives.
         let wanted = uplink(link(2, 1, 256, 256)) + &downstream(0);
-        assert_eq!(ports("a board", sata, Plug::Pcie(2, 1), 1), wanted);
+        assert_eq!(ports("a board", sata, Connector::Pcie(2, 1), 1), wanted);
         let four: String = (0..4).map(downstream).collect();
         assert_eq!(ports("", sata, sata, 4), uplink(link(3, 4, 256, 256)) + &four);
         let five: String = (0..5).map(downstream).collect();
@@ -429,8 +429,9 @@ mod tests {
 
     #[test]
     fn an_enclosure_has_a_bridge_to_its_drive() {
-        let usb = |drive: Plug, board: &str, rate: f64| ports(board, drive, Plug::Usb(rate), 1);
-        let text = usb(Plug::Sata(6.0), "a board", 5.0);
+        let usb =
+            |drive: Connector, board: &str, rate: f64| ports(board, drive, Connector::Usb(rate), 1);
+        let text = usb(Connector::Sata(6.0), "a board", 5.0);
         assert!(
             text.contains(
                 "usb = \"5 Gb/s\"\n[port.bridge]\nname = \"uasp bridge\"\nsata = \"6 Gb/s\"\n"
@@ -439,7 +440,7 @@ mod tests {
         );
         assert!(text.contains("rate = { value = \"430 MB/s\""), "{text}");
         assert!(text.contains("generation = 3, lanes = 4"), "{text}");
-        let text = usb(Plug::Pcie(3, 4), "a board", 0.48);
+        let text = usb(Connector::Pcie(3, 4), "a board", 0.48);
         assert!(
             text.contains(
                 "[port.bridge]\nname = \"bulk-only bridge\"\npcie = { generation = 3, lanes = 2 }\n"
@@ -447,7 +448,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("rate = { value = \"1050 MB/s\""), "{text}");
-        let text = usb(Plug::Sata(6.0), "Raspberry Pi 4", 5.0);
+        let text = usb(Connector::Sata(6.0), "Raspberry Pi 4", 5.0);
         assert!(text.contains("generation = 2, lanes = 1") && text.contains("\"128 B\""), "{text}");
     }
 
@@ -466,7 +467,7 @@ mod tests {
             (&[("target", "file"), ("flush", "fsync after each write")], "linux-fsync"),
             (&[("os", "Linux"), ("target", "device")], "linux-block"),
         ] {
-            assert_eq!(host(&Row::of(values)), wanted, "{values:?}");
+            assert_eq!(host(&CorpusRow::of(values)), wanted, "{values:?}");
         }
     }
 
@@ -480,7 +481,7 @@ mod tests {
                 ("target", "device"),
             ];
             values.extend(more);
-            test(&Row::of(&values), 1e12)
+            test(&CorpusRow::of(&values), 1e12)
         };
         let plain = of(&[]).unwrap();
         assert_eq!((plain.block, plain.queue_depth(), plain.threads), (Bytes(4096), 8, 1));
@@ -518,11 +519,11 @@ mod tests {
         assert!(span(&timed) < 9_000_000_000);
         // A row that does not state its requests is not simulated.
         let unstated = [("pattern", "random"), ("read_percent", "100")];
-        assert_eq!(test(&Row::of(&unstated), 1e12), None);
+        assert_eq!(test(&CorpusRow::of(&unstated), 1e12), None);
         let by_tool = [unstated[0], unstated[1], ("tool", "PowerShell script")];
-        assert_eq!(test(&Row::of(&by_tool), 1e12).unwrap().queue_depth(), 1);
+        assert_eq!(test(&CorpusRow::of(&by_tool), 1e12).unwrap().queue_depth(), 1);
         let threads = [unstated[0], unstated[1], ("threads", "4")];
-        assert_eq!(test(&Row::of(&threads), 1e12).unwrap().threads, 4);
+        assert_eq!(test(&CorpusRow::of(&threads), 1e12).unwrap().threads, 4);
     }
 
     #[test]
@@ -531,16 +532,16 @@ mod tests {
             let mut values =
                 vec![("class", "writes-sustained"), ("pattern", "sequential"), ("state", "fresh")];
             values.extend(more);
-            is_of_the_whole_drive(&Row::of(&values), 1e12)
+            is_of_the_whole_drive(&CorpusRow::of(&values), 1e12)
         };
         assert!(of(&[("span_bytes", "900000000000")]) && !of(&[("span_bytes", "899999999999")]));
         assert!(of(&[("place", "writing the whole capacity")]) && !of(&[]));
         let whole = ("span_bytes", "1000000000000");
         assert!(!of(&[whole, ("state", "steady")]) && !of(&[whole, ("pattern", "random")]));
         assert!(!of(&[whole, ("class", "mix")]));
-        assert!(is_preconditioned(&Row::of(&[("state", "preconditioned")])));
-        assert!(!is_preconditioned(&Row::of(&[("state", "fresh")])));
-        assert!(is_of_a_system_drive(&Row::of(&[("tool", "resctl-bench 2")])));
-        assert!(!is_of_a_system_drive(&Row::of(&[("tool", "fio")])));
+        assert!(is_preconditioned(&CorpusRow::of(&[("state", "preconditioned")])));
+        assert!(!is_preconditioned(&CorpusRow::of(&[("state", "fresh")])));
+        assert!(is_of_a_system_drive(&CorpusRow::of(&[("tool", "resctl-bench 2")])));
+        assert!(!is_of_a_system_drive(&CorpusRow::of(&[("tool", "fio")])));
     }
 }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use crate::corpus::{CLASSES, CorpusHalf};
 use crate::figures::{
-    ALL, Grades, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow, TAILS,
+    ALL, GradeSelection, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow, TAILS,
     WITHOUT_RESCTL_BENCH,
 };
-use crate::score::{Errors, Score};
+use crate::score::{PredictionErrors, Score};
 
 /// Kinds of cells in grids, in the order of the document's table.
 const KINDS: [&str; 4] = [ALL, "reads", "writes", "one at a time"];
@@ -16,7 +16,9 @@ const KINDS: [&str; 4] = [ALL, "reads", "writes", "one at a time"];
 pub fn published_text(figures: &PublishedFigures) -> String {
     let mut text = String::new();
     for half in [CorpusHalf::Development, CorpusHalf::Validation] {
-        for (grades, name) in [(Grades::All, ""), (Grades::AAndB, ", settings and machine known")] {
+        for (grades, name) in
+            [(GradeSelection::All, ""), (GradeSelection::AAndB, ", settings and machine known")]
+        {
             let is_of_half = |row: &&PublishedRow| row.half == half && row.grades == grades;
             let rows: Vec<&PublishedRow> = figures.rows.iter().filter(is_of_half).collect();
             let count = rows.iter().find(|row| row.class == ALL).map_or(0, |row| row.score.rows);
@@ -51,8 +53,8 @@ fn set(half: CorpusHalf) -> &'static str {
 }
 
 fn terminal_line(class: &str, score: &Score) -> String {
-    let cells = |errors: Errors| {
-        let Errors { median_percent, mean_percent, factor } = errors;
+    let cells = |errors: PredictionErrors| {
+        let PredictionErrors { median_percent, mean_percent, factor } = errors;
         format!("{factor:>6.2} {median_percent:>6.1}% {mean_percent:>6.1}%")
     };
     let dash = || "–".to_owned();
@@ -79,31 +81,36 @@ pub fn published_table(figures: &PublishedFigures) -> String {
          |---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     let halves = [CorpusHalf::Development, CorpusHalf::Validation];
-    let mut line = |name: &str, half: CorpusHalf, grades: Grades, class: &str| {
+    let mut line = |name: &str, half: CorpusHalf, grades: GradeSelection, class: &str| {
         if let Some(score) = figures.score(half, grades, class) {
             text += &document_line(name, half, score);
         }
     };
     for class in CLASSES {
-        halves.iter().for_each(|half| line(class, *half, Grades::All, class));
+        halves.iter().for_each(|half| line(class, *half, GradeSelection::All, class));
     }
     for (class, name) in [
         (TAILS, "p99 latency, all classes"),
         (WITHOUT_RESCTL_BENCH, "all without resctl-bench"),
         (ALL, "all"),
     ] {
-        halves.iter().for_each(|half| line(name, *half, Grades::All, class));
+        halves.iter().for_each(|half| line(name, *half, GradeSelection::All, class));
     }
     for class in CLASSES {
-        line(&format!("{class}, grades A and B"), CorpusHalf::Validation, Grades::AAndB, class);
+        line(
+            &format!("{class}, grades A and B"),
+            CorpusHalf::Validation,
+            GradeSelection::AAndB,
+            class,
+        );
     }
-    halves.iter().for_each(|half| line("all of grades A and B", *half, Grades::AAndB, ALL));
+    halves.iter().for_each(|half| line("all of grades A and B", *half, GradeSelection::AAndB, ALL));
     text
 }
 
 fn document_line(name: &str, half: CorpusHalf, score: &Score) -> String {
-    let cell = |errors: Errors| {
-        let Errors { median_percent, mean_percent, factor } = errors;
+    let cell = |errors: PredictionErrors| {
+        let PredictionErrors { median_percent, mean_percent, factor } = errors;
         format!("{median_percent:.1}%, {mean_percent:.1}%, {factor:.2}")
     };
     format!(
@@ -180,22 +187,22 @@ pub fn headline_rows(figures: &PublishedFigures) -> Vec<(&'static str, String)> 
         (
             "training set: published measurements, box ratings only",
             CorpusHalf::Development,
-            Grades::All,
+            GradeSelection::All,
         ),
         (
             "**held-out set**: published measurements, box ratings only",
             CorpusHalf::Validation,
-            Grades::All,
+            GradeSelection::All,
         ),
         (
             "**held-out set**, machine fully described (grades A and B)",
             CorpusHalf::Validation,
-            Grades::AAndB,
+            GradeSelection::AAndB,
         ),
     ];
-    let row = |(name, half, grades): (&'static str, CorpusHalf, Grades)| {
+    let row = |(name, half, grades): (&'static str, CorpusHalf, GradeSelection)| {
         let score = figures.score(half, grades, ALL)?;
-        let Errors { median_percent, mean_percent, factor } = score.model;
+        let PredictionErrors { median_percent, mean_percent, factor } = score.model;
         let text = format!(
             "| {name} | {} | x{factor:.2} | {median_percent:.1}% | {mean_percent:.1}% |",
             score.rows

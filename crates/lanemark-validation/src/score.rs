@@ -2,14 +2,14 @@
 
 use std::cmp::Ordering;
 
-use crate::prediction::Comparison;
+use crate::prediction::PredictedMeasurement;
 
 /// Logarithm of the ratio up to which the predictions of the model and the rule of thumb count as equal.
 const TIE: f64 = 0.01;
 
 /// Errors of predictions, each with the same weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Errors {
+pub struct PredictionErrors {
     /// Median of the relative errors in percent. For an even number of errors, it is the upper of the two middle
     /// values.
     pub median_percent: f64,
@@ -25,11 +25,11 @@ pub struct Score {
     /// Number of rows.
     pub rows: usize,
     /// Errors of the model.
-    pub model: Errors,
+    pub model: PredictionErrors,
     /// Errors of the rule of thumb.
-    pub rule: Errors,
+    pub rule: PredictionErrors,
     /// Errors of the minimum of the link's rate and the rated figure.
-    pub limits: Errors,
+    pub limits: PredictionErrors,
     /// Share of rows for which the model is nearer to the measurement than the rule of thumb.
     pub nearer_percent: f64,
     /// Share of rows for which the two predictions are equal within 1%.
@@ -57,7 +57,7 @@ pub enum Nearness {
     RuleNearer,
 }
 
-impl Errors {
+impl PredictionErrors {
     /// Returns the errors of pairs of a prediction and a measurement.
     pub fn of(pairs: &[(f64, f64)]) -> Self {
         let errors = pairs.iter().map(|(predicted, measured)| (predicted / measured - 1.0).abs());
@@ -73,7 +73,7 @@ impl Errors {
 
 impl Nearness {
     /// Compares the two predictions for a row.
-    pub fn of(comparison: &Comparison) -> Self {
+    pub fn of(comparison: &PredictedMeasurement) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
         let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();
         match off(comparison.predicted).total_cmp(&off(comparison.rule)) {
@@ -86,11 +86,11 @@ impl Nearness {
 
 impl Score {
     /// Returns the score of `rows`.
-    pub fn of(rows: &[&Comparison]) -> Self {
-        let errors = |of: fn(&Comparison) -> f64| {
+    pub fn of(rows: &[&PredictedMeasurement]) -> Self {
+        let errors = |of: fn(&PredictedMeasurement) -> f64| {
             let pairs: Vec<(f64, f64)> =
                 rows.iter().map(|comparison| (of(comparison), comparison.published)).collect();
-            Errors::of(&pairs)
+            PredictionErrors::of(&pairs)
         };
         let standing = |wanted: Nearness| {
             percent(

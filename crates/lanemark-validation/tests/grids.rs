@@ -1,11 +1,11 @@
 //! A few cells of a grid have the scores that were computed by hand, and several runs can be saved.
 
 use lanemark_validation::figures::{ALL, GridFigures, GridScore};
-use lanemark_validation::grids::score::{Cell, by_kind};
+use lanemark_validation::grids::score::{GridCell, by_kind};
 use lanemark_validation::report;
 
-fn cell(test: &str, predicted: f64, rule: f64, truth: f64) -> Cell {
-    Cell {
+fn cell(test: &str, predicted: f64, rule: f64, truth: f64) -> GridCell {
+    GridCell {
         test: test.to_owned(),
         here: 100.0,
         truth,
@@ -18,7 +18,7 @@ fn cell(test: &str, predicted: f64, rule: f64, truth: f64) -> Cell {
     }
 }
 
-fn four() -> Vec<Cell> {
+fn four() -> Vec<GridCell> {
     vec![
         // The prediction is exact, while the rule is off by 20%.
         cell("randread-1-1", 100.0, 120.0, 100.0),

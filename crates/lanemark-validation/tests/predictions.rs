@@ -6,9 +6,9 @@ mod ten_rows;
 use std::collections::BTreeMap;
 
 use lanemark_validation::corpus::Corpus;
-use lanemark_validation::figures::{ALL, Grades};
-use lanemark_validation::plug::{Plug, drive_plug};
-use lanemark_validation::prediction::Comparison;
+use lanemark_validation::figures::{ALL, GradeSelection};
+use lanemark_validation::plug::{Connector, drive_plug};
+use lanemark_validation::prediction::PredictedMeasurement;
 use lanemark_validation::published::Predictions;
 use lanemark_validation::recipe;
 
@@ -23,7 +23,7 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let skipped = ["T10: its test is not stated"];
     assert_eq!(predictions.skipped, skipped);
     assert_eq!(predictions.comparisons.len(), 9);
-    let by_id: BTreeMap<&str, &Comparison> = predictions
+    let by_id: BTreeMap<&str, &PredictedMeasurement> = predictions
         .comparisons
         .iter()
         .map(|comparison| (&comparison.line[..3], comparison))
@@ -48,7 +48,7 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let product = by_id["T02"].predicted * by_id["T03"].predicted;
     assert!((product / 1e6 - 1.0).abs() < 1e-3, "{product}");
     let figures = predictions.figures();
-    let all = |half| figures.score(half, Grades::All, ALL).map_or(0, |score| score.rows);
+    let all = |half| figures.score(half, GradeSelection::All, ALL).map_or(0, |score| score.rows);
     let halves = predictions.comparisons.iter().map(|comparison| comparison.half);
     let halves: std::collections::BTreeSet<_> = halves.collect();
     assert_eq!(halves.into_iter().map(all).sum::<usize>(), 9);
@@ -65,17 +65,17 @@ fn an_interval_lies_around_its_prediction() {
 
 #[test]
 fn connectors_are_found_in_text() {
-    assert_eq!(Plug::find("M.2, PCIe 3.0 x4 (CPU)"), Some(Plug::Pcie(3, 4)));
-    assert_eq!(Plug::find("PCIe 4.0"), Some(Plug::Pcie(4, 4)));
-    assert_eq!(Plug::find("SATA 3 Gb/s"), Some(Plug::Sata(3.0)));
-    assert_eq!(Plug::find("SAS 12 Gb/s"), Some(Plug::Sas(12.0, 1)));
-    assert_eq!(Plug::find("a slot"), None);
+    assert_eq!(Connector::find("M.2, PCIe 3.0 x4 (CPU)"), Some(Connector::Pcie(3, 4)));
+    assert_eq!(Connector::find("PCIe 4.0"), Some(Connector::Pcie(4, 4)));
+    assert_eq!(Connector::find("SATA 3 Gb/s"), Some(Connector::Sata(3.0)));
+    assert_eq!(Connector::find("SAS 12 Gb/s"), Some(Connector::Sas(12.0, 1)));
+    assert_eq!(Connector::find("a slot"), None);
     // For a generation that does not exist, the rate of the nearest generation is used.
-    assert_eq!(Plug::Pcie(0, 1).rate(), Plug::Pcie(1, 1).rate());
-    assert_eq!(Plug::Pcie(99, 1).rate(), Plug::Pcie(5, 1).rate());
+    assert_eq!(Connector::Pcie(0, 1).rate(), Connector::Pcie(1, 1).rate());
+    assert_eq!(Connector::Pcie(99, 1).rate(), Connector::Pcie(5, 1).rate());
     let corpus = corpus();
     let disk = &corpus.rows[7];
-    assert_eq!(drive_plug(disk, corpus.ratings_of(disk)), Plug::Sata(6.0));
+    assert_eq!(drive_plug(disk, corpus.ratings_of(disk)), Connector::Sata(6.0));
 }
 
 #[test]

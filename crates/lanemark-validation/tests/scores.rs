@@ -1,19 +1,21 @@
 //! Known predictions and measurements have the scores that were computed by hand.
 
 use lanemark_validation::corpus::CorpusHalf;
-use lanemark_validation::figures::{ALL, Grades, PublishedFigures, TAILS, WITHOUT_RESCTL_BENCH};
-use lanemark_validation::prediction::{Comparison, Interval};
+use lanemark_validation::figures::{
+    ALL, GradeSelection, PublishedFigures, TAILS, WITHOUT_RESCTL_BENCH,
+};
+use lanemark_validation::prediction::{PredictedMeasurement, PredictionRatioInterval};
 use lanemark_validation::published::Predictions;
 use lanemark_validation::report;
-use lanemark_validation::score::{Errors, Nearness, Score};
+use lanemark_validation::score::{Nearness, PredictionErrors, Score};
 
 /// Ten predictions of a measurement of 100.
 const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];
 
 /// Returns ten rows, for which the rule of thumb predicts 110, and the rule of limits 200. Eight rows have an interval
 /// from 0.8 to 1.25.
-fn ten() -> Vec<Comparison> {
-    let one = |(index, &predicted): (usize, &f64)| Comparison {
+fn ten() -> Vec<PredictedMeasurement> {
+    let one = |(index, &predicted): (usize, &f64)| PredictedMeasurement {
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
         grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),
         is_of_resctl_bench: index == 7,
@@ -21,7 +23,11 @@ fn ten() -> Vec<Comparison> {
         half: if index == 9 { CorpusHalf::Development } else { CorpusHalf::Validation },
         published: 100.0,
         predicted,
-        interval: (index < 8).then(|| Interval { low: 0.8, high: 1.25, widest: String::new() }),
+        interval: (index < 8).then(|| PredictionRatioInterval {
+            low: 0.8,
+            high: 1.25,
+            widest: String::new(),
+        }),
         rule: 110.0,
         limits: 200.0,
         line: format!("line {index}"),
@@ -69,7 +75,7 @@ fn shares_and_coverage_are_those_computed_by_hand() {
 #[test]
 fn a_tie_is_a_difference_of_less_than_one_percent() {
     let standing = |predicted: f64| {
-        let one = Comparison { predicted, ..ten().swap_remove(0) };
+        let one = PredictedMeasurement { predicted, ..ten().swap_remove(0) };
         Nearness::of(&one)
     };
     assert_eq!(standing(110.0 * 0.0099f64.exp()), Nearness::Tied);
@@ -81,7 +87,10 @@ fn a_tie_is_a_difference_of_less_than_one_percent() {
 #[test]
 fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
     let score = Score::of(&[]);
-    assert_eq!(score.model, Errors { median_percent: 0.0, mean_percent: 0.0, factor: 1.0 });
+    assert_eq!(
+        score.model,
+        PredictionErrors { median_percent: 0.0, mean_percent: 0.0, factor: 1.0 }
+    );
     assert_eq!((score.coverage_percent, score.bias, score.width), (None, None, None));
     let none = Predictions { comparisons: Vec::new(), skipped: Vec::new() };
     assert!(!none.figures().text().contains("NaN"));
@@ -93,15 +102,15 @@ fn scores_are_by_half_grades_and_class() {
     let figures = predictions.figures();
     let rows = |half, grades, class| figures.score(half, grades, class).map(|figure| figure.rows);
     let validation = CorpusHalf::Validation;
-    assert_eq!(rows(validation, Grades::All, "mix"), Some(6));
-    assert_eq!(rows(validation, Grades::All, "saturated"), Some(3));
-    assert_eq!(rows(validation, Grades::All, ALL), Some(9));
-    assert_eq!(rows(validation, Grades::All, WITHOUT_RESCTL_BENCH), Some(8));
-    assert_eq!(rows(validation, Grades::AAndB, ALL), Some(5));
-    assert_eq!(rows(validation, Grades::AAndB, TAILS), Some(1));
-    assert_eq!(rows(CorpusHalf::Development, Grades::All, TAILS), None);
-    assert_eq!(rows(CorpusHalf::Development, Grades::All, "mix"), None);
-    assert_eq!(rows(CorpusHalf::Development, Grades::All, ALL), Some(1));
+    assert_eq!(rows(validation, GradeSelection::All, "mix"), Some(6));
+    assert_eq!(rows(validation, GradeSelection::All, "saturated"), Some(3));
+    assert_eq!(rows(validation, GradeSelection::All, ALL), Some(9));
+    assert_eq!(rows(validation, GradeSelection::All, WITHOUT_RESCTL_BENCH), Some(8));
+    assert_eq!(rows(validation, GradeSelection::AAndB, ALL), Some(5));
+    assert_eq!(rows(validation, GradeSelection::AAndB, TAILS), Some(1));
+    assert_eq!(rows(CorpusHalf::Development, GradeSelection::All, TAILS), None);
+    assert_eq!(rows(CorpusHalf::Development, GradeSelection::All, "mix"), None);
+    assert_eq!(rows(CorpusHalf::Development, GradeSelection::All, ALL), Some(1));
     let mut out = Vec::new();
     predictions.write(&mut out, true).unwrap();
     let text = String::from_utf8(out).unwrap();

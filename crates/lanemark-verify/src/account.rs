@@ -1,17 +1,17 @@
 //! Adds up the verdicts on all units: finds ranges with the same damage, and writes that are present only in part.
 
-use lanemark_schema::result::{Damage, DamageKind, FoundData, RequestCounts, UnitCounts};
+use lanemark_schema::result::{DamageKind, DamagedRange, FoundData, RequestCounts, UnitCounts};
 use lanemark_schema::units::Bytes;
 
 use super::history::History;
-use super::judge::{UnitDamage, Verdict};
+use super::judge::{UnitDamage, UnitVerdict};
 
 /// Maximum number of ranges of each kind that are kept; other ranges are only counted.
 const RANGES_MAX: usize = 65_536;
 
 /// Adjacent units with the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
+struct VerdictRange {
     first: u32,
     count: u32,
     wrong: UnitDamage,
@@ -23,8 +23,8 @@ pub(super) struct VerdictCounts<'a> {
     units: UnitCounts,
     /// Number of units that contain each change.
     held: Vec<u32>,
-    wrong: Ranges,
-    unflushed: Ranges,
+    wrong: VerdictRanges,
+    unflushed: VerdictRanges,
 }
 
 /// The sum of all verdicts.
@@ -32,44 +32,44 @@ pub(super) struct VerdictCounts<'a> {
 pub(super) struct VerdictSum {
     pub(super) units: UnitCounts,
     pub(super) requests: RequestCounts,
-    pub(super) damage: Vec<Damage>,
+    pub(super) damage: Vec<DamagedRange>,
     pub(super) damage_more: u64,
-    pub(super) unflushed: Vec<Damage>,
+    pub(super) unflushed: Vec<DamagedRange>,
 }
 
 #[derive(Default)]
-struct Ranges {
-    kept: Vec<Range>,
+struct VerdictRanges {
+    kept: Vec<VerdictRange>,
     more: u64,
 }
 
 impl<'a> VerdictCounts<'a> {
     pub(super) fn new(history: &'a History) -> Self {
         let held = vec![0; history.changes.len()];
-        let (wrong, unflushed) = (Ranges::default(), Ranges::default());
+        let (wrong, unflushed) = (VerdictRanges::default(), VerdictRanges::default());
         Self { history, units: UnitCounts::default(), held, wrong, unflushed }
     }
 
     /// Adds the verdict on the unit with this number; units are passed in order.
-    pub(super) fn take(&mut self, number: u32, verdict: Verdict) {
+    pub(super) fn take(&mut self, number: u32, verdict: UnitVerdict) {
         let units = &mut self.units;
         units.read += 1;
         match verdict {
-            Verdict::Intact(change) => {
+            UnitVerdict::Intact(change) => {
                 units.intact += 1;
                 match change {
                     Some(change) => self.held[change as usize] += 1,
                     None => units.mixed += 1,
                 }
             }
-            Verdict::Unjudged => units.unjudged += 1,
-            Verdict::Unjournalled => units.unjournalled += 1,
-            Verdict::Unflushed(newest, found) => {
+            UnitVerdict::Unjudged => units.unjudged += 1,
+            UnitVerdict::Unjournalled => units.unjournalled += 1,
+            UnitVerdict::Unflushed(newest, found) => {
                 units.unflushed += 1;
                 let (kind, expected) = (DamageKind::Lost, Some(newest));
                 self.unflushed.add(number, UnitDamage { kind, expected, found });
             }
-            Verdict::Wrong(wrong) => {
+            UnitVerdict::Wrong(wrong) => {
                 units.wrong += 1;
                 self.wrong.add(number, wrong);
             }
@@ -79,15 +79,15 @@ impl<'a> VerdictCounts<'a> {
     /// Adds up the verdicts. If a change is present in some units, its other units are torn.
     pub(super) fn finish(self) -> VerdictSum {
         let Self { history, units, held, wrong, unflushed } = self;
-        let torn = |range: Range| {
+        let torn = |range: VerdictRange| {
             let late = matches!(range.wrong.kind, DamageKind::Lost | DamageKind::Stale);
             let there = range.wrong.expected.is_some_and(|change| held[change as usize] > 0);
             let kind = if late && there { DamageKind::Torn } else { range.wrong.kind };
-            Range { wrong: UnitDamage { kind, ..range.wrong }, ..range }
+            VerdictRange { wrong: UnitDamage { kind, ..range.wrong }, ..range }
         };
-        let converted = |range: Range| {
+        let converted = |range: VerdictRange| {
             let unit = u64::from(history.header.unit);
-            Damage {
+            DamagedRange {
                 kind: range.wrong.kind,
                 offset_bytes: Bytes(history.header.from + u64::from(range.first) * unit),
                 length_bytes: Bytes(u64::from(range.count) * unit),
@@ -105,18 +105,18 @@ impl<'a> VerdictCounts<'a> {
     }
 }
 
-impl Ranges {
+impl VerdictRanges {
     fn add(&mut self, number: u32, wrong: UnitDamage) {
         let full = self.kept.len() == RANGES_MAX;
         match self.kept.last_mut() {
             Some(last) if last.goes_on_with(number, &wrong) => last.count += 1,
             _ if full => self.more += 1,
-            _ => self.kept.push(Range { first: number, count: 1, wrong }),
+            _ => self.kept.push(VerdictRange { first: number, count: 1, wrong }),
         }
     }
 }
 
-impl Range {
+impl VerdictRange {
     /// Returns whether the unit extends the range.
     fn goes_on_with(&self, number: u32, wrong: &UnitDamage) -> bool {
         let length = u64::from(number - self.first);
@@ -159,7 +159,7 @@ mod tests {
             ("the next part of a misplaced write", misplaced(0, 9), 6, misplaced(4096, 9), 2),
             ("another misplaced write", misplaced(0, 9), 6, misplaced(4096, 10), 1),
         ] {
-            let mut ranges = Ranges::default();
+            let mut ranges = VerdictRanges::default();
             ranges.add(5, first);
             ranges.add(number, next);
             assert_eq!(ranges.kept[0].count, count, "{what}");

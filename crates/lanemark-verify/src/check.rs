@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_schema::result::{InterveningEvent, Verified, VerifyWarning};
+use lanemark_schema::result::{InterveningEvent, VerificationResult, VerifyWarning};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Operation, Order, Pattern, Test, Workload};
+use lanemark_schema::workload::{AverageMethod, Operation, Pattern, Test, TestOrder, Workload};
 
 use super::account::VerdictCounts;
 use super::error::VerifyError;
@@ -25,7 +25,7 @@ use lanemark_measure::parts::Arena;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
 use lanemark_measure::parts::{
-    Engine, EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, Transfer, open_uring,
+    Engine, EngineKind, EngineRequest, NullEngine, Ring, RingOptions, SynchronousEngine, open_uring,
 };
 use lanemark_measure::parts::{OverwritePermission, Target};
 
@@ -50,7 +50,10 @@ impl Check<'_> {
     ///
     /// # Errors
     /// Returns the errors that [`VerifyError`] lists. Damage is not an error.
-    pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<Option<Verified>, VerifyError> {
+    pub fn run(
+        &self,
+        on: &mut dyn FnMut(VerifyProgress),
+    ) -> Result<Option<VerificationResult>, VerifyError> {
         let mut file = self.open_journal()?;
         let header = read_header(&mut file, self.journal)?;
         let rebooted = header.boot != boot();
@@ -97,7 +100,7 @@ impl Check<'_> {
             return Ok(None);
         }
         let sum = account.finish();
-        Ok(Some(Verified {
+        Ok(Some(VerificationResult {
             path: self.path.display().to_string(),
             journal: self.journal.display().to_string(),
             run: header.run,
@@ -115,15 +118,15 @@ impl Check<'_> {
     }
 
     fn open_journal(&self) -> Result<File, VerifyError> {
-        let failed = |source| VerifyError::journal(self.journal, "opened", source);
-        if !std::fs::metadata(self.journal).map_err(failed)?.is_file() {
+        let to_error = |source| VerifyError::journal(self.journal, "opened", source);
+        if !std::fs::metadata(self.journal).map_err(to_error)?.is_file() {
             return Err(VerifyError::NoJournal { path: self.journal.to_owned() });
         }
         // Without this flag, opening a pipe would wait for a writer.
         let mut options = File::options();
         let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
-        let file = file.map_err(failed)?;
-        match file.metadata().map_err(failed)?.is_file() {
+        let file = file.map_err(to_error)?;
+        match file.metadata().map_err(to_error)?.is_file() {
             true => Ok(file),
             false => Err(VerifyError::NoJournal { path: self.journal.to_owned() }),
         }
@@ -158,15 +161,15 @@ impl Check<'_> {
             return Err(VerifyError::NoTarget { path: self.path.to_owned() });
         }
         let unit = history.header.unit;
-        let gone = |take: &mut dyn FnMut(u32, Option<&[u8]>)| {
+        let read_zeros = |take: &mut dyn FnMut(u32, Option<&[u8]>)| {
             let nothing = vec![0; unit as usize];
             (held..history.header.units()).for_each(|number| take(number as u32, Some(&nothing)));
         };
         if held == 0 {
-            gone(take);
+            read_zeros(take);
             return Ok(true);
         }
-        let workload = reading(history, held);
+        let workload = reading_workload(history, held);
         let target = Target::open(self.path, &workload, OverwritePermission::default(), false)?;
         let depth = if self.engine == EngineKind::Synchronous { 1 } else { FILL_DEPTH };
         let block = u64::from(unit) * FILL_UNITS;
@@ -177,25 +180,25 @@ impl Check<'_> {
                 let uring = open_uring(depth, RingOptions::default());
                 let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
                 let ring = Ring::new(&mut uring, target.as_fd(), arena, true);
-                self.read_by(ring, depth, history, held, on, take)
+                self.read_with_engine(ring, depth, history, held, on, take)
             }
             EngineKind::Synchronous => {
                 let engine = SynchronousEngine::new(target.as_fd(), arena, false);
-                self.read_by(engine, depth, history, held, on, take)
+                self.read_with_engine(engine, depth, history, held, on, take)
             }
             EngineKind::Null => {
-                self.read_by(NullEngine::new(arena), depth, history, held, on, take)
+                self.read_with_engine(NullEngine::new(arena), depth, history, held, on, take)
             }
         }?;
         target.finish()?;
         if whole {
-            gone(take);
+            read_zeros(take);
         }
         Ok(whole)
     }
 
     /// Keeps `depth` reads in flight, and passes on their data in the order of the target.
-    fn read_by(
+    fn read_with_engine(
         &self,
         mut engine: impl Engine,
         depth: u32,
@@ -313,8 +316,8 @@ impl UnitRead {
         self.length > 0 && (self.failed || self.done >= self.length)
     }
 
-    fn left(&self) -> Transfer {
-        Transfer {
+    fn left(&self) -> EngineRequest {
+        EngineRequest {
             operation: Operation::Read,
             offset: self.offset + u64::from(self.done),
             skip: self.done,
@@ -324,7 +327,7 @@ impl UnitRead {
 }
 
 /// Returns a workload that reads `held` units; the target is opened for this workload.
-fn reading(history: &History, held: u64) -> Workload {
+fn reading_workload(history: &History, held: u64) -> Workload {
     let header = &history.header;
     let unit = Bytes(header.unit.into());
     let test = Test {
@@ -342,8 +345,8 @@ fn reading(history: &History, held: u64) -> Workload {
         id: "check".to_owned(),
         name: "Check".to_owned(),
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test],
     }
 }
@@ -372,8 +375,8 @@ mod tests {
         fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
             &mut self.buffers[slot as usize]
         }
-        fn push(&mut self, slot: u32, transfer: Transfer) {
-            let Transfer { offset, skip, length, .. } = transfer;
+        fn push(&mut self, slot: u32, transfer: EngineRequest) {
+            let EngineRequest { offset, skip, length, .. } = transfer;
             let end = offset + u64::from(length);
             let bad = self.bad.iter().any(|bad| (offset..end).contains(bad));
             let bytes = &mut self.buffers[slot as usize][skip as usize..][..length as usize];
@@ -422,7 +425,7 @@ mod tests {
         let (path, journal, kind) = (Path::new("t"), Path::new("j"), EngineKind::Null);
         let check = Check { path, journal, since: None, engine: kind, stop: &stop };
         let (mut next, mut failed) = (0, Vec::new());
-        let whole = check.read_by(
+        let whole = check.read_with_engine(
             engine,
             FILL_DEPTH,
             &history,

@@ -10,7 +10,7 @@ use super::unit::SECTOR;
 
 /// A change that was requested but not yet answered.
 #[derive(Clone, Debug)]
-pub(super) struct PendingChange {
+pub(super) struct InFlightWrite {
     pub(super) generation: u64,
     offset: usize,
     data: Vec<u8>,
@@ -20,7 +20,7 @@ pub(super) struct PendingChange {
 
 /// A version of a sector.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
+pub(super) struct SectorVersion {
     /// Generation of the change that wrote the version; zero for the initial content.
     pub(super) generation: u64,
     pub(super) data: Vec<u8>,
@@ -28,19 +28,19 @@ pub(super) struct Version {
 
 /// A device that remembers every version.
 #[derive(Debug)]
-pub(super) struct Device {
+pub(super) struct VersionedDevice {
     /// Versions of each sector, in the order in which they became visible.
-    pub(super) sectors: Vec<Vec<Version>>,
+    pub(super) sectors: Vec<Vec<SectorVersion>>,
     /// Number of versions of each sector that are on the media.
     kept: Vec<usize>,
-    pub(super) under_way: Vec<PendingChange>,
+    pub(super) under_way: Vec<InFlightWrite>,
 }
 
-impl Device {
+impl VersionedDevice {
     /// Creates a device with content that no run wrote.
     pub(super) fn new(size: usize, rng: &mut Rng) -> Self {
         let former = rng.next_u64() as u8;
-        let version = Version { generation: 0, data: vec![former; SECTOR] };
+        let version = SectorVersion { generation: 0, data: vec![former; SECTOR] };
         let count = size / SECTOR;
         Self { sectors: vec![vec![version]; count], kept: vec![1; count], under_way: Vec::new() }
     }
@@ -48,11 +48,11 @@ impl Device {
     pub(super) fn ask(&mut self, generation: u64, offset: u64, data: Vec<u8>) {
         let offset = offset as usize;
         let left = (0..data.len() / SECTOR).collect();
-        self.under_way.push(PendingChange { generation, offset, data, left });
+        self.under_way.push(InFlightWrite { generation, offset, data, left });
     }
 
     /// Executes some sectors of a random change in flight.
-    pub(super) fn work(&mut self, rng: &mut Rng) {
+    pub(super) fn execute_some(&mut self, rng: &mut Rng) {
         if self.under_way.is_empty() {
             return;
         }
@@ -80,7 +80,7 @@ impl Device {
         }
         let sector = change.left.swap_remove(rng.below(change.left.len() as u64) as usize);
         let data = change.data[sector * SECTOR..(sector + 1) * SECTOR].to_vec();
-        let version = Version { generation: change.generation, data };
+        let version = SectorVersion { generation: change.generation, data };
         self.sectors[change.offset / SECTOR + sector].push(version);
         true
     }
@@ -103,7 +103,7 @@ impl Device {
 
     /// Returns the current content.
     pub(super) fn content(&self) -> Vec<u8> {
-        let last = |versions: &Vec<Version>| versions[versions.len() - 1].data.clone();
-        self.sectors.iter().flat_map(last).collect()
+        let last_data = |versions: &Vec<SectorVersion>| versions[versions.len() - 1].data.clone();
+        self.sectors.iter().flat_map(last_data).collect()
     }
 }

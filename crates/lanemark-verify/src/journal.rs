@@ -65,17 +65,17 @@ impl Header {
 
     /// Returns the header if its checksum is correct and its values are valid.
     fn decode(bytes: &[u8; HEADER]) -> Option<Self> {
-        let wide = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
+        let read_u64 = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
         let checksum = bytes[HEADER - 4..].try_into().map(u32::from_le_bytes).ok()?;
         if bytes[..8] != MARK || checksum != crc32fast::hash(&bytes[..HEADER - 4]) {
             return None;
         }
         let header = Self {
-            run: wide(8).ok()?,
+            run: read_u64(8).ok()?,
             unit: bytes[56..60].try_into().map(u32::from_le_bytes).ok()?,
-            from: wide(16).ok()?,
-            to: wide(24).ok()?,
-            begun_unix_ns: wide(32).ok()?,
+            from: read_u64(16).ok()?,
+            to: read_u64(24).ok()?,
+            begun_unix_ns: read_u64(32).ok()?,
             boot: bytes[40..56].try_into().map(u128::from_le_bytes).ok()?,
             sync: bytes[60] != 0,
             write_through: bytes[61] != 0,
@@ -113,15 +113,15 @@ struct JournalState {
 impl Journal {
     /// Creates the file `path`, which must not exist.
     pub(super) fn create(path: &Path, header: &Header) -> Result<Self, VerifyError> {
-        let failed = |source| VerifyError::journal(path, "made", source);
+        let to_error = |source| VerifyError::journal(path, "made", source);
         let opened = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
         let mut file = match opened {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(VerifyError::JournalExists { path: path.to_owned() });
             }
-            other => other.map_err(failed)?,
+            other => other.map_err(to_error)?,
         };
-        file.write_all(&header.encode()).and_then(|()| file.sync_all()).map_err(failed)?;
+        file.write_all(&header.encode()).and_then(|()| file.sync_all()).map_err(to_error)?;
         Ok(Self {
             file,
             path: path.to_owned(),

@@ -24,7 +24,7 @@ use super::unit::{SECTOR, Stamp};
 
 /// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum UnitVerdict {
     /// The unit contains allowed data: only data of the change with this number, or sectors of several changes.
     Intact(Option<u32>),
     /// The unit may have any content, and its content is unknown.
@@ -73,8 +73,8 @@ impl RequiredChange<'_> {
 
 impl Judge<'_> {
     /// Judges the unit with this number, which cannot be read. The unit is damaged unless no change was required.
-    pub(super) fn unreadable(&self, number: u32) -> Verdict {
-        let unit = Unit { judge: self, number, offset: 0, bytes: &[] };
+    pub(super) fn unreadable(&self, number: u32) -> UnitVerdict {
+        let unit = JudgedUnit { judge: self, number, offset: 0, bytes: &[] };
         match unit.firm().allows_former() {
             true => unit.unflushed(FoundData::Error),
             false => unit.wrong(DamageKind::Unreadable, FoundData::Error),
@@ -83,18 +83,20 @@ impl Judge<'_> {
 
     /// Judges the unit with this number, which is past the end of the target. The unit is lost unless zeros are
     /// allowed.
-    pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
+    pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> UnitVerdict {
         match self.judge(number, zeros) {
-            Verdict::Wrong(wrong) => Verdict::Wrong(UnitDamage { kind: DamageKind::Lost, ..wrong }),
+            UnitVerdict::Wrong(wrong) => {
+                UnitVerdict::Wrong(UnitDamage { kind: DamageKind::Lost, ..wrong })
+            }
             allowed => allowed,
         }
     }
 
     /// Judges the unit with this number and the content `bytes`.
-    pub(super) fn judge(&self, number: u32, bytes: &[u8]) -> Verdict {
+    pub(super) fn judge(&self, number: u32, bytes: &[u8]) -> UnitVerdict {
         let header = &self.history.header;
         let offset = header.from + u64::from(number) * u64::from(header.unit);
-        let unit = Unit { judge: self, number, offset, bytes };
+        let unit = JudgedUnit { judge: self, number, offset, bytes };
         match Stamp::read(bytes) {
             Some(stamp) if stamp.run != header.run => unit.foreign(stamp),
             Some(stamp) if stamp.offset != offset => {
@@ -109,14 +111,14 @@ impl Judge<'_> {
 }
 
 /// A unit being judged.
-struct Unit<'a> {
+struct JudgedUnit<'a> {
     judge: &'a Judge<'a>,
     number: u32,
     offset: u64,
     bytes: &'a [u8],
 }
 
-impl<'a> Unit<'a> {
+impl<'a> JudgedUnit<'a> {
     fn history(&self) -> &'a History {
         self.judge.history
     }
@@ -148,34 +150,36 @@ impl<'a> Unit<'a> {
         RequiredChange { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
     }
 
-    fn wrong(&self, kind: DamageKind, found_data: FoundData) -> Verdict {
+    fn wrong(&self, kind: DamageKind, found_data: FoundData) -> UnitVerdict {
         let expected = self.firm().newest.map(|(number, _)| number);
-        Verdict::Wrong(UnitDamage { kind, expected, found: found_data })
+        UnitVerdict::Wrong(UnitDamage { kind, expected, found: found_data })
     }
 
     /// Returns the verdict for an acknowledged change that is missing and was not flushed, which `firm` allows.
-    fn unflushed(&self, found_data: FoundData) -> Verdict {
+    fn unflushed(&self, found_data: FoundData) -> UnitVerdict {
         match self.acknowledged().newest {
-            Some((number, _)) => Verdict::Unflushed(number, found_data),
-            None => Verdict::Unjudged,
+            Some((number, _)) => UnitVerdict::Unflushed(number, found_data),
+            None => UnitVerdict::Unjudged,
         }
     }
 
     /// Judges a complete unit with the stamp of this run and offset.
-    fn stamped(&self, stamp: Stamp) -> Verdict {
+    fn stamped(&self, stamp: Stamp) -> UnitVerdict {
         let found = FoundData::Generation(stamp.generation);
-        let same = |change: &Change| change.generation == stamp.generation && !change.trim;
-        let Some((number, change)) = self.changes().find(|(_, change)| same(change)) else {
+        let is_stamped_change =
+            |change: &Change| change.generation == stamp.generation && !change.trim;
+        let Some((number, change)) = self.changes().find(|(_, change)| is_stamped_change(change))
+        else {
             let later = stamp.generation > self.history().generation_last;
             return match later && self.history().tail_missing {
-                true => Verdict::Unjournalled,
+                true => UnitVerdict::Unjournalled,
                 false => self.wrong(DamageKind::Unrecorded, found),
             };
         };
         if (stamp.place, stamp.length) != ((self.offset - change.offset) as u32, change.length) {
             self.wrong(DamageKind::Unrecorded, found)
         } else if self.acknowledged().allows(change) {
-            Verdict::Intact(Some(number))
+            UnitVerdict::Intact(Some(number))
         } else if self.firm().allows(change) {
             self.unflushed(found)
         } else if self.previous().allows(change) {
@@ -185,17 +189,18 @@ impl<'a> Unit<'a> {
         }
     }
 
-    fn zeros(&self) -> Verdict {
+    fn zeros(&self) -> UnitVerdict {
         let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
         let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
-        let by = |bar: &RequiredChange<'_>| trims.clone().find(|(_, change)| bar.allows(change));
-        if let Some((number, _)) = by(&acknowledged) {
-            Verdict::Intact(Some(number))
+        let allowed_trim =
+            |bar: &RequiredChange<'_>| trims.clone().find(|(_, change)| bar.allows(change));
+        if let Some((number, _)) = allowed_trim(&acknowledged) {
+            UnitVerdict::Intact(Some(number))
         } else if acknowledged.allows_former() {
-            Verdict::Unjudged
-        } else if firm.allows_former() || by(&firm).is_some() {
+            UnitVerdict::Unjudged
+        } else if firm.allows_former() || allowed_trim(&firm).is_some() {
             self.unflushed(FoundData::Zeros)
-        } else if previous.allows_former() || by(&previous).is_some() {
+        } else if previous.allows_former() || allowed_trim(&previous).is_some() {
             self.wrong(DamageKind::Lost, FoundData::Zeros)
         } else if trims.next().is_some() {
             self.wrong(DamageKind::Stale, FoundData::Zeros)
@@ -204,7 +209,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    fn foreign(&self, stamp: Stamp) -> Verdict {
+    fn foreign(&self, stamp: Stamp) -> UnitVerdict {
         let found = FoundData::Foreign { run: stamp.run };
         if self.firm().allows_former() {
             self.unflushed(found)
@@ -214,7 +219,7 @@ impl<'a> Unit<'a> {
     }
 
     /// Judges an incomplete unit: each sector must come from an allowed change.
-    fn by_sectors(&self) -> Verdict {
+    fn by_sectors(&self) -> UnitVerdict {
         let sectors = self.bytes.len() / SECTOR;
         let (acknowledged, firm) = (self.acknowledged(), self.firm());
         let newest = firm.newest.map(|(number, _)| number);
@@ -237,14 +242,14 @@ impl<'a> Unit<'a> {
         // Content from before the run does not contain this run's mark.
         let claimed = Stamp::claimed(self.bytes).filter(|one| one.run == self.history().header.run);
         let changed = claimed.is_some() && !known[0][2];
-        let all = |which: usize| known.iter().all(|sector| sector[which]);
-        if all(0) {
-            Verdict::Intact(None)
+        let all_sectors = |which: usize| known.iter().all(|sector| sector[which]);
+        if all_sectors(0) {
+            UnitVerdict::Intact(None)
         } else if acknowledged.allows_former() && !changed {
-            Verdict::Unjudged
-        } else if all(1) || (firm.allows_former() && !changed) {
+            UnitVerdict::Unjudged
+        } else if all_sectors(1) || (firm.allows_former() && !changed) {
             self.unflushed(FoundData::Sectors)
-        } else if all(2) {
+        } else if all_sectors(2) {
             let kind = if newest_there { DamageKind::Torn } else { DamageKind::Stale };
             self.wrong(kind, FoundData::Sectors)
         } else {

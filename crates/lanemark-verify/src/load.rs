@@ -15,14 +15,14 @@ use super::record::{Record, RecordKind};
 use super::unit::stamp_write;
 use lanemark_measure::MeasureError;
 use lanemark_measure::parts::POLL_NS;
-use lanemark_measure::parts::{Engine, Transfer};
+use lanemark_measure::parts::{Engine, EngineRequest};
 
 /// Maximum number of requests that one append records. One system call writes all their records, and the drive has
 /// other requests in flight during the call.
 const BATCH: usize = 32;
 
 /// The state that all threads of a run share.
-pub(super) struct Shared<'a> {
+pub(super) struct LoadState<'a> {
     pub(super) path: &'a Path,
     pub(super) journal: &'a Journal,
     pub(super) run: u64,
@@ -32,12 +32,12 @@ pub(super) struct Shared<'a> {
     pub(super) begun: Instant,
     /// Set when a thread failed.
     pub(super) abort: AtomicBool,
-    pub(super) counts: Counts,
+    pub(super) counts: LoadCounts,
 }
 
 /// The number of successful requests.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct LoadCounts {
     pub(super) writes: AtomicU64,
     pub(super) written: AtomicU64,
     pub(super) flushes: AtomicU64,
@@ -47,10 +47,10 @@ pub(super) struct Counts {
 
 /// A thread of the load with its engine.
 pub(super) struct LoadThread<'a, E> {
-    shared: &'a Shared<'a>,
+    shared: &'a LoadState<'a>,
     engine: E,
     thread: u32,
-    slots: Box<[Slot]>,
+    slots: Box<[RequestSlot]>,
     free: Vec<u32>,
     /// Slots that are submitted after the next append.
     prepared: Vec<u32>,
@@ -59,7 +59,7 @@ pub(super) struct LoadThread<'a, E> {
 
 /// The request of a slot.
 #[derive(Clone, Copy)]
-struct Slot {
+struct RequestSlot {
     access: Access,
     generation: u64,
     done: u32,
@@ -67,14 +67,14 @@ struct Slot {
 
 impl<'a, E: Engine> LoadThread<'a, E> {
     /// Creates a loop with `depth` slots, which must be the number of the engine's slots.
-    pub(super) fn new(shared: &'a Shared<'a>, engine: E, thread: u32, depth: u32) -> Self {
+    pub(super) fn new(shared: &'a LoadState<'a>, engine: E, thread: u32, depth: u32) -> Self {
         let access =
             Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
         Self {
             shared,
             engine,
             thread,
-            slots: vec![Slot { access, generation: 0, done: 0 }; depth as usize].into(),
+            slots: vec![RequestSlot { access, generation: 0, done: 0 }; depth as usize].into(),
             free: (0..depth).rev().collect(),
             prepared: Vec::with_capacity(BATCH),
             records: Vec::with_capacity(2 * BATCH),
@@ -144,7 +144,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
             let (unit, run) = (self.shared.unit, self.shared.run);
             stamp_write(buffer, unit, run, access.offset.get(), generation);
         }
-        self.slots[slot as usize] = Slot { access, generation, done: 0 };
+        self.slots[slot as usize] = RequestSlot { access, generation, done: 0 };
         if let Some(kind) = kind {
             self.note(kind, slot);
         }
@@ -153,7 +153,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
 
     /// Adds a record about the request of a slot.
     fn note(&mut self, kind: RecordKind, slot: u32) {
-        let Slot { access, generation, .. } = self.slots[slot as usize];
+        let RequestSlot { access, generation, .. } = self.slots[slot as usize];
         self.records.push(Record {
             kind,
             generation,
@@ -166,10 +166,10 @@ impl<'a, E: Engine> LoadThread<'a, E> {
 
     /// Queues the rest of a slot's request.
     fn push(&mut self, slot: u32) {
-        let Slot { access, done, .. } = self.slots[slot as usize];
+        let RequestSlot { access, done, .. } = self.slots[slot as usize];
         let offset = access.offset.get() + u64::from(done);
         let length = access.length.get() as u32 - done;
-        let transfer = Transfer { operation: access.operation, offset, skip: done, length };
+        let transfer = EngineRequest { operation: access.operation, offset, skip: done, length };
         self.engine.push(slot, transfer);
     }
 
@@ -181,10 +181,10 @@ impl<'a, E: Engine> LoadThread<'a, E> {
                 Ok(false) => self.push(slot),
                 Ok(true) => {
                     self.count(slot);
-                    self.answered(RecordKind::Acknowledged, slot);
+                    self.on_answer(RecordKind::Acknowledged, slot);
                 }
                 Err(error) => {
-                    self.answered(RecordKind::Failed, slot);
+                    self.on_answer(RecordKind::Failed, slot);
                     failed.get_or_insert(error);
                 }
             }
@@ -192,7 +192,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn answered(&mut self, kind: RecordKind, slot: u32) {
+    fn on_answer(&mut self, kind: RecordKind, slot: u32) {
         if self.slots[slot as usize].access.operation != Operation::Read {
             self.note(kind, slot);
         }
@@ -216,7 +216,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
     /// Returns whether a slot's request is complete; if not, its rest must be requested again.
     fn is_whole(&mut self, slot: u32, result: i32) -> Result<bool, MeasureError> {
         let path = || self.shared.path.to_owned();
-        let Slot { access, done, .. } = &mut self.slots[slot as usize];
+        let RequestSlot { access, done, .. } = &mut self.slots[slot as usize];
         let Access { operation, offset, length } = *access;
         match u32::try_from(result) {
             Ok(_) if !operation.moves_data() => Ok(true),

@@ -69,7 +69,7 @@ impl Record {
     /// Decodes the record and its number of synced records, if `bytes` contains the record `number` of `run`.
     pub(super) fn decode(bytes: &[u8], run: u64, number: u64) -> Option<(Self, u64)> {
         let bytes: &[u8; RECORD] = bytes.try_into().ok()?;
-        let wide = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
+        let read_u64 = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
         let narrow = |at: usize| bytes[at..at + 4].try_into().map(u32::from_le_bytes);
         if narrow(44).ok()? != checksum(&bytes[..44], run, number) {
             return None;
@@ -77,13 +77,13 @@ impl Record {
         let kind = *KINDS.get((narrow(0).ok()? as usize).checked_sub(1)?)?;
         let record = Self {
             kind,
-            generation: wide(8).ok()?,
-            offset: wide(16).ok()?,
+            generation: read_u64(8).ok()?,
+            offset: read_u64(16).ok()?,
             length: narrow(4).ok()?,
             thread: narrow(40).ok()?,
-            at_ns: wide(24).ok()?,
+            at_ns: read_u64(24).ok()?,
         };
-        Some((record, wide(32).ok()?))
+        Some((record, read_u64(32).ok()?))
     }
 }
 

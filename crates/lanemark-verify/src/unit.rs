@@ -72,12 +72,12 @@ impl Stamp {
         if unit.len() < SECTOR || !unit.len().is_multiple_of(8) || unit[..8] != MARK {
             return None;
         }
-        let wide = |at: usize| unit[at..at + 8].try_into().map(u64::from_le_bytes);
+        let read_u64 = |at: usize| unit[at..at + 8].try_into().map(u64::from_le_bytes);
         let narrow = |at: usize| unit[at..at + 4].try_into().map(u32::from_le_bytes);
         Some(Self {
-            run: wide(8).ok()?,
-            offset: wide(16).ok()?,
-            generation: wide(24).ok()?,
+            run: read_u64(8).ok()?,
+            offset: read_u64(16).ok()?,
+            generation: read_u64(24).ok()?,
             place: narrow(32).ok()?,
             length: narrow(36).ok()?,
         })

@@ -15,14 +15,14 @@ use lanemark_schema::workload::{Access, Accesses, Operation, Test, Workload};
 
 use super::error::VerifyError;
 use super::journal::{Header, Journal, boot};
-use super::load::{Counts, LoadThread, Shared};
+use super::load::{LoadCounts, LoadState, LoadThread};
 use super::record::{Record, RecordKind};
 use super::unit::UNIT_MAX;
 use lanemark_measure::MeasureError;
 use lanemark_measure::parts::Arena;
-use lanemark_measure::parts::Location;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
-use lanemark_measure::parts::Plan;
+use lanemark_measure::parts::SamplePlan;
+use lanemark_measure::parts::TargetLocation;
 use lanemark_measure::parts::quota;
 use lanemark_measure::parts::{
     EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, open_uring,
@@ -96,7 +96,7 @@ impl Verification<'_> {
         target.keep();
         // Without this call, a power cut could remove the directory entry of the file, which could then not be checked.
         rustix::fs::fsync(&target).map_err(|error| self.error("sync", error.into()))?;
-        let shared = Shared {
+        let shared = LoadState {
             path: self.path,
             journal: &journal,
             run: header.run,
@@ -104,14 +104,14 @@ impl Verification<'_> {
             generation: AtomicU64::new(1),
             begun: Instant::now(),
             abort: AtomicBool::new(false),
-            counts: Counts::default(),
+            counts: LoadCounts::default(),
         };
         let filled = !self.fill || self.fill(&target, &shared, &header, on)?;
         let written_before = shared.counts.written.load(Ordering::Relaxed);
         let begun = Instant::now();
         let mut complete = filled;
         if filled {
-            for turn in Plan::of(&workload, self.seed).turns {
+            for turn in SamplePlan::of(&workload, self.seed).turns {
                 let (tests, first) = (&workload.tests[turn.tests()], turn.first as u32);
                 complete &= self.tests(&target, &shared, tests, first, turn.repeat, on)?;
             }
@@ -192,7 +192,7 @@ impl Verification<'_> {
     fn fill(
         &self,
         target: &Target,
-        shared: &Shared<'_>,
+        shared: &LoadState<'_>,
         header: &Header,
         on: &mut dyn FnMut(VerifyProgress),
     ) -> Result<bool, VerifyError> {
@@ -220,7 +220,7 @@ impl Verification<'_> {
     }
 
     /// Flushes the acknowledged changes.
-    fn flush(&self, target: &Target, shared: &Shared<'_>) -> Result<(), VerifyError> {
+    fn flush(&self, target: &Target, shared: &LoadState<'_>) -> Result<(), VerifyError> {
         let mut flush =
             Some(Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO });
         let unit = shared.unit as u64;
@@ -231,7 +231,7 @@ impl Verification<'_> {
     fn tests(
         &self,
         target: &Target,
-        shared: &Shared<'_>,
+        shared: &LoadState<'_>,
         tests: &[Test],
         first: u32,
         repeat: u32,
@@ -285,7 +285,7 @@ impl Verification<'_> {
     fn thread(
         &self,
         file: BorrowedFd<'_>,
-        shared: &Shared<'_>,
+        shared: &LoadState<'_>,
         test: &Test,
         key: StreamKey,
         number: u32,
@@ -317,7 +317,7 @@ impl Verification<'_> {
     fn on_engine(
         &self,
         file: BorrowedFd<'_>,
-        shared: &Shared<'_>,
+        shared: &LoadState<'_>,
         number: u32,
         depth: u32,
         block: u64,
@@ -348,7 +348,7 @@ impl Verification<'_> {
         journal: &Journal,
         left_out: Vec<String>,
     ) -> Vec<VerifyWarning> {
-        let device = Location::of(journal.file()).block_device;
+        let device = TargetLocation::of(journal.file()).block_device;
         let same = device.filter(|device| target.block_device.as_ref() == Some(device));
         let same = same.map(|device| VerifyWarning::JournalOnTarget { device });
         let cached = target.page_cache.clone().map(|reason| VerifyWarning::PageCache { reason });
@@ -389,7 +389,7 @@ fn is_write_through(target: &Target) -> bool {
 mod tests {
     use super::*;
     use lanemark_schema::units::Ratio;
-    use lanemark_schema::workload::{Mix, SizeShare};
+    use lanemark_schema::workload::{RequestMix, SizeShare};
 
     fn test(block: u64, alignment: u64, offset: u64, sizes: &[u64]) -> Test {
         let share = |&block: &u64| SizeShare { block: Bytes(block), share: 0.5 };
@@ -403,7 +403,8 @@ mod tests {
         .with(|requests| {
             requests.read_share = Ratio::ZERO;
             requests.alignment = Bytes(alignment);
-            requests.mix = Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() };
+            requests.mix =
+                RequestMix { sizes: sizes.iter().map(share).collect(), ..RequestMix::default() };
         })
     }
 
@@ -416,8 +417,8 @@ mod tests {
                 id: "changes".to_owned(),
                 name: String::new(),
                 repeats,
-                average: lanemark_schema::workload::Average::Mean,
-                order: lanemark_schema::workload::Order::Listed,
+                average: lanemark_schema::workload::AverageMethod::Mean,
+                order: lanemark_schema::workload::TestOrder::Listed,
                 tests,
             };
             let verification = Verification {

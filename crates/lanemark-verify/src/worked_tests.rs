@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lanemark_schema::result::{
-    AcknowledgedChange, Damage, DamageKind, FoundData, RequestCounts, UnitCounts,
+    AcknowledgedChange, DamageKind, DamagedRange, FoundData, RequestCounts, UnitCounts,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -11,7 +11,7 @@ use crate::account::{VerdictCounts, VerdictSum};
 use crate::error::VerifyError;
 use crate::history::{History, HistoryReader};
 use crate::journal::{Header, JournalEnd, read_header, read_records};
-use crate::judge::{Judge, UnitDamage, Verdict};
+use crate::judge::{Judge, UnitDamage, UnitVerdict};
 use crate::record::{RECORD, Record, RecordKind};
 use crate::unit::{SECTOR, Stamp};
 
@@ -100,8 +100,8 @@ fn flipped(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
     bytes
 }
 
-fn wrong(kind: DamageKind, expected: Option<u32>, found: FoundData) -> Verdict {
-    Verdict::Wrong(UnitDamage { kind, expected, found })
+fn wrong(kind: DamageKind, expected: Option<u32>, found: FoundData) -> UnitVerdict {
+    UnitVerdict::Wrong(UnitDamage { kind, expected, found })
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_history_knows_the_changes_of_each_unit_and_their_durability() {
 fn every_content_of_a_unit_has_its_verdict() {
     use DamageKind::{Corrupt, Foreign, Lost, Misplaced, Stale, Torn, Unrecorded};
     use FoundData::{Changed, Elsewhere, Generation, Sectors, Unknown, Zeros};
-    use Verdict::{Intact, Unflushed, Unjudged};
+    use UnitVerdict::{Intact, Unflushed, Unjudged};
     let history = history(&records(), false);
     let (first, second, third) = (own(1, 0, 0, 2), own(2, 0, 0, 1), own(4, 0, 0, 1));
     let (other, durable) = (own(1, 1, 0, 2), own(7, 5, 5, 1));
@@ -262,10 +262,10 @@ fn units_that_cannot_be_read_and_units_beyond_the_end_have_their_verdicts() {
             wrong(Unreadable, Some(1), FoundData::Error),
             wrong(Lost, Some(1), FoundData::Zeros),
         ),
-        (3, false, Verdict::Unjudged, Verdict::Unjudged),
-        (4, false, wrong(Unreadable, Some(4), FoundData::Error), Verdict::Intact(Some(4))),
-        (4, true, Verdict::Unflushed(4, FoundData::Error), Verdict::Intact(Some(4))),
-        (7, true, Verdict::Unjudged, Verdict::Unjudged),
+        (3, false, UnitVerdict::Unjudged, UnitVerdict::Unjudged),
+        (4, false, wrong(Unreadable, Some(4), FoundData::Error), UnitVerdict::Intact(Some(4))),
+        (4, true, UnitVerdict::Unflushed(4, FoundData::Error), UnitVerdict::Intact(Some(4))),
+        (7, true, UnitVerdict::Unjudged, UnitVerdict::Unjudged),
     ] {
         let judge = Judge { history: &whole, volatile };
         assert_eq!(judge.unreadable(unit), unreadable, "unit {unit}, volatile {volatile}");
@@ -274,7 +274,7 @@ fn units_that_cannot_be_read_and_units_beyond_the_end_have_their_verdicts() {
     // A journal without its end may lack the record of a later change, but not of an earlier change.
     let cut = history(&records(), true);
     let judge = Judge { history: &cut, volatile: true };
-    assert_eq!(judge.judge(7, &own(9, 7, 7, 1)), Verdict::Unjournalled);
+    assert_eq!(judge.judge(7, &own(9, 7, 7, 1)), UnitVerdict::Unjournalled);
     let earlier = wrong(DamageKind::Unrecorded, None, FoundData::Generation(8));
     assert_eq!(judge.judge(7, &own(8, 7, 7, 1)), earlier);
 }
@@ -317,7 +317,7 @@ fn verdicts_add_up_to_ranges_with_their_expected_changes() {
     let damage =
         |kind: DamageKind, unit: u64, expected: Option<AcknowledgedChange>, found: FoundData| {
             let offset_bytes = Bytes(FROM + unit * 1024);
-            Damage { kind, offset_bytes, length_bytes: Bytes(1024), expected, found }
+            DamagedRange { kind, offset_bytes, length_bytes: Bytes(1024), expected, found }
         };
     let expected = VerdictSum {
         units: UnitCounts { read: 8, intact: 4, unjudged: 1, wrong: 3, ..UnitCounts::default() },

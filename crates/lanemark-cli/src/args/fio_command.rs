@@ -30,8 +30,8 @@ impl FioCommandArgs {
 
 /// Quotes a word so that a shell reads it back unchanged.
 fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,%+@".contains(letter);
-    match !word.is_empty() && word.chars().all(plain) {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,%+@".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }

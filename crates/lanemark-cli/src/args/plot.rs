@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use lanemark_report::Chart;
+use lanemark_report::ResultChart;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
@@ -63,7 +63,7 @@ impl ChartArg {
     }
 }
 
-impl From<ChartArg> for Chart {
+impl From<ChartArg> for ResultChart {
     fn from(argument: ChartArg) -> Self {
         match argument {
             ChartArg::Throughput => Self::Throughput,

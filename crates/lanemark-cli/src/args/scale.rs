@@ -8,7 +8,7 @@ use super::LibraryArgs;
 
 /// Changes to a workload for this run.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct ScaleArgs {
+pub(crate) struct WorkloadScaleArgs {
     /// Use this much of the target in every test, such as "256MiB"; volumes scale with it
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
@@ -20,7 +20,7 @@ pub(crate) struct ScaleArgs {
     pub(crate) repeats: Option<u32>,
 }
 
-impl ScaleArgs {
+impl WorkloadScaleArgs {
     /// Returns the changes in the form that the laboratory uses.
     pub(crate) fn scale(&self) -> WorkloadScale {
         WorkloadScale { size: self.size, duration: self.duration, repeats: self.repeats }
@@ -29,12 +29,12 @@ impl ScaleArgs {
 
 /// The seed of a run, its changes to the workload, and the library that it reads.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct SeededArgs {
+pub(crate) struct SeedArgs {
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) scale: ScaleArgs,
+    pub(crate) scale: WorkloadScaleArgs,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }

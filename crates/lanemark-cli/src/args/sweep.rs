@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use lanemark_schema::units::Ratio;
 
-use super::SeededArgs;
+use super::SeedArgs;
 
 /// The arguments of `lanemark sweep`.
 #[derive(Debug, ClapArgs)]
@@ -68,7 +68,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     #[command(flatten)]
-    pub(crate) run: SeededArgs,
+    pub(crate) run: SeedArgs,
 }
 
 /// Parses a range of points, which includes both ends.

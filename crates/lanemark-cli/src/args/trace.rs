@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use lanemark_sim::replay::Speed;
-use lanemark_trace::{Action, Format};
+use lanemark_trace::{BlkparseAction, Format};
 
 use crate::failure::Failure;
 
@@ -32,7 +32,7 @@ pub(crate) struct TraceArgs {
     pub(crate) trace_device: Option<String>,
     /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
     #[arg(long, value_name = "LETTER", requires = "trace")]
-    pub(crate) action: Option<Action>,
+    pub(crate) action: Option<BlkparseAction>,
     /// Replay only the first N requests
     #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,

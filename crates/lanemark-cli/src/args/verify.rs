@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 use lanemark_measure::EngineKind;
 
-use super::{InterruptionArg, SeededArgs};
+use super::{InterruptionArg, SeedArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyArgs {
@@ -53,7 +53,7 @@ pub(crate) struct VerifyWriteArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) run: SeededArgs,
+    pub(crate) run: SeedArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::{HostOption, SeededArgs};
+use super::{HostOption, SeedArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WhatIfArgs {
@@ -52,5 +52,5 @@ pub(crate) struct WhatIfArgs {
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
-    pub(crate) run: SeededArgs,
+    pub(crate) run: SeedArgs,
 }

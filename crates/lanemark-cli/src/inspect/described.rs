@@ -10,7 +10,7 @@ use lanemark_study::model_names::{ModelMatches, drives_of};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandOutcome, Failure};
 use crate::{library, output};
 
 /// Length of the beginning of a file that decides whether the file is a list.
@@ -46,7 +46,7 @@ pub(super) fn show(
     args: &InspectArgs,
     text: &str,
     file: &Path,
-) -> Result<Option<Outcome>, Failure> {
+) -> Result<Option<CommandOutcome>, Failure> {
     if !drives::is_ours(text) {
         return Ok(None);
     }
@@ -65,7 +65,7 @@ pub(super) fn show(
         true => output::print_json(&found)?,
         false => output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?,
     }
-    Ok(Some(Outcome::Done))
+    Ok(Some(CommandOutcome::Done))
 }
 
 fn match_drive<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive<'d> {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use lanemark_lab::LabError;
 use lanemark_report::{PlatformLink, PlatformPort};
-use lanemark_schema::result::{Calibration, TopologyNode};
+use lanemark_schema::result::{ParameterOverride, TopologyNode};
 use lanemark_sim::spec::ProtocolKind;
 use lanemark_study::document::Context;
-use lanemark_study::drive::Plug;
+use lanemark_study::drive::Connector;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
-use lanemark_study::{Ledger, Library, Location, Overrides, Record, path};
+use lanemark_study::{Ledger, Library, Location, Overrides, ValueRecord, path};
 use serde::Serialize;
 
 /// A platform with empty ports.
@@ -23,7 +23,7 @@ pub(crate) struct PlatformEntry {
     pub(crate) links: Vec<Link>,
     pub(crate) topology: TopologyNode,
     #[serde(skip)]
-    pub(crate) values: Vec<Record>,
+    pub(crate) values: Vec<ValueRecord>,
 }
 
 /// A port of a platform.
@@ -55,7 +55,7 @@ impl PlatformEntry {
     pub(crate) fn read(
         library: &Library,
         name: &str,
-        settings: &[(Calibration, Location)],
+        settings: &[(ParameterOverride, Location)],
     ) -> Result<Self, LabError> {
         let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
         for (setting, location) in settings {
@@ -67,7 +67,7 @@ impl PlatformEntry {
         Ok(Self::of(&platform, ledger.records()))
     }
 
-    fn of(platform: &Platform, values: Vec<Record>) -> Self {
+    fn of(platform: &Platform, values: Vec<ValueRecord>) -> Self {
         let topology = path::platform_tree(platform);
         let (mut seen, mut links) = (BTreeSet::new(), Vec::new());
         for link in platform.ports.iter().flat_map(|port| &port.behind) {
@@ -86,7 +86,7 @@ impl PlatformEntry {
             connector: port.plug.to_string(),
             controller: match port.plug {
                 // A device that is plugged into this port contains its own controller.
-                Plug::Pcie(..) if !port.controller.is_usb() => ProtocolKind::Nvme.name(),
+                Connector::Pcie(..) if !port.controller.is_usb() => ProtocolKind::Nvme.name(),
                 _ => port.controller.name(),
             },
             rate_bytes_per_second: path::plug_rate(port.plug).0,

@@ -5,28 +5,28 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::rated::{self, ExplainedDrive};
-use lanemark_study::{Library, Location, Record, StudyError, catalogue, workload};
+use lanemark_study::{Library, Location, StudyError, ValueRecord, catalogue, workload};
 use serde::Serialize;
 
-use super::value::{Value, shown_value};
+use super::value::{ValueJson, shown_value};
 use super::{KINDS, ListedDrive, PlatformEntry, media};
 use crate::failure::Failure;
 use crate::output;
 
 /// An entry, for output as JSON.
 #[derive(Serialize)]
-struct Entry<T> {
+struct EntryJson<T> {
     kind: &'static str,
     id: String,
     #[serde(flatten)]
     entry: T,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    values: Vec<Value>,
+    values: Vec<ValueJson>,
 }
 
 /// A drive, for output as JSON.
 #[derive(Serialize)]
-struct Drive {
+struct DriveJson {
     name: String,
     #[serde(flatten)]
     listed: ListedDrive,
@@ -34,7 +34,7 @@ struct Drive {
 
 /// A host, for output as JSON.
 #[derive(Serialize)]
-struct Host {
+struct HostJson {
     name: String,
 }
 
@@ -86,17 +86,17 @@ fn print<T: Serialize>(
     kind: &'static str,
     id: &str,
     entry: T,
-    values: &[Record],
+    values: &[ValueRecord],
 ) -> Result<(), Failure> {
-    let values = values.iter().map(Value::of).collect();
-    output::print_json(&Entry { kind, id: id.to_owned(), entry, values })
+    let values = values.iter().map(ValueJson::of).collect();
+    output::print_json(&EntryJson { kind, id: id.to_owned(), entry, values })
 }
 
 fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     let ExplainedDrive { name, values, .. } = rated::explain(library, id)?;
     let entry = catalogue::drive(library, id)?;
     if json {
-        return print("drive", id, Drive { name, listed: ListedDrive::of(&entry) }, &values);
+        return print("drive", id, DriveJson { name, listed: ListedDrive::of(&entry) }, &values);
     }
     let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
     let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);
@@ -127,7 +127,7 @@ fn show_host(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     let file = library.open(LibraryKind::Host, id)?;
     let (name, values) = lanemark_study::host::values(&file)?;
     if json {
-        return print("host", id, Host { name }, &values);
+        return print("host", id, HostJson { name }, &values);
     }
     let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
     output::print(&drive_text(&name, &values, &output::style()))

@@ -1,12 +1,12 @@
 //! A value of the library as text, with its origin.
 
 use lanemark_report::DriveValue;
-use lanemark_study::{Origin, Record};
+use lanemark_study::{Origin, ValueRecord};
 use serde::Serialize;
 
 /// A value of an entry, for output as JSON.
 #[derive(Serialize)]
-pub(crate) struct Value {
+pub(crate) struct ValueJson {
     pub(crate) parameter: String,
     pub(crate) value: String,
     pub(crate) origin: &'static str,
@@ -17,9 +17,9 @@ pub(crate) struct Value {
     range_ratios: Option<[f64; 2]>,
 }
 
-impl Value {
+impl ValueJson {
     /// Converts a value with its origin.
-    pub(crate) fn of(record: &Record) -> Self {
+    pub(crate) fn of(record: &ValueRecord) -> Self {
         let (origin, note) = match &record.origin {
             Origin::Sourced(text) => ("sourced", text.clone()),
             Origin::Derived(text) => ("derived", text.clone()),
@@ -33,7 +33,7 @@ impl Value {
 }
 
 /// Converts a value for display.
-pub(crate) fn shown_value(record: &Record) -> DriveValue {
+pub(crate) fn shown_value(record: &ValueRecord) -> DriveValue {
     let origin = match &record.origin {
         Origin::Sourced(text) => text.clone(),
         Origin::Derived(text) => format!("derived from {text}"),
@@ -53,13 +53,13 @@ pub(crate) fn shown_value(record: &Record) -> DriveValue {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_study::origin::Range;
+    use lanemark_study::origin::ValueRange;
 
     use super::*;
 
     #[test]
     fn a_value_is_shown_with_its_origin_and_its_range() {
-        let record = |origin, range| Record {
+        let record = |origin, range| ValueRecord {
             parameter: "drive.read".to_owned(),
             text: "50 us".to_owned(),
             origin,
@@ -74,15 +74,15 @@ mod tests {
             (Origin::Overridden, "set", "", "set"),
         ] {
             let record = record(origin, None);
-            let value = Value::of(&record);
+            let value = ValueJson::of(&record);
             assert_eq!((value.origin, value.note.as_str()), (word, note));
             assert_eq!((value.parameter.as_str(), value.value.as_str()), ("drive.read", "50 us"));
             assert_eq!(value.range_ratios, None);
             let seen = shown_value(&record);
             assert_eq!((seen.origin.as_str(), seen.text.as_str()), (shown, "50 us"));
         }
-        let record = record(Origin::Overridden, Some(Range { low: 0.75, high: 1.4 }));
+        let record = record(Origin::Overridden, Some(ValueRange { low: 0.75, high: 1.4 }));
         assert_eq!(shown_value(&record).text, "50 us (-25% to +40%)");
-        assert_eq!(Value::of(&record).range_ratios, Some([0.75, 1.4]));
+        assert_eq!(ValueJson::of(&record).range_ratios, Some([0.75, 1.4]));
     }
 }

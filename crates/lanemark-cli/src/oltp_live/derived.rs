@@ -101,7 +101,7 @@ mod tests {
         let (old, new) = (of(&before), of(&after));
         assert_eq!(new.elsewhere, Duration::from_microseconds(500));
         assert_eq!(new.processor, Duration::from_microseconds(25));
-        let rest = lanemark_schema::workload::Transactions {
+        let rest = lanemark_schema::workload::TransactionLoad {
             elsewhere: old.elsewhere,
             processor: old.processor,
             ..new

@@ -6,11 +6,11 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_oltp::{OltpError, managed};
 
 use crate::failure::Failure;
-use crate::managed::fetched;
+use crate::managed::downloaded_server;
 use crate::oltp_args::OltpLiveArgs;
 
 /// Checks that the machine fulfils the requirements, before anything starts.
-pub(super) fn machine() -> Result<(), Failure> {
+pub(super) fn check_machine() -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
         return Err(Failure::input("mounting a served disk requires root")
             .hint("use sudo, or `lanemark exact`, which needs no privileges"));
@@ -40,7 +40,7 @@ pub(super) fn machine() -> Result<(), Failure> {
 /// Returns the folder of downloaded PostgreSQL programs; `None` for the installed programs.
 pub(super) fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
     if args.download {
-        return Ok(Some(fetched(&args.fetched)?));
+        return Ok(Some(downloaded_server(&args.fetched)?));
     }
     match managed::programs() {
         Some(_) => Ok(None),

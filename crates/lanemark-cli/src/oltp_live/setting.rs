@@ -22,7 +22,8 @@ use lanemark_schema::result::StudyOutcome;
 
 use super::study_parts::StudyParts;
 use super::turn::{
-    LoadedContents, ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us,
+    LoadedContents, ProcessorCost, TurnEnvironment, TurnOutcome, TurnParameters, TurnTimes,
+    processor_us,
 };
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -51,7 +52,7 @@ pub(super) struct TurnValues {
 }
 
 /// The inputs of these values.
-pub(super) struct Setting<'s> {
+pub(super) struct TurnCalibration<'s> {
     /// The requested time scale.
     pub(super) time_scale: Option<f64>,
     pub(super) is_short: bool,
@@ -62,7 +63,7 @@ pub(super) struct Setting<'s> {
     pub(super) simulated: &'s StudyOutcome,
 }
 
-impl Setting<'_> {
+impl TurnCalibration<'_> {
     /// Sets all values; returns `None` if the command was stopped.
     pub(super) fn set(
         &self,
@@ -206,8 +207,15 @@ impl Setting<'_> {
         scale: Option<f64>,
         pause: Duration,
         times: TurnTimes,
-    ) -> Turn<'_> {
-        Turn { name, system: &self.parts.sides[0].arguments, scale, pause, times, number: 0 }
+    ) -> TurnParameters<'_> {
+        TurnParameters {
+            name,
+            system: &self.parts.sides[0].arguments,
+            scale,
+            pause,
+            times,
+            number: 0,
+        }
     }
 
     /// Returns the disk reads of a simulated transaction of the first system.
@@ -253,11 +261,12 @@ pub(super) mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
-    use lanemark_oltp::Profile;
+    use lanemark_oltp::TransactionProfile;
     use lanemark_oltp::run::{RunOptions, TransactionDates};
     use lanemark_schema::result::{
-        Bound, DatabaseTarget, Document, Figure, FigureCheck, Metric, Provenance, Role, RunResult,
-        Sample, ServerTime, StudySystem, Target, TestResult, TransactionsUse,
+        BoundKind, DatabaseTarget, FigureCheck, FigureMetric, FigureRole, Provenance, Publication,
+        PublishedFigure, RunResult, Sample, ServerProcessorTime, StudySystem, Target, TestResult,
+        TransactionFigures,
     };
     use lanemark_schema::units::Bytes;
     use lanemark_schema::workload::{Test, Workload};
@@ -284,22 +293,22 @@ pub(super) mod tests {
         }
     }
 
-    fn check(system: &str, metric: Metric, published: f64) -> FigureCheck {
-        let figure = Figure {
+    fn check(system: &str, metric: FigureMetric, published: f64) -> FigureCheck {
+        let figure = PublishedFigure {
             id: "id".to_owned(),
             system: system.to_owned(),
             test: "users".to_owned(),
             metric,
             published,
-            bound: Bound::Exactly,
+            bound: BoundKind::Exactly,
             over: None,
             place: "Table 1".to_owned(),
-            role: Role::Predicted,
+            role: FigureRole::Predicted,
         };
         FigureCheck::new(figure, Default::default())
     }
 
-    fn sample(use_of: TransactionsUse) -> Sample {
+    fn sample(use_of: TransactionFigures) -> Sample {
         Sample { transactions: Some(use_of), ..Sample::empty() }
     }
 
@@ -318,7 +327,7 @@ pub(super) mod tests {
     fn system(name: &str, page_reads: Option<f64>) -> StudySystem {
         let test = Test::of_blocks(Bytes::kibi(8));
         let workload = Workload::of_test("w", "W", test.clone());
-        let use_of = TransactionsUse { page_reads, ..TransactionsUse::default() };
+        let use_of = TransactionFigures { page_reads, ..TransactionFigures::default() };
         let tests = vec![TestResult::new(&workload, &test, vec![sample(use_of)])];
         let run = RunResult {
             schema_version: 1,
@@ -340,7 +349,7 @@ pub(super) mod tests {
             id: String::new(),
             title: String::new(),
             question: String::new(),
-            document: Document { file: String::new(), citation: String::new() },
+            document: Publication { file: String::new(), citation: String::new() },
             systems,
             figures,
             comparison: None,
@@ -363,7 +372,11 @@ pub(super) mod tests {
     }
 
     /// Calls `check` with the setting of a study that publishes 1.2 million transactions at 75% of the processors.
-    fn with(time_scale: Option<f64>, simulated: &StudyOutcome, check: impl Fn(&Setting<'_>)) {
+    fn with(
+        time_scale: Option<f64>,
+        simulated: &StudyOutcome,
+        check: impl Fn(&TurnCalibration<'_>),
+    ) {
         let bench = TurnEnvironment {
             outside: std::fs::File::open("/dev/null").unwrap(),
             folder: PathBuf::new(),
@@ -376,7 +389,7 @@ pub(super) mod tests {
             flushes: true,
         };
         let asked = parts();
-        let setting = Setting {
+        let setting = TurnCalibration {
             time_scale,
             is_short: false,
             parts: &asked,
@@ -389,23 +402,23 @@ pub(super) mod tests {
 
     fn published() -> StudyOutcome {
         let figures = vec![
-            check("nvme", Metric::Transactions, 7.0),
-            check("sata", Metric::ReadLatency, 7.0),
-            check("sata", Metric::Transactions, 1.2e6),
-            check("sata", Metric::ProcessorUse, 75.0),
+            check("nvme", FigureMetric::Transactions, 7.0),
+            check("sata", FigureMetric::ReadLatency, 7.0),
+            check("sata", FigureMetric::Transactions, 1.2e6),
+            check("sata", FigureMetric::ProcessorUse, 75.0),
         ];
         outcome(figures, vec![system("nvme", Some(9.0)), system("sata", Some(2.5))])
     }
 
     fn took(per_minute: f64) -> TurnOutcome {
-        let use_of = TransactionsUse { per_minute, ..TransactionsUse::default() };
+        let use_of = TransactionFigures { per_minute, ..TransactionFigures::default() };
         TurnOutcome {
             sample: sample(use_of),
             served: None,
             target: target(),
             data: Bytes::ZERO,
             options: RunOptions {
-                profile: Profile::Hammerdb,
+                profile: TransactionProfile::Hammerdb,
                 users: 40,
                 think_times: false,
                 ramp: Duration::ZERO,
@@ -511,9 +524,10 @@ pub(super) mod tests {
     #[test]
     fn a_turn_without_processor_time_gives_no_time() {
         let with = |server_s: Option<f64>, count: u64| {
-            let time = ServerTime { server_s, driver_s: Some(0.5), sessions: None };
+            let time = ServerProcessorTime { server_s, driver_s: Some(0.5), sessions: None };
             let processor_time = Some(time);
-            let use_of = TransactionsUse { count, processor_time, ..TransactionsUse::default() };
+            let use_of =
+                TransactionFigures { count, processor_time, ..TransactionFigures::default() };
             time_of(&TurnOutcome { sample: sample(use_of), ..took(1.0) }).ok()
         };
         assert_eq!(with(Some(1.5), 4_000), Some(500.0));

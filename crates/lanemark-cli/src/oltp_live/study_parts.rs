@@ -1,9 +1,9 @@
 //! The parts of a study that `lanemark oltp live` needs: two systems, their users, and their processor use.
 
 use lanemark_lab::{Lab, LabError};
-use lanemark_schema::result::{Metric, Provenance, RunResult, StudyOutcome};
+use lanemark_schema::result::{FigureMetric, Provenance, RunResult, StudyOutcome};
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::{LoadKind, Test, Transactions, Workload};
+use lanemark_schema::workload::{LoadKind, Test, TransactionLoad, Workload};
 use lanemark_study::Study;
 
 use crate::failure::Failure;
@@ -109,19 +109,20 @@ impl StudyParts {
 
     /// Returns the published transactions a minute of the first system, and the busy share of its processors.
     pub(super) fn published(&self, outcome: &StudyOutcome) -> Option<(f64, f64)> {
-        let figure = |metric: Metric| {
+        let figure = |metric: FigureMetric| {
             let is_published = |figure: &&lanemark_schema::result::FigureCheck| {
                 figure.figure.system == self.sides[0].name && figure.figure.metric == metric
             };
             outcome.figures.iter().find(is_published).map(|figure| figure.figure.published)
         };
-        let (rate, busy) = (figure(Metric::Transactions)?, figure(Metric::ProcessorUse)?);
+        let (rate, busy) =
+            (figure(FigureMetric::Transactions)?, figure(FigureMetric::ProcessorUse)?);
         (rate > 0.0 && busy > 0.0).then_some((rate, busy / 100.0))
     }
 }
 
 /// Returns the first test of simulated transactions.
-fn transaction_test(workload: &Workload) -> Option<(&Test, &Transactions)> {
+fn transaction_test(workload: &Workload) -> Option<(&Test, &TransactionLoad)> {
     workload.tests.iter().find_map(|test| match &test.asks {
         LoadKind::Transactions(transactions) => Some((test, &**transactions)),
         _ => None,

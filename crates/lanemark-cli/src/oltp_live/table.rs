@@ -3,19 +3,19 @@
 
 use std::fmt::Write;
 
-use lanemark_schema::result::{FigureCheck, Metric, Sample, Statistic, StudyOutcome};
-use lanemark_schema::workload::Average;
+use lanemark_schema::result::{FigureCheck, FigureMetric, Sample, Statistic, StudyOutcome};
+use lanemark_schema::workload::AverageMethod;
 
 use super::turn::device;
 use crate::outlets::LIVE;
 
 /// The metrics of a database, in the order of the rows, with their display names.
-const METRICS: [(Metric, &str); 5] = [
-    (Metric::Transactions, "transactions a minute"),
-    (Metric::ReadLatency, "reads, ms"),
-    (Metric::WriteLatency, "writes, ms"),
-    (Metric::Latency, "all disk I/O, ms"),
-    (Metric::ProcessorUse, "processors busy, %"),
+const METRICS: [(FigureMetric, &str); 5] = [
+    (FigureMetric::Transactions, "transactions a minute"),
+    (FigureMetric::ReadLatency, "reads, ms"),
+    (FigureMetric::WriteLatency, "writes, ms"),
+    (FigureMetric::Latency, "all disk I/O, ms"),
+    (FigureMetric::ProcessorUse, "processors busy, %"),
 ];
 
 /// The turns of one system.
@@ -35,24 +35,24 @@ impl SystemTurns {
     }
 
     /// Returns the metric over all turns, in its unit.
-    pub(super) fn of(&self, metric: Metric, scale: f64) -> Statistic {
+    pub(super) fn of(&self, metric: FigureMetric, scale: f64) -> Statistic {
         let values: Vec<f64> = match metric {
-            Metric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
+            FigureMetric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
             _ => self.samples.iter().filter_map(|sample| value(sample, metric, scale)).collect(),
         };
-        Statistic::of(&values, Average::Mean)
+        Statistic::of(&values, AverageMethod::Mean)
     }
 }
 
 /// Returns the metric of a turn, in its unit and in the time of the study.
-fn value(sample: &Sample, metric: Metric, scale: f64) -> Option<f64> {
+fn value(sample: &Sample, metric: FigureMetric, scale: f64) -> Option<f64> {
     let mean_us = |time: f64, count: u64| (count > 0).then(|| time / count as f64 / scale);
     let disk = device(sample);
     match metric {
-        Metric::Transactions => Some(sample.transactions.as_ref()?.per_minute * scale),
-        Metric::ReadLatency => mean_us(disk?.read_time.as_microseconds(), disk?.reads),
-        Metric::WriteLatency => mean_us(disk?.write_time.as_microseconds(), disk?.writes),
-        Metric::Latency => {
+        FigureMetric::Transactions => Some(sample.transactions.as_ref()?.per_minute * scale),
+        FigureMetric::ReadLatency => mean_us(disk?.read_time.as_microseconds(), disk?.reads),
+        FigureMetric::WriteLatency => mean_us(disk?.write_time.as_microseconds(), disk?.writes),
+        FigureMetric::Latency => {
             let time = disk?.read_time.as_microseconds() + disk?.write_time.as_microseconds();
             mean_us(time, disk?.reads + disk?.writes)
         }
@@ -71,12 +71,12 @@ pub(super) struct TableInputs<'b> {
 }
 
 impl TableInputs<'_> {
-    fn published(&self, system: &str, metric: Metric) -> Option<&FigureCheck> {
+    fn published(&self, system: &str, metric: FigureMetric) -> Option<&FigureCheck> {
         figure(self.outcome, system, metric)
     }
 
     /// Returns the metric of a system under the workload of the first system's turns.
-    fn predicted(&self, system: &str, metric: Metric) -> Option<f64> {
+    fn predicted(&self, system: &str, metric: FigureMetric) -> Option<f64> {
         Some(figure(self.predicted?, system, metric)?.simulated.value)
     }
 
@@ -146,14 +146,15 @@ impl TableInputs<'_> {
 
     /// Returns the transactions a minute of both systems, as published, simulated, predicted and measured.
     fn rates(&self) -> [Option<(f64, f64)>; 4] {
-        let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
-        let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
-        let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale));
+        let checks = self.sides.map(|side| self.published(&side.name, FigureMetric::Transactions));
+        let values_of_both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
+        let found = self.sides.map(|side| side.of(FigureMetric::Transactions, self.scale));
         let measured = found.iter().all(|rate| rate.value > 0.0);
-        let predicted = self.sides.map(|side| self.predicted(&side.name, Metric::Transactions));
+        let predicted =
+            self.sides.map(|side| self.predicted(&side.name, FigureMetric::Transactions));
         [
-            both(|check| check.figure.published),
-            both(|check| check.simulated.value),
+            values_of_both(|check| check.figure.published),
+            values_of_both(|check| check.simulated.value),
             predicted[0].zip(predicted[1]),
             measured.then(|| (found[0].value, found[1].value)),
         ]
@@ -226,17 +227,21 @@ impl TableInputs<'_> {
 }
 
 /// Returns the figure of a system's metric.
-fn figure<'o>(outcome: &'o StudyOutcome, system: &str, metric: Metric) -> Option<&'o FigureCheck> {
+fn figure<'o>(
+    outcome: &'o StudyOutcome,
+    system: &str,
+    metric: FigureMetric,
+) -> Option<&'o FigureCheck> {
     let is_of_metric =
         |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
     outcome.figures.iter().find(is_of_metric)
 }
 
 /// Formats a value for display, in millions of transactions, milliseconds or per cent.
-fn shown(metric: Metric, value: f64) -> String {
+fn shown(metric: FigureMetric, value: f64) -> String {
     match metric {
-        Metric::Transactions => format!("{:.3} M", value / 1e6),
-        Metric::ProcessorUse => format!("{value:.0}"),
+        FigureMetric::Transactions => format!("{:.3} M", value / 1e6),
+        FigureMetric::ProcessorUse => format!("{value:.0}"),
         _ => format!("{:.3}", value / 1e3),
     }
 }
@@ -276,14 +281,14 @@ mod tests {
         ] {
             assert_eq!(measured(holds).is_valid(), is_valid, "{holds:?}");
         }
-        let busy = measured(&[]).of(Metric::ProcessorUse, 7.0);
+        let busy = measured(&[]).of(FigureMetric::ProcessorUse, 7.0);
         assert_eq!((busy.value, busy.min, busy.max, busy.count), (50.0, 25.0, 75.0, 2));
-        assert_eq!(measured(&[]).of(Metric::Transactions, 7.0).count, 0);
+        assert_eq!(measured(&[]).of(FigureMetric::Transactions, 7.0).count, 0);
     }
 
     #[test]
     fn rates_grow_and_latencies_shrink_with_the_time_scale() {
-        use lanemark_schema::result::{DeviceUse, Evidence, TransactionsUse};
+        use lanemark_schema::result::{DeviceUse, Evidence, TransactionFigures};
         use lanemark_schema::units::Duration;
         let device = DeviceUse {
             reads: 10,
@@ -293,15 +298,18 @@ mod tests {
             ..DeviceUse::default()
         };
         let sample = Sample {
-            transactions: Some(TransactionsUse { per_minute: 100.0, ..TransactionsUse::default() }),
+            transactions: Some(TransactionFigures {
+                per_minute: 100.0,
+                ..TransactionFigures::default()
+            }),
             evidence: Some(Evidence { device: Some(device), ..Evidence::default() }),
             ..Sample::empty()
         };
         for (metric, wanted) in [
-            (Metric::Transactions, 400.0),
-            (Metric::ReadLatency, 100.0),
-            (Metric::WriteLatency, 200.0),
-            (Metric::Latency, 175.0),
+            (FigureMetric::Transactions, 400.0),
+            (FigureMetric::ReadLatency, 100.0),
+            (FigureMetric::WriteLatency, 200.0),
+            (FigureMetric::Latency, 175.0),
         ] {
             assert_eq!(value(&sample, metric, 4.0), Some(wanted), "{metric:?}");
         }
@@ -309,25 +317,25 @@ mod tests {
 
     #[test]
     fn values_are_printed_in_the_units_of_the_table() {
-        assert_eq!(shown(Metric::Transactions, 1.3712e6), "1.371 M");
-        assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");
-        assert_eq!(shown(Metric::ProcessorUse, 51.4), "51");
+        assert_eq!(shown(FigureMetric::Transactions, 1.3712e6), "1.371 M");
+        assert_eq!(shown(FigureMetric::ReadLatency, 440.0), "0.440");
+        assert_eq!(shown(FigureMetric::ProcessorUse, 51.4), "51");
     }
 
-    fn check(system: &str, metric: Metric, published: f64, simulated: f64) -> FigureCheck {
-        use lanemark_schema::result::{Bound, Figure, Role};
-        let figure = Figure {
+    fn check(system: &str, metric: FigureMetric, published: f64, simulated: f64) -> FigureCheck {
+        use lanemark_schema::result::{BoundKind, FigureRole, PublishedFigure};
+        let figure = PublishedFigure {
             id: "id".to_owned(),
             system: system.to_owned(),
             test: "users".to_owned(),
             metric,
             published,
-            bound: Bound::Exactly,
+            bound: BoundKind::Exactly,
             over: None,
             place: "Table 1".to_owned(),
-            role: Role::Predicted,
+            role: FigureRole::Predicted,
         };
-        FigureCheck::new(figure, Statistic::of(&[simulated], Average::Mean))
+        FigureCheck::new(figure, Statistic::of(&[simulated], AverageMethod::Mean))
     }
 
     fn outcome_of(figures: Vec<FigureCheck>) -> StudyOutcome {
@@ -337,7 +345,7 @@ mod tests {
             id: String::new(),
             title: String::new(),
             question: String::new(),
-            document: lanemark_schema::result::Document {
+            document: lanemark_schema::result::Publication {
                 file: String::new(),
                 citation: String::new(),
             },
@@ -352,10 +360,10 @@ mod tests {
 
     /// Returns turns with these rates, in thousands of transactions a minute.
     fn turns(name: &str, rates: &[f64], busy: &[f64], late: bool) -> SystemTurns {
-        use lanemark_schema::result::TransactionsUse;
+        use lanemark_schema::result::TransactionFigures;
         let sample = |&rate: &f64| {
             let per_minute = rate * 1e3;
-            let use_of = TransactionsUse { per_minute, ..TransactionsUse::default() };
+            let use_of = TransactionFigures { per_minute, ..TransactionFigures::default() };
             Sample { transactions: Some(use_of), ..Sample::empty() }
         };
         SystemTurns {
@@ -370,15 +378,15 @@ mod tests {
     /// Calls `check` with a table at a time scale of 4; one turn of the second system is late.
     fn with(first: &[f64], second: &[f64], check_of: impl Fn(&TableInputs<'_>)) {
         let outcome = outcome_of(vec![
-            check("b", Metric::Transactions, 1.71e6, 1.75e6),
-            check("a", Metric::ProcessorUse, 70.4, 71.6),
-            check("a", Metric::Transactions, 1.37e6, 1.40e6),
+            check("b", FigureMetric::Transactions, 1.71e6, 1.75e6),
+            check("a", FigureMetric::ProcessorUse, 70.4, 71.6),
+            check("a", FigureMetric::Transactions, 1.37e6, 1.40e6),
         ]);
         let (a, b) = (turns("a", first, &[0.5, 0.6], false), turns("b", second, &[0.7], true));
         let sides = [&a, &b];
         let predicted = outcome_of(vec![
-            check("b", Metric::Transactions, 1.71e6, 1.69e6),
-            check("a", Metric::Transactions, 1.37e6, 1.30e6),
+            check("b", FigureMetric::Transactions, 1.71e6, 1.69e6),
+            check("a", FigureMetric::Transactions, 1.37e6, 1.30e6),
         ]);
         let (outcome, predicted) = (&outcome, Some(&predicted));
         check_of(&TableInputs { outcome, predicted, sides, scale: 4.0, nodes: 1_000 });

@@ -11,8 +11,8 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::run::{RunOptions, TransactionDates, run_shown};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{OltpError, Profile, Value, outcome};
-use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveUse, RunResult, Sample};
+use lanemark_oltp::{OltpError, TransactionProfile, Value, outcome};
+use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveDelivery, RunResult, Sample};
 use lanemark_schema::units::Bytes;
 
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ impl LoadedContents {
 }
 
 /// The parameters of a turn.
-pub(super) struct Turn<'t> {
+pub(super) struct TurnParameters<'t> {
     pub(super) name: String,
     /// System and settings, as arguments of `lanemark serve`.
     pub(super) system: &'t [String],
@@ -145,13 +145,13 @@ impl TurnEnvironment {
         buffer_share: f64,
         progress: &mut Progress,
     ) -> Result<Option<LoadedContents>, Failure> {
-        let made =
+        let to_failure =
             |error: std::io::Error| Failure::run(format!("{}: {error}", self.disk().display()));
-        fs::create_dir(self.disk()).map_err(made)?;
-        fs::set_permissions(self.disk(), fs::Permissions::from_mode(0o755)).map_err(made)?;
+        fs::create_dir(self.disk()).map_err(to_failure)?;
+        fs::set_permissions(self.disk(), fs::Permissions::from_mode(0o755)).map_err(to_failure)?;
         let fresh = "postgres:///any".parse::<lanemark_oltp::Database>()?.footprint(&self.scale);
         let size = (fresh.saturating_mul(ROOM) + LOG_ROOM).next_multiple_of(1 << 20);
-        room(&self.folder, fresh.saturating_mul(2) + (1 << 30))?;
+        check_free_space(&self.folder, fresh.saturating_mul(2) + (1 << 30))?;
         let image = self.image();
         let contents = Contents::File(&image);
         let Some(mut served) = self.start("load", system, contents, size, None)? else {
@@ -196,7 +196,7 @@ impl TurnEnvironment {
     /// stopped.
     pub(super) fn turn(
         &self,
-        turn: &Turn<'_>,
+        turn: &TurnParameters<'_>,
         loaded: LoadedContents,
         progress: &mut Progress,
     ) -> Result<Option<TurnOutcome>, Failure> {
@@ -212,7 +212,7 @@ impl TurnEnvironment {
         let server = self.server(loaded.buffer_mib)?;
         let database = server.database();
         let options = RunOptions {
-            profile: Profile::Hammerdb,
+            profile: TransactionProfile::Hammerdb,
             users: self.users,
             think_times: false,
             ramp: turn.times.ramp,
@@ -272,7 +272,7 @@ impl ProcessorCost {
     }
 
     /// Returns the cost of a turn from the sample of the database and the outcome of the disk's server.
-    fn of_sample(sample: &Sample, live: Option<&LiveUse>, cores: f64) -> Option<Self> {
+    fn of_sample(sample: &Sample, live: Option<&LiveDelivery>, cores: f64) -> Option<Self> {
         let transactions = sample.transactions.as_ref()?;
         let all_us = cores * 1e6 * sample.elapsed.as_seconds();
         let count = transactions.count as f64;
@@ -300,7 +300,7 @@ pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
 }
 
 /// Rejects a folder whose file system has less than `needed` bytes of free space.
-fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
+fn check_free_space(folder: &Path, needed: u64) -> Result<(), Failure> {
     let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
     let free = there.f_bavail.saturating_mul(there.f_frsize);
     match free < needed {
@@ -317,7 +317,7 @@ fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::{LatencyHistogram, ServerTime, TransactionsUse};
+    use lanemark_schema::result::{LatencyHistogram, ServerProcessorTime, TransactionFigures};
     use lanemark_schema::units::Duration;
 
     use super::*;
@@ -326,17 +326,18 @@ mod tests {
     fn a_transaction_costs_its_own_time_and_the_others_without_the_disks_server() {
         // 10,000 transactions in ten seconds on four processors use 4,000 µs of processor time each.
         let sample = |count: u64, others: Option<f64>| {
-            let time = ServerTime { server_s: Some(10.0), driver_s: Some(2.0), sessions: None };
-            let transactions = Some(TransactionsUse {
+            let time =
+                ServerProcessorTime { server_s: Some(10.0), driver_s: Some(2.0), sessions: None };
+            let transactions = Some(TransactionFigures {
                 count,
                 processor_others: others,
                 processor_time: Some(time),
-                ..TransactionsUse::default()
+                ..TransactionFigures::default()
             });
             Sample { elapsed: Duration::from_seconds(10), transactions, ..Sample::empty() }
         };
         // The disk's server takes `processor_s` of the four processors during twelve seconds.
-        let live = |processor_s: f64| LiveUse {
+        let live = |processor_s: f64| LiveDelivery {
             time_scale: 1.0,
             served: Duration::from_seconds(12),
             lateness: LatencyHistogram::new(),

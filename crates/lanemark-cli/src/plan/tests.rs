@@ -1,6 +1,6 @@
 //! Tests of the arguments of plans and of their answers.
 
-use lanemark_schema::result::{DirectionResult, Sample, TransactionsUse};
+use lanemark_schema::result::{DirectionResult, Sample, TransactionFigures};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test, Workload};
 
@@ -18,8 +18,8 @@ fn result(requests: u64) -> TestResult {
 }
 
 fn is_same(test_result: &TestResult, other: &TestResult) -> bool {
-    let test_result = GivenResult { option: "--present", result: test_result };
-    same_test(&test_result, &GivenResult { option: "--other", result: other }).is_ok()
+    let test_result = OptionResult { option: "--present", result: test_result };
+    same_test(&test_result, &OptionResult { option: "--other", result: other }).is_ok()
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn results_are_of_the_same_test_if_their_requests_are() {
     // The number of users is a property of a database's load.
     let users = |threads| {
         let mut users = result(100);
-        users.samples[0].transactions = Some(TransactionsUse::default());
+        users.samples[0].transactions = Some(TransactionFigures::default());
         users.test.threads = threads;
         users
     };
     assert!(is_same(&users(3), &users(3)) && !is_same(&users(3), &users(4)));
-    let own = GivenResult { option: "--present", result: &own };
+    let own = OptionResult { option: "--present", result: &own };
     let other = result(130);
     let mut other = other.clone();
     other.test.block = Bytes::kibi(8);
-    let other = GivenResult { option: "--other", result: &other };
+    let other = OptionResult { option: "--other", result: &other };
     let error = same_test(&own, &other).unwrap_err().to_string();
     assert!(
         error.contains(
@@ -71,8 +71,8 @@ fn results_are_of_the_same_test_if_their_requests_are() {
 fn rates_are_the_same_within_two_per_cent() {
     let same = |a: u64, b: u64| {
         let (a, b) = (result(a), result(b));
-        let own = GivenResult { option: "--drive", result: &a };
-        same_rate(&own, &GivenResult { option: "--other", result: &b })
+        let own = OptionResult { option: "--drive", result: &a };
+        same_rate(&own, &OptionResult { option: "--other", result: &b })
             .map_err(|failure| failure.to_string())
     };
     for (a, b, is_same) in [
@@ -97,8 +97,8 @@ fn a_rate_may_be_named_and_a_power_given() {
     let (power, test) = watts("--drive", "1.4 W").unwrap();
     assert_eq!((power, test.is_none()), (1.4, true));
     assert!(watts("--drive", "absent.json").is_err());
-    let mut examples = ExampleInputs::default();
-    assert_eq!(examples.or("--bits", Some(10), "12", 12), 10);
-    assert_eq!(examples.or("--frames", None, "24", 24.5), 24.5);
+    let mut examples = DefaultedInputs::default();
+    assert_eq!(examples.value_or_example("--bits", Some(10), "12", 12), 10);
+    assert_eq!(examples.value_or_example("--frames", None, "24", 24.5), 24.5);
     assert_eq!(examples.0, ["--frames 24"]);
 }

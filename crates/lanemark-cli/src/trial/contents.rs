@@ -19,13 +19,13 @@ const SIZE: Bytes = Bytes::mebi(8 << 10);
 const WITHOUT_PARTITIONS: &str = "use an image of one file system, without partitions";
 
 /// The source of the contents.
-pub(super) enum ContentsSource<'p> {
+pub(super) enum InitialContents<'p> {
     Empty,
     Folder(&'p Path),
     Image(&'p Path),
 }
 
-impl<'p> ContentsSource<'p> {
+impl<'p> InitialContents<'p> {
     /// Examines the path of `--from`.
     pub(super) fn of(from: Option<&'p Path>) -> Result<Self, Failure> {
         let Some(path) = from else { return Ok(Self::Empty) };
@@ -49,11 +49,11 @@ impl<'p> ContentsSource<'p> {
         };
         let size = requested.or(image).unwrap_or(SIZE.min(capacity));
         let size = Bytes(size.get().next_multiple_of(SECTOR));
-        let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
+        let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
         match (size > capacity, image.filter(|image| size < *image)) {
-            (true, _) => wrong(format!("the smallest drive has only {capacity}")),
-            (_, Some(image)) => wrong(format!("the image has {image}")),
-            _ if size == Bytes::ZERO => wrong("expected more than 0 bytes".to_owned()),
+            (true, _) => size_error(format!("the smallest drive has only {capacity}")),
+            (_, Some(image)) => size_error(format!("the image has {image}")),
+            _ if size == Bytes::ZERO => size_error("expected more than 0 bytes".to_owned()),
             _ => Ok(size.get()),
         }
     }
@@ -61,7 +61,7 @@ impl<'p> ContentsSource<'p> {
 
 /// Returns the image of the contents. The image is in `folder`, unless it is the user's own file.
 pub(super) fn image(
-    source: &ContentsSource<'_>,
+    source: &InitialContents<'_>,
     file_system: FileSystem,
     folder: &Path,
     size: u64,
@@ -69,20 +69,20 @@ pub(super) fn image(
     let image = folder.join("image");
     let fail = |error: std::io::Error| Failure::run(format!("{}: {error}", image.display()));
     match source {
-        ContentsSource::Image(path) => {
+        InitialContents::Image(path) => {
             let image_path = path.canonicalize().map_err(fail)?;
-            matches(&image_path, file_system)?;
+            check_file_system(&image_path, file_system)?;
             return Ok(image_path);
         }
-        ContentsSource::Folder(path) if file_system == FileSystem::None => {
+        InitialContents::Folder(path) if file_system == FileSystem::None => {
             let why = format!("--from {}: a bare device does not have folders", path.display());
             return Err(Failure::input(why).hint("use a different --fs, or an image"));
         }
-        ContentsSource::Folder(path) if file_system == FileSystem::Xfs => {
+        InitialContents::Folder(path) if file_system == FileSystem::Xfs => {
             let why = format!("--from {}: mkfs.xfs can't copy a folder", path.display());
             return Err(Failure::input(why).hint("use --fs ext4 or btrfs"));
         }
-        ContentsSource::Empty | ContentsSource::Folder(_) => {}
+        InitialContents::Empty | InitialContents::Folder(_) => {}
     }
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&image);
     let made = made.map_err(fail)?;
@@ -101,7 +101,7 @@ pub(super) fn image(
         FileSystem::Xfs => ("mkfs.xfs", vec!["-q".into()]),
         FileSystem::Btrfs => ("mkfs.btrfs", vec!["-q".into()]),
     };
-    if let ContentsSource::Folder(path) = source {
+    if let InitialContents::Folder(path) = source {
         let option = if file_system == FileSystem::Btrfs { "--rootdir" } else { "-d" };
         arguments.extend([option.to_owned(), path.display().to_string()]);
     }
@@ -122,7 +122,7 @@ pub(super) fn image(
 }
 
 /// Rejects an image that is not raw, or does not contain the requested file system.
-fn matches(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
+fn check_file_system(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
     let fail = |why: String| Failure::input(format!("--from {}: {why}", image.display()));
     let open = File::open(image).map_err(|error| fail(error.to_string()))?;
     let length = open.metadata().map_err(|error| fail(error.to_string()))?.len();
@@ -166,25 +166,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         File::create(&path).unwrap().set_len(10_000).unwrap();
-        let image = ContentsSource::of(Some(&path)).unwrap();
+        let image = InitialContents::of(Some(&path)).unwrap();
         let capacity = Bytes::mebi(16 << 10);
-        assert_eq!(ContentsSource::Empty.size(None, capacity).unwrap(), 8 << 30);
-        assert_eq!(ContentsSource::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
+        assert_eq!(InitialContents::Empty.size(None, capacity).unwrap(), 8 << 30);
+        assert_eq!(InitialContents::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
         // The size is a whole number of sectors, and not less than the image.
         assert_eq!(image.size(None, capacity).unwrap(), 10_240);
         assert_eq!(image.size(Some(Bytes::mebi(1)), capacity).unwrap(), 1 << 20);
         for (source, size, why) in [
             (&image, Bytes(512), "the image has"),
-            (&ContentsSource::Empty, Bytes::mebi(32 << 10), "the smallest drive has only 16 GiB"),
-            (&ContentsSource::Empty, Bytes::ZERO, "more than 0"),
+            (&InitialContents::Empty, Bytes::mebi(32 << 10), "the smallest drive has only 16 GiB"),
+            (&InitialContents::Empty, Bytes::ZERO, "more than 0"),
         ] {
             let error = text(&source.size(Some(size), capacity).unwrap_err());
             assert!(error.contains(why), "{error}");
         }
-        assert!(ContentsSource::of(Some(Path::new("/nothing-here"))).is_err());
+        assert!(InitialContents::of(Some(Path::new("/nothing-here"))).is_err());
         assert!(matches!(
-            ContentsSource::of(Some(folder.path())).unwrap(),
-            ContentsSource::Folder(_)
+            InitialContents::of(Some(folder.path())).unwrap(),
+            InitialContents::Folder(_)
         ));
     }
 
@@ -204,15 +204,18 @@ mod tests {
         ] {
             write(at, magic);
             let name = kind.name().unwrap();
-            assert!(matches(&path, kind).is_ok() && matches(&path, FileSystem::None).is_ok());
+            assert!(
+                check_file_system(&path, kind).is_ok()
+                    && check_file_system(&path, FileSystem::None).is_ok()
+            );
             let other = if kind == FileSystem::Ext4 { FileSystem::Xfs } else { FileSystem::Ext4 };
-            let error = text(&matches(&path, other).unwrap_err());
+            let error = text(&check_file_system(&path, other).unwrap_err());
             assert!(error.contains(&format!("hint: use --fs {name}")), "{error}");
         }
         // The programs of a trial cannot read these images.
         write(0, b"QFI\xfb");
         for kind in [FileSystem::Ext4, FileSystem::None] {
-            let error = text(&matches(&path, kind).unwrap_err());
+            let error = text(&check_file_system(&path, kind).unwrap_err());
             assert!(
                 error.contains("format qcow2") && error.contains("qemu-img convert"),
                 "{error}"
@@ -224,19 +227,19 @@ mod tests {
         record[454..462].copy_from_slice(&[0, 8, 0, 0, 0, 8, 0, 0]);
         record[510..].copy_from_slice(&[0x55, 0xaa]);
         write(0, &record);
-        assert!(matches(&path, FileSystem::None).is_ok());
-        let error = text(&matches(&path, FileSystem::Ext4).unwrap_err());
+        assert!(check_file_system(&path, FileSystem::None).is_ok());
+        let error = text(&check_file_system(&path, FileSystem::Ext4).unwrap_err());
         assert!(error.contains("a partition table (MBR)"), "{error}");
         assert!(error.contains("skip=1048576 count=1048576"), "{error}");
         File::create(&path).unwrap();
-        let error = text(&matches(&path, FileSystem::Ext4).unwrap_err());
+        let error = text(&check_file_system(&path, FileSystem::Ext4).unwrap_err());
         assert!(error.contains("found no known file system"), "{error}");
     }
 
     #[test]
     fn folders_are_copied_only_where_that_is_possible() {
         let folder = tempfile::tempdir().unwrap();
-        let from = ContentsSource::Folder(folder.path());
+        let from = InitialContents::Folder(folder.path());
         for (file_system, why) in
             [(FileSystem::None, "a bare device"), (FileSystem::Xfs, "can't copy a folder")]
         {
@@ -244,7 +247,7 @@ mod tests {
             let error = text(&made.unwrap_err());
             assert!(error.contains(why), "{error}");
         }
-        let bare = image(&ContentsSource::Empty, FileSystem::None, folder.path(), 4096).unwrap();
+        let bare = image(&InitialContents::Empty, FileSystem::None, folder.path(), 4096).unwrap();
         assert_eq!(fs::metadata(bare).unwrap().len(), 4096);
     }
 }

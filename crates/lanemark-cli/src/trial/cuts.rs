@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lanemark_files::companion;
-use lanemark_report::{CutSystem, FailedCheck};
+use lanemark_report::{FailedCheck, PowerCutResults};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::program::{last_lines, remove_output};
@@ -34,7 +34,7 @@ const JOURNAL_LINE: &str = "cut power cut";
 const NO_LOSS: &str = "no data is lost";
 
 /// The cuts of one system.
-pub(super) struct Cuts<'c> {
+pub(super) struct PowerCutTrial<'c> {
     pub(super) bench: &'c TurnEnvironment,
     pub(super) system: &'c str,
     pub(super) check: &'c str,
@@ -45,11 +45,11 @@ pub(super) struct Cuts<'c> {
     pub(super) wall: Duration,
 }
 
-impl Cuts<'_> {
+impl PowerCutTrial<'_> {
     /// Cuts the power at random moments; returns `None` if the trial was stopped.
-    pub(super) fn run(&self, progress: &mut Progress) -> Result<Option<CutSystem>, Failure> {
+    pub(super) fn run(&self, progress: &mut Progress) -> Result<Option<PowerCutResults>, Failure> {
         let mut random = Rng::new(StreamKey::from_seed(self.seed));
-        let mut outcome = CutSystem {
+        let mut outcome = PowerCutResults {
             system: self.system.to_owned(),
             cuts: 0,
             lost_writes: 0,
@@ -73,7 +73,7 @@ impl Cuts<'_> {
         &self,
         number: u32,
         moment: Duration,
-        outcome: &mut CutSystem,
+        outcome: &mut PowerCutResults,
     ) -> Result<Option<()>, Failure> {
         let Self { bench, system, .. } = *self;
         let (data, image) = (bench.folder.join("cut-data"), bench.image.as_path());
@@ -92,7 +92,7 @@ impl Cuts<'_> {
             return Ok(None);
         };
         let output = bench.output(&format!("cut-{number}"));
-        let _removed_output = RemovedOutput(&output);
+        let _removed_output = OutputRemover(&output);
         let mut program = bench.start(&bench.command, system, &served, &output, None)?;
         let ended = program.wait(moment, &bench.stop)?;
         let has_finished = ended.is_some_and(|ended| ended.exit_code == 0);
@@ -146,9 +146,9 @@ fn has_lost(data: &Path) -> bool {
 }
 
 /// Removes the output of a program after its cut.
-struct RemovedOutput<'p>(&'p Path);
+struct OutputRemover<'p>(&'p Path);
 
-impl Drop for RemovedOutput<'_> {
+impl Drop for OutputRemover<'_> {
     fn drop(&mut self) {
         remove_output(self.0);
     }

@@ -141,8 +141,8 @@ fn children_s() -> f64 {
     // The name of the program, in parentheses, may contain spaces.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let mut ticks = fields.split_whitespace().skip(13).map(|field| field.parse::<f64>());
-    let mut next = || ticks.next().and_then(Result::ok).unwrap_or(0.0);
-    (next() + next()) / rustix::param::clock_ticks_per_second() as f64
+    let mut next_seconds = || ticks.next().and_then(Result::ok).unwrap_or(0.0);
+    (next_seconds() + next_seconds()) / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// Returns the path of a program's error messages.

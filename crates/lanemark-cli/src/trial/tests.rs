@@ -1,6 +1,6 @@
 //! Tests of the arguments of trials.
 
-use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, ProgramUse};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveDelivery, ProgramRun};
 use lanemark_schema::units::{Duration as Time, Ratio};
 
 use super::*;
@@ -12,7 +12,7 @@ fn requests(count: u64, length: u64) -> Option<DirectionResult> {
 }
 
 fn turn(wall_ms: Option<u64>) -> Sample {
-    let program = wall_ms.map(|wall| ProgramUse {
+    let program = wall_ms.map(|wall| ProgramRun {
         system: "s".to_owned(),
         wall: Time::from_microseconds(1_000 * wall),
         busy: Time::ZERO,
@@ -20,7 +20,7 @@ fn turn(wall_ms: Option<u64>) -> Sample {
         processor_s: 0.0,
         exit_code: 0,
     });
-    let live = LiveUse {
+    let live = LiveDelivery {
         time_scale: 1.0,
         served: Time::ZERO,
         lateness: LatencyHistogram::new(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_schema::result::{LiveUse, ProgramUse, Sample};
+use lanemark_schema::result::{LiveDelivery, ProgramRun, Sample};
 use lanemark_schema::units::Duration;
 
 use super::program::{Program, ProgramEnd, ProgramEnvironment, last_lines, remove_output};
@@ -114,7 +114,7 @@ impl TurnEnvironment {
         let Some(ended) = program.wait(PROGRAM_MAX, &self.stop)? else { return Ok(None) };
         let busy = busy_s(&served)? - before;
         if ended.exit_code != 0 {
-            return Err(failed(system, &ended, &output));
+            return Err(program_failure(system, &ended, &output));
         }
         // Processes that the program left running must not write during or after the sync.
         drop(program);
@@ -135,7 +135,7 @@ impl TurnEnvironment {
                 "the command must use files in its working folder, which is on the mounted system",
             ));
         };
-        let program = ProgramUse {
+        let program = ProgramRun {
             system: system.to_owned(),
             wall: real(ended.wall),
             busy: Duration::from_nanoseconds((busy.max(0.0) * 1e9) as u64),
@@ -143,14 +143,14 @@ impl TurnEnvironment {
             processor_s: ended.processor_s,
             exit_code: ended.exit_code,
         };
-        let live = Some(LiveUse { program: Some(program), ..live.clone() });
+        let live = Some(LiveDelivery { program: Some(program), ..live.clone() });
         remove_output(&output);
         Ok(sample.map(|sample| Sample { live, ..sample }))
     }
 }
 
 /// Returns the failure of a program that ended with an error.
-fn failed(system: &str, ended: &ProgramEnd, output: &Path) -> Failure {
+fn program_failure(system: &str, ended: &ProgramEnd, output: &Path) -> Failure {
     let message = last_lines(output);
     let message = if message.is_empty() { "it printed nothing".to_owned() } else { message };
     Failure::run(format!(

@@ -15,8 +15,8 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Pattern;
 
 use crate::error::{FormatError, shown};
-use crate::stated::{RATES_FOR, StatedRun, StatedTest, direction, nanoseconds, of_mean, time};
-use crate::words::{between, number, size, whole};
+use crate::stated::{RATES_FOR, ReportedRun, ReportedTest, direction, nanoseconds, of_mean, time};
+use crate::words::{number, size, text_between, whole_number};
 
 /// The ratio between the bytes of KDiskMark's requests and its MB/s.
 const KIB_AS_KB: f64 = 1.024;
@@ -25,14 +25,14 @@ const SLACK: f64 = 0.01;
 
 /// The program that wrote a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Program {
+enum SourceProgram {
     CrystalDiskMark,
     KDiskMark,
     Lanemark,
 }
 
 /// A line of figures.
-struct Line<'t> {
+struct FigureLine<'t> {
     label: &'t str,
     megabytes: f64,
     iops: Option<f64>,
@@ -41,7 +41,7 @@ struct Line<'t> {
 
 /// The directions of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Directions {
+enum TestDirections {
     Read,
     Write,
     /// Both directions, and the share of reads if it is printed.
@@ -57,16 +57,16 @@ pub(crate) fn is_ours(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error with the line number if a line of figures cannot be read.
-pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let (program, name) = program(text);
-    if program == Program::Lanemark && text.contains("(simulated)]") {
+    if program == SourceProgram::Lanemark && text.contains("(simulated)]") {
         let error = FormatError::file(file, "an export of a simulated result cannot be imported");
         return Err(error.hint("use the result from which it was exported"));
     }
-    let mut run = StatedRun::new(file, &name);
+    let mut run = ReportedRun::new(file, &name);
     let measured = text.lines().find_map(measure_time);
     let span = text.lines().find_map(test_size);
-    let old = program == Program::CrystalDiskMark
+    let old = program == SourceProgram::CrystalDiskMark
         && ["3.", "2.", "1."].iter().any(|major| name.contains(&format!(" {major}")));
     let mut section = None;
     let (mut mixed_left, mut by_document, mut from_iops) = (0, false, false);
@@ -82,11 +82,11 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         let directions = directions(&line, section).ok_or_else(|| {
             wrong(format!("`{}`: the label states neither reads nor writes", shown(line.label)))
         })?;
-        if program == Program::KDiskMark && matches!(directions, Directions::Mix(_)) {
+        if program == SourceProgram::KDiskMark && matches!(directions, TestDirections::Mix(_)) {
             mixed_left += 1;
             continue;
         }
-        let queues = after(line.label, &["q", "qd"]);
+        let queues = number_after(line.label, &["q", "qd"]);
         let printed = block(line.label);
         by_document |= printed.is_none();
         let block = printed.unwrap_or(if queues.unwrap_or(1) > 1 { 131_072 } else { 1 << 20 });
@@ -96,7 +96,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             && bytes > 0.0
         {
             let ratio = by_requests / bytes;
-            if program == Program::KDiskMark && (ratio / KIB_AS_KB - 1.0).abs() < SLACK {
+            if program == SourceProgram::KDiskMark && (ratio / KIB_AS_KB - 1.0).abs() < SLACK {
                 bytes = by_requests;
                 from_iops = true;
             } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
@@ -109,23 +109,23 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         let requests = line.iops.unwrap_or(bytes / block as f64);
         let elapsed = measured.unwrap_or(RATES_FOR);
         let sample = sample(bytes, requests, &line, directions, elapsed).map_err(wrong)?;
-        run.add(StatedTest {
+        run.add(ReportedTest {
             pattern: Some(if sequential { Pattern::Sequential } else { Pattern::Uniform }),
             block: Some(Bytes(block)),
             read_share: match directions {
-                Directions::Read => Some(Ratio::ONE),
-                Directions::Write => Some(Ratio::ZERO),
-                Directions::Mix(share) => share,
+                TestDirections::Read => Some(Ratio::ONE),
+                TestDirections::Write => Some(Ratio::ZERO),
+                TestDirections::Mix(share) => share,
             },
-            threads: Some(after(line.label, &["t"]).unwrap_or(1)),
+            threads: Some(number_after(line.label, &["t"]).unwrap_or(1)),
             queue_depth: Some(queues.unwrap_or(1)),
             span,
             duration: measured,
-            ..StatedTest::new(test_name(sequential, block, &line, directions, old), sample)
+            ..ReportedTest::new(test_name(sequential, block, &line, directions, old), sample)
         })?;
     }
     let runs = text.lines().find_map(runs);
-    if program == Program::CrystalDiskMark {
+    if program == SourceProgram::CrystalDiskMark {
         run.warnings.push(Warning::BestOfRuns { program: name.clone(), runs });
     }
     let time = measured.unwrap_or(RATES_FOR);
@@ -150,7 +150,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             continue;
         };
         match key.trim() {
-            "Test" => drive = between(value, "[", "]"),
+            "Test" => drive = text_between(value, "[", "]"),
             "Date" => date = Some(value),
             _ => {}
         }
@@ -163,30 +163,30 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
 }
 
 /// Returns the program, and the text with its name and version.
-fn program(text: &str) -> (Program, String) {
+fn program(text: &str) -> (SourceProgram, String) {
     for line in text.lines().take(20) {
         let line = line.trim_matches(['>', ' ', '\t', '\u{feff}']);
         if line.starts_with("Lanemark ") && line.contains("in the layout of CrystalDiskMark") {
             let name = line.split(',').next().unwrap_or("Lanemark");
-            return (Program::Lanemark, name.to_owned());
+            return (SourceProgram::Lanemark, name.to_owned());
         }
         if let Some(rest) = line.strip_prefix("KDiskMark") {
-            let version = between(rest, "(", ")").unwrap_or_default();
-            return (Program::KDiskMark, format!("KDiskMark {version}").trim().to_owned());
+            let version = text_between(rest, "(", ")").unwrap_or_default();
+            return (SourceProgram::KDiskMark, format!("KDiskMark {version}").trim().to_owned());
         }
         if let Some(rest) = line.strip_prefix("CrystalDiskMark") {
             let version = rest.split_whitespace().next().unwrap_or_default();
             return (
-                Program::CrystalDiskMark,
+                SourceProgram::CrystalDiskMark,
                 format!("CrystalDiskMark {version}").trim().to_owned(),
             );
         }
     }
-    (Program::CrystalDiskMark, "CrystalDiskMark".to_owned())
+    (SourceProgram::CrystalDiskMark, "CrystalDiskMark".to_owned())
 }
 
 /// Reads a line `LABEL: N MB/s [N IOPS] <N us>`.
-fn figures(line: &str) -> Option<Line<'_>> {
+fn figures(line: &str) -> Option<FigureLine<'_>> {
     let at = line.find(" MB/s")?;
     let (label, rate) = line[..at].rsplit_once(':')?;
     let (megabytes, rest) = number(rate)?;
@@ -195,11 +195,11 @@ fn figures(line: &str) -> Option<Line<'_>> {
     }
     let figure = |text: Option<&str>| text.and_then(number).map(|(number, _)| number);
     let rest = &line[at..];
-    Some(Line {
+    Some(FigureLine {
         label,
         megabytes,
-        iops: figure(between(rest, "[", " IOPS]")),
-        latency_us: figure(between(rest, "<", " us>")),
+        iops: figure(text_between(rest, "[", " IOPS]")),
+        latency_us: figure(text_between(rest, "<", " us>")),
     })
 }
 
@@ -212,40 +212,40 @@ fn kind(label: &str) -> Option<bool> {
 }
 
 /// Returns the section that a line begins, such as `[Read]` or `[Mix] Read 70%/Write 30%`.
-fn section_of(line: &str) -> Option<Directions> {
+fn section_of(line: &str) -> Option<TestDirections> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     match name.trim() {
-        "Read" => Some(Directions::Read),
-        "Write" => Some(Directions::Write),
+        "Read" => Some(TestDirections::Read),
+        "Write" => Some(TestDirections::Write),
         "Mix" => {
             let percent = rest.find(|letter: char| letter.is_ascii_digit());
             let percent = percent.and_then(|at| number(&rest[at..]));
             let share = percent.and_then(|(percent, _)| Ratio::new(percent / 100.0));
-            Some(Directions::Mix(share))
+            Some(TestDirections::Mix(share))
         }
         _ => None,
     }
 }
 
 /// Returns the directions of a line in a section.
-fn directions(line: &Line<'_>, section: Option<Directions>) -> Option<Directions> {
+fn directions(line: &FigureLine<'_>, section: Option<TestDirections>) -> Option<TestDirections> {
     let label = line.label.to_ascii_lowercase();
     match section {
-        _ if label.contains("read") => Some(Directions::Read),
-        _ if label.contains("write") => Some(Directions::Write),
+        _ if label.contains("read") => Some(TestDirections::Read),
+        _ if label.contains("write") => Some(TestDirections::Write),
         section => section,
     }
 }
 
 /// Returns the number after one of `names` and `=`, such as 32 in `(Q= 32,T= 1)`.
-fn after(label: &str, names: &[&str]) -> Option<u32> {
+fn number_after(label: &str, names: &[&str]) -> Option<u32> {
     let label = label.to_ascii_lowercase();
     let mut parts = label.split('=');
     let mut before = parts.next()?;
     for part in parts {
         let name = before.rsplit(|letter: char| !letter.is_ascii_alphabetic()).next()?;
         if names.contains(&name) {
-            return whole(part).filter(|count| *count > 0);
+            return whole_number(part).filter(|count| *count > 0);
         }
         before = part;
     }
@@ -265,27 +265,27 @@ fn block(label: &str) -> Option<u64> {
 fn test_name(
     sequential: bool,
     block: u64,
-    line: &Line<'_>,
-    directions: Directions,
+    line: &FigureLine<'_>,
+    directions: TestDirections,
     old: bool,
 ) -> String {
     let direction = match directions {
-        Directions::Read => "read",
-        Directions::Write => "write",
-        Directions::Mix(_) => "mix",
+        TestDirections::Read => "read",
+        TestDirections::Write => "write",
+        TestDirections::Mix(_) => "mix",
     };
     let size = match block {
         _ if block.is_multiple_of(1 << 20) => format!("{}M", block >> 20),
         _ => format!("{}K", block as f64 / 1024.0),
     };
-    let queues = after(line.label, &["q", "qd"]).unwrap_or(1);
+    let queues = number_after(line.label, &["q", "qd"]).unwrap_or(1);
     match (old, sequential, queues) {
         (true, true, _) => format!("Seq {direction}"),
         (true, false, 1) => format!("{size} {direction}"),
         (true, false, queues) => format!("{size} QD{queues} {direction}"),
         (false, ..) => {
             let kind = if sequential { "SEQ" } else { "RND" };
-            let threads = after(line.label, &["t"]).unwrap_or(1);
+            let threads = number_after(line.label, &["t"]).unwrap_or(1);
             format!("{kind}{size} Q{queues}T{threads} {direction}")
         }
     }
@@ -294,8 +294,8 @@ fn test_name(
 fn sample(
     bytes_per_second: f64,
     requests_per_second: f64,
-    line: &Line<'_>,
-    directions: Directions,
+    line: &FigureLine<'_>,
+    directions: TestDirections,
     elapsed: Duration,
 ) -> Result<Sample, String> {
     let seconds = elapsed.as_seconds();
@@ -305,9 +305,9 @@ fn sample(
     let side = direction(bytes, requests, latency)?;
     let mut sample = Sample { elapsed, ..Sample::empty() };
     match directions {
-        Directions::Read => sample.reads = side,
-        Directions::Write => sample.writes = side,
-        Directions::Mix(_) => sample.unified = side,
+        TestDirections::Read => sample.reads = side,
+        TestDirections::Write => sample.writes = side,
+        TestDirections::Mix(_) => sample.unified = side,
     }
     Ok(sample)
 }
@@ -330,7 +330,7 @@ fn test_size(line: &str) -> Option<Bytes> {
 /// Returns the number of runs in a line such as `Test: 1 GiB (x5)`.
 fn runs(line: &str) -> Option<u32> {
     let (_, rest) = test_line(line)?.split_once("(x")?;
-    whole(rest).filter(|runs| (1..=1000).contains(runs))
+    whole_number(rest).filter(|runs| (1..=1000).contains(runs))
 }
 
 fn test_line(line: &str) -> Option<&str> {
@@ -339,13 +339,15 @@ fn test_line(line: &str) -> Option<&str> {
 }
 
 /// Returns the target of a text: a drive letter, or the path in Lanemark's export.
-fn path(text: &str, program: Program) -> Option<String> {
+fn path(text: &str, program: SourceProgram) -> Option<String> {
     match program {
-        Program::Lanemark => Some(text.rsplit_once(", ").map_or(text, |(path, _)| path).to_owned()),
-        Program::CrystalDiskMark => {
+        SourceProgram::Lanemark => {
+            Some(text.rsplit_once(", ").map_or(text, |(path, _)| path).to_owned())
+        }
+        SourceProgram::CrystalDiskMark => {
             let letter = text.split_once(':')?.0;
             (letter.len() == 1).then(|| format!("{letter}:"))
         }
-        Program::KDiskMark => None,
+        SourceProgram::KDiskMark => None,
     }
 }

@@ -7,12 +7,12 @@
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Pattern;
 
-use crate::stated::{StatedRun, StatedTest, time};
-use crate::words::{between, number, size, whole};
+use crate::stated::{ReportedRun, ReportedTest, time};
+use crate::words::{number, size, text_between, whole_number};
 
 /// The settings of a time span. A setting is absent if the targets differ in it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Settings {
+pub(super) struct TimeSpanSettings {
     pub(super) path: Option<String>,
     pub(super) pattern: Option<Pattern>,
     pub(super) block: Option<f64>,
@@ -27,7 +27,7 @@ pub(super) struct Settings {
     pub(super) direct: Option<bool>,
 }
 
-impl Settings {
+impl TimeSpanSettings {
     /// Returns the settings of a command line, which apply to all targets.
     pub(super) fn of_command(line: &str) -> Self {
         let mut all = Self {
@@ -51,11 +51,12 @@ impl Settings {
                 "b" => all.block = bytes(value, all.block),
                 "c" => all.span = bytes(value, all.block),
                 "d" => all.seconds = number(value).map(|(seconds, _)| seconds),
-                "F" => in_total = whole(value),
+                "F" => in_total = whole_number(value),
                 "h" => all.direct = Some(true),
-                "o" => all.depth = whole(value),
+                "o" => all.depth = whole_number(value),
                 "r" if value.starts_with('s') => {
-                    all.pattern = (whole(&value[1..]) == Some(100)).then_some(Pattern::Uniform);
+                    all.pattern =
+                        (whole_number(&value[1..]) == Some(100)).then_some(Pattern::Uniform);
                 }
                 // An alignment that differs from the block size is a pattern that is not supported.
                 "r" => all.pattern = Some(Pattern::Uniform),
@@ -69,7 +70,7 @@ impl Settings {
                         _ => None,
                     };
                 }
-                "t" => all.threads = whole(value),
+                "t" => all.threads = whole_number(value),
                 "w" => all.writes = number(value).map(|(percent, _)| percent),
                 // The profile is in a file, or a distribution determines the offsets.
                 "X" => return Self::default(),
@@ -111,8 +112,8 @@ impl Settings {
         let mut settings =
             Self { path: text.split('\'').next().map(str::to_owned), ..Self::default() };
         for line in text.lines().skip(1).map(str::trim) {
-            let after = |name: &str| line.strip_prefix(name);
-            if let Some(rest) = after("block size:") {
+            let text_after = |name: &str| line.strip_prefix(name);
+            if let Some(rest) = text_after("block size:") {
                 settings.block = size(rest, false).or(number(rest)).map(|(bytes, _)| bytes);
             } else if line.starts_with("using random I/O") {
                 settings.pattern = Some(Pattern::Uniform);
@@ -126,13 +127,13 @@ impl Settings {
                 settings.writes = Some(100.0);
             } else if line.starts_with("performing mix test") {
                 let writes =
-                    between(line, "/write ratio: ", ")").and_then(|both| both.split_once('/'));
+                    text_between(line, "/write ratio: ", ")").and_then(|both| both.split_once('/'));
                 settings.writes =
                     writes.and_then(|(_, writes)| number(writes)).map(|(number, _)| number);
             } else if line.starts_with("number of outstanding I/O operations") {
-                settings.depth = line.rsplit_once(':').and_then(|(_, depth)| whole(depth));
-            } else if let Some(rest) = after("threads per file:") {
-                settings.threads = whole(rest);
+                settings.depth = line.rsplit_once(':').and_then(|(_, depth)| whole_number(depth));
+            } else if let Some(rest) = text_after("threads per file:") {
+                settings.threads = whole_number(rest);
             } else if line.starts_with("software cache disabled") {
                 settings.direct = Some(true);
             } else if line.starts_with("using software cache") {
@@ -162,7 +163,7 @@ impl Settings {
     }
 
     /// Adds the settings to a test.
-    pub(super) fn describe(&self, test: &mut StatedTest) {
+    pub(super) fn describe(&self, test: &mut ReportedTest) {
         let block = self.block.filter(|block| (512.0..=67_108_864.0).contains(block));
         test.pattern.clone_from(&self.pattern);
         test.block = block.map(|block| Bytes(block as u64));
@@ -178,7 +179,7 @@ impl Settings {
     }
 
     /// Adds the settings that apply to the whole run.
-    pub(super) fn place(&self, run: &mut StatedRun) {
+    pub(super) fn apply_to_run(&self, run: &mut ReportedRun) {
         if run.path.is_none() {
             run.path.clone_from(&self.path);
             run.direct = self.direct;
@@ -218,8 +219,9 @@ mod tests {
 
     #[test]
     fn a_command_line_has_the_defaults_of_the_manual() {
-        let settings =
-            Settings::of_command("diskspd.exe -c1G -d120 -r -w50 -t8 -o8 -b4K -Sh -L \"a b.dat\"");
+        let settings = TimeSpanSettings::of_command(
+            "diskspd.exe -c1G -d120 -r -w50 -t8 -o8 -b4K -Sh -L \"a b.dat\"",
+        );
         assert_eq!(
             (settings.pattern, settings.block, settings.writes),
             (Some(Pattern::Uniform), Some(4096.0), Some(50.0))
@@ -230,13 +232,16 @@ mod tests {
         );
         assert_eq!((settings.span, settings.seconds), (Some(1_073_741_824.0), Some(120.0)));
         assert_eq!(settings.path.as_deref(), Some("a b.dat"));
-        let plain = Settings::of_command("diskspd d.dat e.dat");
+        let plain = TimeSpanSettings::of_command("diskspd d.dat e.dat");
         assert_eq!((plain.pattern, plain.block), (Some(Pattern::Sequential), Some(65_536.0)));
         assert_eq!((plain.depth, plain.threads, plain.direct), (Some(2), Some(2), Some(false)));
-        let mixed = Settings::of_command("diskspd -rs50 -F3 -t9 -Srm d.dat");
+        let mixed = TimeSpanSettings::of_command("diskspd -rs50 -F3 -t9 -Srm d.dat");
         assert_eq!((mixed.pattern, mixed.threads, mixed.direct), (None, Some(3), None));
-        assert_eq!(Settings::of_command("diskspd -Xprofile.xml"), Settings::default());
-        Settings::of_command("x -é -b -o-3 -t99999999999 -w1e999 -");
+        assert_eq!(
+            TimeSpanSettings::of_command("diskspd -Xprofile.xml"),
+            TimeSpanSettings::default()
+        );
+        TimeSpanSettings::of_command("x -é -b -o-3 -t99999999999 -w1e999 -");
     }
 
     #[test]

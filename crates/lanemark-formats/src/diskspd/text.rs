@@ -5,9 +5,9 @@
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
 
-use super::settings::Settings;
+use super::settings::TimeSpanSettings;
 use crate::error::{FormatError, shown};
-use crate::stated::{StatedRun, StatedTest, direction, nanoseconds, of_mean, time};
+use crate::stated::{ReportedRun, ReportedTest, direction, nanoseconds, of_mean, time};
 use crate::words::{number, utc};
 
 /// Maximum number of percentiles that are read; the program prints up to 13.
@@ -15,7 +15,7 @@ const PERCENTILES_MAX: usize = 100;
 
 /// The row `total:` of a table.
 #[derive(Clone, Copy, Debug, Default)]
-struct Total {
+struct TotalRow {
     bytes: f64,
     requests: f64,
     mean_ns: Option<f64>,
@@ -23,7 +23,7 @@ struct Total {
 
 /// Latencies in ns from one column of the table of percentiles.
 #[derive(Clone, Debug, Default)]
-struct Column {
+struct LatencyColumn {
     min: Option<f64>,
     max: Option<f64>,
     stated: Vec<(f64, f64)>,
@@ -39,12 +39,12 @@ pub(crate) fn is_ours(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error if a time span does not state its time, or if figures cannot be read.
-pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
-    let mut run = StatedRun::new(file, "diskspd");
+pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
+    let mut run = ReportedRun::new(file, "diskspd");
     let command = text.lines().find_map(|line| line.trim_start().strip_prefix("Command Line:"));
     let (head, mut spans) = text.split_once("Results for timespan").unwrap_or((text, ""));
-    let listed: Vec<Option<Settings>> = match head.split_once("Input parameters:") {
-        Some((_, list)) => list.split("timespan:").skip(1).map(Settings::of_list).collect(),
+    let listed: Vec<Option<TimeSpanSettings>> = match head.split_once("Input parameters:") {
+        Some((_, list)) => list.split("timespan:").skip(1).map(TimeSpanSettings::of_list).collect(),
         None => Vec::new(),
     };
     run.timestamp = head
@@ -61,13 +61,13 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         let wrong = |message: String| FormatError::at(file, at, message);
         let settings = match listed.get(index) {
             Some(Some(settings)) => Some(settings.clone()),
-            _ => command.map(Settings::of_command),
+            _ => command.map(TimeSpanSettings::of_command),
         };
         let sample = sample(span, settings.as_ref()).map_err(wrong)?;
-        let mut test = StatedTest::new(format!("timespan {}", index + 1), sample);
+        let mut test = ReportedTest::new(format!("timespan {}", index + 1), sample);
         if let Some(settings) = &settings {
             settings.describe(&mut test);
-            settings.place(&mut run);
+            settings.apply_to_run(&mut run);
             test.name = super::text::name(settings, index);
         }
         run.add(test)?;
@@ -78,7 +78,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
 }
 
 /// Returns the name of a test in the form that the library's workloads use, such as `RND4K Q8T4 read`.
-pub(super) fn name(settings: &Settings, index: usize) -> String {
+pub(super) fn name(settings: &TimeSpanSettings, index: usize) -> String {
     use lanemark_schema::workload::Pattern;
     let kind = match &settings.pattern {
         Some(Pattern::Sequential) => "SEQ",
@@ -102,7 +102,7 @@ pub(super) fn name(settings: &Settings, index: usize) -> String {
     format!("{kind}{size} {queues}{threads} {direction}")
 }
 
-fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
+fn sample(span: &str, settings: Option<&TimeSpanSettings>) -> Result<Sample, String> {
     let elapsed = span
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("actual test time:"))
@@ -112,7 +112,7 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
     let [total, reads, writes] =
         ["Total IO", "Read IO", "Write IO"].map(|title| table(span, title));
     let columns = percentiles(span)?;
-    let side = |total: Option<Result<Total, String>>, column: &str| {
+    let side = |total: Option<Result<TotalRow, String>>, column: &str| {
         let Some(total) = total.transpose()? else { return Ok(None) };
         let latency_ms =
             columns.iter().find(|(name, _)| name == column).map(|(_, latency_ms)| latency_ms);
@@ -153,7 +153,7 @@ pub(super) fn histogram_of(
     LatencyHistogram::from_percentiles(stated, count, mean, min, max)
 }
 
-fn histogram(count: u64, mean_ns: Option<f64>, column: Option<&Column>) -> LatencyHistogram {
+fn histogram(count: u64, mean_ns: Option<f64>, column: Option<&LatencyColumn>) -> LatencyHistogram {
     match column {
         None => of_mean(count, mean_ns, None, None),
         Some(column) => histogram_of(count, mean_ns, column.min, column.max, &column.stated),
@@ -161,7 +161,7 @@ fn histogram(count: u64, mean_ns: Option<f64>, column: Option<&Column>) -> Laten
 }
 
 /// Returns the row `total:` of the table with this title.
-fn table(span: &str, title: &str) -> Option<Result<Total, String>> {
+fn table(span: &str, title: &str) -> Option<Result<TotalRow, String>> {
     let mut lines = span.lines().map(str::trim).skip_while(|line| *line != title).skip(1);
     let head: Vec<&str> =
         lines.find(|line| line.contains('|'))?.split('|').map(str::trim).collect();
@@ -178,22 +178,24 @@ fn table(span: &str, title: &str) -> Option<Result<Total, String>> {
         both.ok_or_else(|| format!("`{}` of {title} does not contain figures", shown(&total))).map(
             |(bytes, requests)| {
                 let mean_ns = cell("AvgLat").and_then(|ms| nanoseconds(ms, 1e6));
-                Total { bytes, requests, mean_ns }
+                TotalRow { bytes, requests, mean_ns }
             },
         ),
     )
 }
 
 /// Returns the columns of the last table of percentiles, each with the first word of its name.
-fn percentiles(span: &str) -> Result<Vec<(String, Column)>, String> {
+fn percentiles(span: &str) -> Result<Vec<(String, LatencyColumn)>, String> {
     let lines: Vec<&str> = span.lines().map(str::trim).collect();
     let Some(head) = lines.iter().rposition(|line| line.starts_with("%-ile")) else {
         return Ok(Vec::new());
     };
     let names = lines[head].split('|').skip(1);
-    let mut all: Vec<(String, Column)> = names
+    let mut all: Vec<(String, LatencyColumn)> = names
         .take(8)
-        .map(|name| (name.split_whitespace().next().unwrap_or("").to_owned(), Column::default()))
+        .map(|name| {
+            (name.split_whitespace().next().unwrap_or("").to_owned(), LatencyColumn::default())
+        })
         .collect();
     for line in &lines[head + 1..] {
         if line.starts_with("--") {

@@ -6,10 +6,10 @@
 use lanemark_schema::result::Sample;
 use lanemark_schema::workload::Pattern;
 
-use super::settings::Settings;
+use super::settings::TimeSpanSettings;
 use super::text::{histogram_of, name};
 use crate::error::FormatError;
-use crate::stated::{StatedRun, StatedTest, direction, nanoseconds, time};
+use crate::stated::{ReportedRun, ReportedTest, direction, nanoseconds, time};
 use crate::words::utc;
 use crate::xml::{self, Element};
 
@@ -26,7 +26,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error if the text is not XML, or if a time span does not contain figures.
-pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     // Messages from diskspd or from a script may precede the XML.
     let start = text.find("<Results>").unwrap_or(0);
     let before = text[..start].lines().count().saturating_sub(1) as u64;
@@ -34,20 +34,20 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         .map_err(|(line, message)| FormatError::at(file, before + line, message))?;
     let tool = root.child("System").and_then(|system| system.child("Tool"));
     let version = tool.and_then(|tool| tool.value("Version")).unwrap_or_default();
-    let mut run = StatedRun::new(file, format!("diskspd {version}").trim());
+    let mut run = ReportedRun::new(file, format!("diskspd {version}").trim());
     let began = root.child("System").and_then(|system| system.value("RunTime"));
     run.timestamp = began.filter(|time| time.contains("UTC")).and_then(utc);
     let profile = root.child("Profile").and_then(|profile| profile.child("TimeSpans"));
-    let settings: Vec<Settings> =
+    let settings: Vec<TimeSpanSettings> =
         profile.map_or(Vec::new(), |spans| spans.all("TimeSpan").map(of_span).collect());
     for (index, span) in root.all("TimeSpan").enumerate() {
         let sample = sample(span).map_err(|message| {
             FormatError::file(file, format!("time span {}: {message}", index + 1))
         })?;
-        let mut test = StatedTest::new(format!("timespan {}", index + 1), sample);
+        let mut test = ReportedTest::new(format!("timespan {}", index + 1), sample);
         if let Some(parameters) = settings.get(index) {
             parameters.describe(&mut test);
-            parameters.place(&mut run);
+            parameters.apply_to_run(&mut run);
             test.name = name(parameters, index);
         }
         run.add(test)?;
@@ -56,7 +56,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
 }
 
 /// Returns the settings of a time span from the profile.
-fn of_span(span: &Element) -> Settings {
+fn of_span(span: &Element) -> TimeSpanSettings {
     let targets = span.child("Targets");
     let mut all = targets.into_iter().flat_map(|targets| targets.all("Target")).map(of_target);
     let first = all.next().unwrap_or_default();
@@ -68,7 +68,7 @@ fn of_span(span: &Element) -> Settings {
     settings
 }
 
-fn of_target(target: &Element) -> Settings {
+fn of_target(target: &Element) -> TimeSpanSettings {
     let flag = |name: &str| target.value(name).map(|text| text == "true");
     // RandomRatio is the share of random requests in a mixed pattern.
     let pattern = match (target.child("Random"), figure(target, "RandomRatio")) {
@@ -77,15 +77,15 @@ fn of_target(target: &Element) -> Settings {
         (Some(_), _) => Some(Pattern::Uniform),
         (None, _) => target.child("StrideSize").map(|_| Pattern::Sequential),
     };
-    let whole = |name: &str| figure(target, name).map(|number| number as u32);
+    let integer_figure = |name: &str| figure(target, name).map(|number| number as u32);
     let sizes = ["MaxFileSize", "FileSize"].map(|name| figure(target, name));
-    Settings {
+    TimeSpanSettings {
         path: target.value("Path").filter(|path| !path.is_empty()).map(str::to_owned),
         pattern,
         block: figure(target, "BlockSize"),
         writes: figure(target, "WriteRatio"),
-        depth: whole("RequestCount"),
-        threads: whole("ThreadsPerFile"),
+        depth: integer_figure("RequestCount"),
+        threads: integer_figure("ThreadsPerFile"),
         span: sizes.into_iter().flatten().find(|size| *size > 0.0),
         seconds: None,
         direct: flag("DisableOSCache").or(flag("DisableAllCache")),

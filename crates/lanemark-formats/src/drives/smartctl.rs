@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::described::{DescribedDrive, count, device_name, text};
 
 pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
-    let at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));
-    let figure = |path: &[&str]| at(path).and_then(Value::as_f64).filter(|value| *value >= 0.0);
-    let model = text(at(&["model_name"])).or_else(|| text(at(&["scsi_model_name"])));
-    let name = text(at(&["device", "name"])).and_then(|path| device_name(&path));
+    let value_at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));
+    let figure =
+        |path: &[&str]| value_at(path).and_then(Value::as_f64).filter(|value| *value >= 0.0);
+    let model = text(value_at(&["model_name"])).or_else(|| text(value_at(&["scsi_model_name"])));
+    let name = text(value_at(&["device", "name"])).and_then(|path| device_name(&path));
     if model.is_none() && name.is_none() {
         return Vec::new();
     }
@@ -16,7 +17,7 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     let nvme = |key: &str| figure(&[NVME, key]);
     let temperature = figure(&["temperature", "current"]).or_else(|| nvme("temperature"));
     let mut findings = Vec::new();
-    if at(&["smart_status", "passed"]) == Some(&Value::Bool(false)) {
+    if value_at(&["smart_status", "passed"]) == Some(&Value::Bool(false)) {
         findings.push("the drive reports that it is about to fail".to_owned());
     }
     let warned = ["warning", "op_limit_max"].iter().find_map(|key| {
@@ -42,16 +43,16 @@ pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
         findings
             .push(format!("{spare:.0}% of the spare blocks are left; the limit is {least:.0}%"));
     }
-    let speed = |key: &str| text(at(&["interface_speed", key, "string"]));
+    let speed = |key: &str| text(value_at(&["interface_speed", key, "string"]));
     vec![DescribedDrive {
         name,
         model,
-        firmware: text(at(&["firmware_version"])),
-        size_bytes: count(at(&["user_capacity", "bytes"]))
-            .or_else(|| count(at(&["nvme_total_capacity"]))),
-        sector_bytes: count(at(&["logical_block_size"])),
+        firmware: text(value_at(&["firmware_version"])),
+        size_bytes: count(value_at(&["user_capacity", "bytes"]))
+            .or_else(|| count(value_at(&["nvme_total_capacity"]))),
+        sector_bytes: count(value_at(&["logical_block_size"])),
         rotational: figure(&["rotation_rate"]).map(|rate| rate > 0.0),
-        transport: text(at(&["device", "protocol"])).map(|name| name.to_lowercase()),
+        transport: text(value_at(&["device", "protocol"])).map(|name| name.to_lowercase()),
         link: speed("current").zip(speed("max")),
         pci: Vec::new(),
         temperature,

@@ -4,8 +4,8 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::SizeShare;
 use lanemark_schema::workload::bound::SIZES;
 
-use super::direction::Direction;
-use super::job::{Findings, Job};
+use super::direction::RwOption;
+use super::job::{Job, JobProblems};
 use super::number;
 use crate::error::SupportLevel;
 
@@ -14,7 +14,7 @@ const BLOCK: u64 = 4096;
 
 /// The lengths of the requests, and the alignment of the offsets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Blocks {
+pub(crate) struct BlockSizes {
     /// Largest block size.
     pub(crate) block: Bytes,
     /// All block sizes with their shares; empty if there is only one size.
@@ -22,7 +22,7 @@ pub(crate) struct Blocks {
     pub(crate) alignment: Bytes,
 }
 
-impl Blocks {
+impl BlockSizes {
     /// Returns the block sizes of a job that does not set any of these options.
     pub(crate) fn usual() -> Self {
         Self { block: Bytes(BLOCK), sizes: Vec::new(), alignment: Bytes(BLOCK) }
@@ -31,9 +31,9 @@ impl Blocks {
     /// Reads these options of a job. `read_share` is the share of reads among its requests.
     pub(crate) fn of(
         job: &Job,
-        direction: Direction,
+        direction: RwOption,
         read_share: f64,
-        findings: &mut Findings,
+        findings: &mut JobProblems,
     ) -> Option<Self> {
         let base = job.kb_base();
         let (option, lists) = if job.has("bssplit") {
@@ -41,13 +41,13 @@ impl Blocks {
         } else if job.has("bsrange") {
             ("bsrange", job.each("bsrange", findings, |text| range(text, base))?)
         } else if job.has("bs") {
-            ("bs", job.each("bs", findings, |text| Ok(one(number::bytes(text, base)?)))?)
+            ("bs", job.each("bs", findings, |text| Ok(single_size(number::bytes(text, base)?)))?)
         } else {
             ("bs", [None, None, None])
         };
         let mut sizes = combined(&lists, direction, read_share);
         if sizes.is_empty() {
-            findings.fault(job.error(option, "at least one size with a share above zero"));
+            findings.add_error(job.error(option, "at least one size with a share above zero"));
             return None;
         }
         let differ = direction.only().is_none() && {
@@ -78,7 +78,7 @@ impl Blocks {
     }
 }
 
-fn alignment(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u64> {
+fn alignment(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option<u64> {
     let base = job.kb_base();
     let given = job.each("ba", findings, |text| number::bytes(text, base))?;
     let mut sizes = direction.kinds().filter_map(|kind| given[kind]);
@@ -97,7 +97,7 @@ fn alignment(job: &Job, direction: Direction, findings: &mut Findings) -> Option
 /// Combines the lists of the requested directions, weighted by the share of each direction.
 fn combined(
     lists: &[Option<Vec<SizeShare>>; 3],
-    direction: Direction,
+    direction: RwOption,
     read_share: f64,
 ) -> Vec<SizeShare> {
     let of_kind = |kind: usize| match (direction.only(), kind) {
@@ -108,7 +108,7 @@ fn combined(
     };
     let mut sizes: Vec<SizeShare> = Vec::new();
     for kind in direction.kinds() {
-        let plain = one(BLOCK);
+        let plain = single_size(BLOCK);
         let list = lists[kind].as_ref().unwrap_or(&plain);
         let sum: f64 = list.iter().map(|size| size.share).sum();
         for size in list {
@@ -125,7 +125,7 @@ fn combined(
     sizes
 }
 
-fn one(block: u64) -> Vec<SizeShare> {
+fn single_size(block: u64) -> Vec<SizeShare> {
     vec![SizeShare { block: Bytes(block), share: 1.0 }]
 }
 

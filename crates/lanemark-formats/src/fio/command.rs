@@ -5,7 +5,7 @@
 //! after `=` or is the next word. A command line without `--name`, which fio rejects, is one job.
 
 use super::option;
-use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};
+use crate::error::{FormatError, FormatErrors, OptionNote, SupportLevel, shown};
 
 /// Maximum number of words on a command line.
 const WORDS_MAX: usize = 10_000;
@@ -45,11 +45,11 @@ const NEEDLESS: [(&str, bool); 16] = [
 
 /// A command line as a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct FioCommandLine {
     /// The text of the job file. The number of a line is the number of the word from which the line was made.
     pub text: String,
     /// Notes on options of the fio program that do not have an effect here.
-    pub notes: Vec<Note>,
+    pub notes: Vec<OptionNote>,
 }
 
 /// Returns whether the words begin with the program fio, possibly after `sudo`.
@@ -64,7 +64,7 @@ pub fn is_command(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error for each word that is not an option of fio or the value of an option.
-pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
+pub fn command(words: &[String], file: &str) -> Result<FioCommandLine, FormatErrors> {
     let mut faults = Vec::new();
     let mut notes = Vec::new();
     let begin = words.iter().position(|word| word != "sudo").unwrap_or(0);
@@ -101,7 +101,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
             at += 1;
         }
         if needless.is_some() {
-            notes.push(Note {
+            notes.push(OptionNote {
                 file: file.to_owned(),
                 line: line as u64 + 1,
                 option: name.to_owned(),
@@ -138,7 +138,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
     if !faults.is_empty() {
         return Err(FormatErrors(faults));
     }
-    Ok(Command { text: lines.join("\n"), notes })
+    Ok(FioCommandLine { text: lines.join("\n"), notes })
 }
 
 /// Returns the words of a command line as a shell separates them. Quotes, backslashes and continued lines are resolved,

@@ -1,11 +1,11 @@
 //! `rw`: the directions of requests, and the order of their offsets.
 
-use super::job::{Findings, Job};
+use super::job::{Job, JobProblems};
 use super::number;
 
 /// A value of `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Direction {
+pub(crate) struct RwOption {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) trims: bool,
@@ -33,13 +33,13 @@ const WORDS: [(&str, [bool; 4]); 11] = [
 const EXPECTED: &str = "read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite or \
                         randtrimwrite, optionally followed by a colon and the step";
 
-impl Direction {
+impl RwOption {
     /// Random reads and writes, which permit nearly every option.
     pub(crate) const MIXED: Self =
         Self { reads: true, writes: true, trims: false, random: true, step: 0 };
 
     /// Reads `rw` of a job; the default is sequential reads.
-    pub(crate) fn of(job: &Job, findings: &mut Findings) -> Option<Self> {
+    pub(crate) fn of(job: &Job, findings: &mut JobProblems) -> Option<Self> {
         if !job.has("rw") {
             let [reads, writes, trims, random] = WORDS[0].1;
             return Some(Self { reads, writes, trims, random, step: 0 });
@@ -64,7 +64,7 @@ impl Direction {
     }
 }
 
-fn parse(text: &str, kb_base: u64) -> Result<Direction, &'static str> {
+fn parse(text: &str, kb_base: u64) -> Result<RwOption, &'static str> {
     let (word, step) = match text.split_once(':') {
         Some((word, step)) => (word.trim(), Some(step.trim())),
         None => (text.trim(), None),
@@ -84,7 +84,7 @@ fn parse(text: &str, kb_base: u64) -> Result<Direction, &'static str> {
             sign * i64::try_from(bytes).map_err(|_| "a step below 8 EiB")?
         }
     };
-    Ok(Direction { reads, writes, trims, random, step })
+    Ok(RwOption { reads, writes, trims, random, step })
 }
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn every_word_is_read_with_its_step() {
         for (word, [reads, writes, trims, random]) in WORDS {
-            let direction = Direction { reads, writes, trims, random, step: 0 };
+            let direction = RwOption { reads, writes, trims, random, step: 0 };
             assert_eq!(parse(word, 1024), Ok(direction));
         }
         assert_eq!(parse("read:-8k", 1024).unwrap().step, -8192);

@@ -5,16 +5,16 @@ use std::rc::Rc;
 
 use lanemark_schema::units::Duration;
 
-use super::lines::{Line, Section};
-use super::number::{self, Size, Unit};
+use super::lines::{JobSection, OptionLine};
+use super::number::{self, DefaultTimeUnit, WrittenSize};
 use super::option::{self, OptionTreatment};
-use crate::error::{FormatError, Note, SupportLevel, shown};
+use crate::error::{FormatError, OptionNote, SupportLevel, shown};
 
 /// The errors in a file, and the notes about approximated values.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct JobProblems {
     pub(crate) faults: Vec<FormatError>,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<OptionNote>,
 }
 
 /// A job with all of its options.
@@ -23,15 +23,15 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) file: Rc<str>,
     pub(crate) line: u64,
-    lines: BTreeMap<&'static str, Line>,
+    lines: BTreeMap<&'static str, OptionLine>,
     kb_base: u64,
 }
 
 /// Number of directions: reads, writes and trims. An option may have a value for each, as in `4k,8k,64k`.
 pub(crate) const DIRECTIONS: usize = 3;
 
-impl Findings {
-    pub(crate) fn fault(&mut self, error: FormatError) {
+impl JobProblems {
+    pub(crate) fn add_error(&mut self, error: FormatError) {
         if !self.faults.contains(&error) {
             self.faults.push(error);
         }
@@ -39,11 +39,11 @@ impl Findings {
 
     pub(crate) fn note(
         &mut self,
-        line: &Line,
+        line: &OptionLine,
         support_level: SupportLevel,
         reason: impl Into<String>,
     ) {
-        let note = Note {
+        let note = OptionNote {
             file: line.file.to_string(),
             line: line.line,
             option: line.name.clone(),
@@ -57,7 +57,7 @@ impl Findings {
 }
 
 /// Returns the jobs of `sections`, each with the options of the `[global]` sections before it.
-pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
+pub(crate) fn jobs(sections: &[JobSection], findings: &mut JobProblems) -> Vec<Job> {
     let mut global = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
     for section in sections {
@@ -66,7 +66,7 @@ pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
             global.extend(lines);
             continue;
         }
-        let mut all: BTreeMap<&'static str, Line> = global.clone();
+        let mut all: BTreeMap<&'static str, OptionLine> = global.clone();
         // The name of a job is the name of its section, regardless of [global].
         all.remove("name");
         all.extend(lines);
@@ -77,7 +77,7 @@ pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
             Some(other) => {
                 let line = &all["kb_base"];
                 let message = format!("kb_base={}: expected 1000 or 1024", shown(other));
-                findings.fault(FormatError::at(&line.file, line.line, message));
+                findings.add_error(FormatError::at(&line.file, line.line, message));
                 1024
             }
         };
@@ -93,14 +93,17 @@ pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
 }
 
 /// Returns the options of a section under their primary names in fio, and reports the options that are not supported.
-fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'static str, Line> {
+fn known_options(
+    section: &JobSection,
+    findings: &mut JobProblems,
+) -> BTreeMap<&'static str, OptionLine> {
     let mut lines = BTreeMap::new();
     for line in &section.lines {
         let Some(known) = option::find(&line.name) else {
             let message = format!("`{}` is not a known option of fio", shown(&line.name));
             let mut error = FormatError::at(&line.file, line.line, message);
             error.hint = option::nearest(&line.name).map(|name| format!("did you mean {name}?"));
-            findings.fault(error);
+            findings.add_error(error);
             continue;
         };
         let off = line.value.as_deref().is_some_and(|value| value == "0" || value == "none");
@@ -115,7 +118,7 @@ fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'stati
             OptionTreatment::Nearly(reason) => findings.note(line, SupportLevel::Nearly, reason),
             OptionTreatment::Refused(hint) => {
                 let message = format!("{} is not supported", line.name);
-                findings.fault(FormatError::at(&line.file, line.line, message).hint(hint));
+                findings.add_error(FormatError::at(&line.file, line.line, message).hint(hint));
             }
         }
         lines.insert(known.name, line.clone());
@@ -125,7 +128,7 @@ fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'stati
 
 impl Job {
     /// Returns the line of an option, if the option is set.
-    pub(crate) fn line(&self, name: &str) -> Option<&Line> {
+    pub(crate) fn line(&self, name: &str) -> Option<&OptionLine> {
         self.lines.get(name)
     }
 
@@ -158,7 +161,7 @@ impl Job {
     pub(crate) fn note(
         &self,
         name: &str,
-        findings: &mut Findings,
+        findings: &mut JobProblems,
         support_level: SupportLevel,
         reason: &str,
     ) {
@@ -171,40 +174,45 @@ impl Job {
     pub(crate) fn parsed<T>(
         &self,
         name: &str,
-        findings: &mut Findings,
+        findings: &mut JobProblems,
         read: impl FnOnce(&str) -> Result<T, &'static str>,
     ) -> Option<T> {
         let line = self.lines.get(name)?;
         match read(line.value.as_deref().unwrap_or("")) {
             Ok(value) => Some(value),
             Err(expected) => {
-                findings.fault(self.error(name, expected));
+                findings.add_error(self.error(name, expected));
                 None
             }
         }
     }
 
-    pub(crate) fn size(&self, name: &str, findings: &mut Findings) -> Option<Size> {
+    pub(crate) fn size(&self, name: &str, findings: &mut JobProblems) -> Option<WrittenSize> {
         self.parsed(name, findings, |text| number::size(text, self.kb_base))
     }
 
-    pub(crate) fn integer(&self, name: &str, findings: &mut Findings) -> Option<u64> {
+    pub(crate) fn integer(&self, name: &str, findings: &mut JobProblems) -> Option<u64> {
         self.parsed(name, findings, |text| number::integer(text, self.kb_base))
     }
 
-    pub(crate) fn time(&self, name: &str, unit: Unit, findings: &mut Findings) -> Option<Duration> {
+    pub(crate) fn time(
+        &self,
+        name: &str,
+        unit: DefaultTimeUnit,
+        findings: &mut JobProblems,
+    ) -> Option<Duration> {
         self.parsed(name, findings, |text| number::time(text, unit))
     }
 
     /// Returns the value of a switch, which is on if it does not have a value.
-    pub(crate) fn flag(&self, name: &str, findings: &mut Findings) -> Option<bool> {
+    pub(crate) fn flag(&self, name: &str, findings: &mut JobProblems) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {
             None => Some(true),
             Some(value) => match value.parse::<i64>() {
                 Ok(number) => Some(number != 0),
                 Err(_) => {
-                    findings.fault(self.error(name, "0 or 1"));
+                    findings.add_error(self.error(name, "0 or 1"));
                     None
                 }
             },
@@ -215,7 +223,7 @@ impl Job {
     pub(crate) fn each<T: Clone>(
         &self,
         name: &str,
-        found: &mut Findings,
+        found: &mut JobProblems,
         read: impl Fn(&str) -> Result<T, &'static str>,
     ) -> Option<[Option<T>; DIRECTIONS]> {
         let text = self.lines.get(name)?.value.as_deref().unwrap_or("");
@@ -231,7 +239,7 @@ impl Job {
                         *value = Some(read);
                     }
                     Err(expected) => {
-                        found.fault(self.error(name, expected));
+                        found.add_error(self.error(name, expected));
                         return None;
                     }
                 },
@@ -239,7 +247,7 @@ impl Job {
             }
         }
         if parts.next().is_some() {
-            found.fault(self.error(name, "at most three values, for reads, writes and trims"));
+            found.add_error(self.error(name, "at most three values, for reads, writes and trims"));
             return None;
         }
         Some(values)

@@ -18,7 +18,7 @@ const LINES_MAX: usize = 100_000;
 
 /// A line `name=value` or `name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct OptionLine {
     pub(crate) name: String,
     /// The value; `None` if there is no `=`.
     pub(crate) value: Option<String>,
@@ -28,11 +28,11 @@ pub(crate) struct Line {
 
 /// A section `[name]` and its lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Section {
+pub(crate) struct JobSection {
     pub(crate) name: String,
     pub(crate) file: Rc<str>,
     pub(crate) line: u64,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<OptionLine>,
 }
 
 /// Reads the sections of `text`.
@@ -40,8 +40,8 @@ pub(crate) fn read(
     text: &str,
     around: &JobEnvironment<'_>,
     faults: &mut Vec<FormatError>,
-) -> Vec<Section> {
-    let mut reader = Reader { around, faults, sections: Vec::new(), count: 0 };
+) -> Vec<JobSection> {
+    let mut reader = JobFileReader { around, faults, sections: Vec::new(), count: 0 };
     reader.file(text, &Rc::from(around.file), 0);
     reader.sections
 }
@@ -62,14 +62,14 @@ fn foreign_line(text: &str) -> Option<u64> {
     (1..).zip(text.lines()).find(|(_, raw)| !ours(raw)).map(|(number, _)| number)
 }
 
-struct Reader<'a, 'f> {
+struct JobFileReader<'a, 'f> {
     around: &'a JobEnvironment<'a>,
     faults: &'f mut Vec<FormatError>,
-    sections: Vec<Section>,
+    sections: Vec<JobSection>,
     count: usize,
 }
 
-impl Reader<'_, '_> {
+impl JobFileReader<'_, '_> {
     fn file(&mut self, text: &str, file: &Rc<str>, depth: u32) {
         for (index, raw) in text.lines().enumerate() {
             let line = index as u64 + 1;
@@ -103,7 +103,7 @@ impl Reader<'_, '_> {
                 return Err(error.hint("write [name]"));
             };
             let (name, file) = (name.trim().to_owned(), file.clone());
-            self.sections.push(Section { name, file, line, lines: Vec::new() });
+            self.sections.push(JobSection { name, file, line, lines: Vec::new() });
             return Ok(());
         }
         if let Some(path) =
@@ -120,7 +120,7 @@ impl Reader<'_, '_> {
             let message = format!("`{}` is before the first section", shown(&text));
             return Err(FormatError::at(file, line, message).hint("begin with [global] or [name]"));
         };
-        section.lines.push(Line {
+        section.lines.push(OptionLine {
             name: name.to_ascii_lowercase(),
             value,
             file: file.clone(),

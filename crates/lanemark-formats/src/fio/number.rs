@@ -9,7 +9,7 @@ use lanemark_schema::units::Duration;
 
 /// A size as the user wrote it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Size {
+pub(crate) enum WrittenSize {
     Bytes(u64),
     /// A share of the file, from 0 to 1.
     Share(f64),
@@ -17,37 +17,37 @@ pub(crate) enum Size {
 
 /// The unit of a time that does not have a suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum DefaultTimeUnit {
     Microseconds,
     Milliseconds,
     Seconds,
 }
 
 /// A description of valid numbers, for an error about an invalid number.
-pub(crate) type Expected = &'static str;
+pub(crate) type ExpectedText = &'static str;
 
 /// Maximum time. It is longer than any test, and short enough that the sum of several times does not overflow.
 const TIME_MAX: Duration = Duration::from_seconds(30 * 86_400);
 
-const SIZE: Expected = "a size such as 4k, 1g or 50%";
-const BYTES: Expected = "a size such as 4k or 1g";
-const TIME: Expected = "a time such as 10, 30s, 5m, 2h, 100ms or 10us";
+const SIZE: ExpectedText = "a size such as 4k, 1g or 50%";
+const BYTES: ExpectedText = "a size such as 4k or 1g";
+const TIME: ExpectedText = "a time such as 10, 30s, 5m, 2h, 100ms or 10us";
 
 /// Reads a size.
-pub(crate) fn size(text: &str, kb_base: u64) -> Result<Size, Expected> {
+pub(crate) fn size(text: &str, kb_base: u64) -> Result<WrittenSize, ExpectedText> {
     let text = text.trim();
     if let Some(percent) = text.strip_suffix('%') {
         let percent: f64 = percent.trim().parse().map_err(|_| SIZE)?;
         return (0.0..=100.0)
             .contains(&percent)
-            .then_some(Size::Share(percent / 100.0))
+            .then_some(WrittenSize::Share(percent / 100.0))
             .ok_or("a percentage from 0% to 100%");
     }
-    bytes(text, kb_base).map(Size::Bytes)
+    bytes(text, kb_base).map(WrittenSize::Bytes)
 }
 
 /// Reads a size that is not a share.
-pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
+pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, ExpectedText> {
     let (number, suffix) = split(text.trim()).ok_or(BYTES)?;
     let suffix = suffix.to_ascii_lowercase();
     if suffix.starts_with('z') {
@@ -78,12 +78,12 @@ pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
 }
 
 /// Reads a time.
-pub(crate) fn time(text: &str, unit: Unit) -> Result<Duration, Expected> {
+pub(crate) fn time(text: &str, unit: DefaultTimeUnit) -> Result<Duration, ExpectedText> {
     let (number, suffix) = split(text.trim()).ok_or(TIME)?;
     let picoseconds: u64 = match (suffix.to_ascii_lowercase().as_str(), unit) {
-        ("us" | "usec", _) | ("", Unit::Microseconds) => 1_000_000,
-        ("ms" | "msec", _) | ("", Unit::Milliseconds) => 1_000_000_000,
-        ("s", _) | ("", Unit::Seconds) => 1_000_000_000_000,
+        ("us" | "usec", _) | ("", DefaultTimeUnit::Microseconds) => 1_000_000,
+        ("ms" | "msec", _) | ("", DefaultTimeUnit::Milliseconds) => 1_000_000_000,
+        ("s", _) | ("", DefaultTimeUnit::Seconds) => 1_000_000_000_000,
         ("m", _) => 60 * 1_000_000_000_000,
         ("h", _) => 3_600 * 1_000_000_000_000,
         ("d", _) => 86_400 * 1_000_000_000_000,
@@ -94,7 +94,7 @@ pub(crate) fn time(text: &str, unit: Unit) -> Result<Duration, Expected> {
 }
 
 /// Reads a whole number, either decimal or hexadecimal after `0x`.
-pub(crate) fn integer(text: &str, kb_base: u64) -> Result<u64, Expected> {
+pub(crate) fn integer(text: &str, kb_base: u64) -> Result<u64, ExpectedText> {
     bytes(text, kb_base).map_err(|_| "a whole number")
 }
 
@@ -127,7 +127,7 @@ mod tests {
             assert_eq!(bytes(text, 1024), Ok(old), "{text}");
             assert_eq!(bytes(text, 1000), Ok(new), "{text}");
         }
-        assert_eq!(size("25%", 1024), Ok(Size::Share(0.25)));
+        assert_eq!(size("25%", 1024), Ok(WrittenSize::Share(0.25)));
         for bad in [
             "",
             "k",
@@ -150,12 +150,15 @@ mod tests {
 
     #[test]
     fn times_have_the_unit_of_their_option() {
-        assert_eq!(time("10", Unit::Seconds), Ok(Duration::from_seconds(10)));
-        assert_eq!(time("10", Unit::Microseconds), Ok(Duration::from_microseconds(10)));
-        assert_eq!(time("5m", Unit::Seconds), Ok(Duration::from_seconds(300)));
-        assert_eq!(time("250ms", Unit::Seconds), Ok(Duration::from_microseconds(250_000)));
+        assert_eq!(time("10", DefaultTimeUnit::Seconds), Ok(Duration::from_seconds(10)));
+        assert_eq!(time("10", DefaultTimeUnit::Microseconds), Ok(Duration::from_microseconds(10)));
+        assert_eq!(time("5m", DefaultTimeUnit::Seconds), Ok(Duration::from_seconds(300)));
+        assert_eq!(
+            time("250ms", DefaultTimeUnit::Seconds),
+            Ok(Duration::from_microseconds(250_000))
+        );
         for bad in ["10min", "", "s", "1.5", "31d", "99999d"] {
-            assert!(time(bad, Unit::Seconds).is_err(), "{bad}");
+            assert!(time(bad, DefaultTimeUnit::Seconds).is_err(), "{bad}");
         }
     }
 
@@ -176,14 +179,22 @@ mod tests {
             ("30d", 2_592_000 * SECOND, 2_592_000 * SECOND, 2_592_000 * SECOND),
         ] {
             let wanted = [of_microseconds, of_milliseconds, of_seconds];
-            for (unit, wanted) in
-                [Unit::Microseconds, Unit::Milliseconds, Unit::Seconds].into_iter().zip(wanted)
+            for (unit, wanted) in [
+                DefaultTimeUnit::Microseconds,
+                DefaultTimeUnit::Milliseconds,
+                DefaultTimeUnit::Seconds,
+            ]
+            .into_iter()
+            .zip(wanted)
             {
                 assert_eq!(time(text, unit), Ok(Duration::from_microseconds(wanted)), "{text}");
             }
         }
-        assert_eq!(time("2592001s", Unit::Seconds), Err("a time of at most 30 days"));
-        assert_eq!(time("18446744073709551615", Unit::Seconds), Err("a time of at most 30 days"));
+        assert_eq!(time("2592001s", DefaultTimeUnit::Seconds), Err("a time of at most 30 days"));
+        assert_eq!(
+            time("18446744073709551615", DefaultTimeUnit::Seconds),
+            Err("a time of at most 30 days")
+        );
     }
 
     #[test]
@@ -202,13 +213,13 @@ mod tests {
             assert_eq!(bytes(text, 1024), wanted, "{text}");
         }
         for (text, wanted) in [
-            ("0%", Ok(Size::Share(0.0))),
-            ("100 %", Ok(Size::Share(1.0))),
-            ("12.5%", Ok(Size::Share(0.125))),
+            ("0%", Ok(WrittenSize::Share(0.0))),
+            ("100 %", Ok(WrittenSize::Share(1.0))),
+            ("12.5%", Ok(WrittenSize::Share(0.125))),
             ("100.5%", Err("a percentage from 0% to 100%")),
             ("-0.5%", Err("a percentage from 0% to 100%")),
             ("%", Err(SIZE)),
-            ("100", Ok(Size::Bytes(100))),
+            ("100", Ok(WrittenSize::Bytes(100))),
         ] {
             assert_eq!(size(text, 1024), wanted, "{text}");
         }

@@ -19,7 +19,7 @@ use OptionTreatment::{Nearly, Needless, Read, Refused};
 
 /// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Support {
+pub enum OptionSupport {
     /// The option is read. If one of its values is only approximated, a note states this.
     Read,
     /// The option is reported as approximated, regardless of its value.
@@ -31,12 +31,12 @@ pub enum Support {
 }
 
 /// Returns every known option under its primary name in fio.
-pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
+pub fn options() -> impl Iterator<Item = (&'static str, OptionSupport)> {
     let support = |fate: OptionTreatment| match fate {
-        Read => Support::Read,
-        Needless(_) => Support::Needless,
-        Nearly(_) => Support::Nearly,
-        Refused(_) => Support::Refused,
+        Read => OptionSupport::Read,
+        Needless(_) => OptionSupport::Needless,
+        Nearly(_) => OptionSupport::Nearly,
+        Refused(_) => OptionSupport::Refused,
     };
     OPTIONS.iter().map(move |known| (known.name, support(known.fate)))
 }
@@ -65,7 +65,7 @@ const fn read(name: &'static str) -> KnownOption {
     KnownOption { name, aliases: &[], fate: Read }
 }
 
-const fn also(
+const fn with_aliases(
     name: &'static str,
     aliases: &'static [&'static str],
     fate: OptionTreatment,
@@ -107,10 +107,10 @@ static OPTIONS: &[KnownOption] = &[
     read("name"),
     read("numjobs"),
     read("loops"),
-    also("stonewall", &["wait_for_previous"], Read),
+    with_aliases("stonewall", &["wait_for_previous"], Read),
     read("wait_for"),
     read("startdelay"),
-    also("runtime", &["timeout"], Read),
+    with_aliases("runtime", &["timeout"], Read),
     read("time_based"),
     read("ramp_time"),
     known_option("thread", Needless("threads are used instead of processes")),
@@ -143,14 +143,14 @@ static OPTIONS: &[KnownOption] = &[
     known_option("unique_filename", Nearly("all files are parts of one target")),
     known_option("opendir", Refused("name the files with filename=")),
     known_option("lockfile", Nearly("the parts of the target are not locked")),
-    also("nrfiles", &["nr_files"], Read),
+    with_aliases("nrfiles", &["nr_files"], Read),
     known_option("openfiles", Nearly("all files are parts of one target, which stays open")),
     known_option("file_service_type", Nearly("all files are parts of one target, in one order")),
     read("filesize"),
     read("size"),
-    also("io_size", &["io_limit"], Read),
-    also("fill_device", &["fill_fs"], Read),
-    also("offset", &["fileoffset"], Read),
+    with_aliases("io_size", &["io_limit"], Read),
+    with_aliases("fill_device", &["fill_fs"], Read),
+    with_aliases("offset", &["fileoffset"], Read),
     read("offset_increment"),
     known_option("offset_align", Nearly("parts of the target begin at multiples of 1 MiB")),
     read("number_ios"),
@@ -172,12 +172,16 @@ static OPTIONS: &[KnownOption] = &[
     known_option("invalidate", CACHED),
     known_option("fadvise_hint", CACHED),
     // The requests.
-    also("rw", &["readwrite"], Read),
-    also("bs", &["blocksize"], Read),
-    also("bsrange", &["blocksize_range"], Read),
+    with_aliases("rw", &["readwrite"], Read),
+    with_aliases("bs", &["blocksize"], Read),
+    with_aliases("bsrange", &["blocksize_range"], Read),
     read("bssplit"),
-    also("ba", &["blockalign"], Read),
-    also("bs_unaligned", &["blocksize_unaligned"], Refused("requests are multiples of 512 B")),
+    with_aliases("ba", &["blockalign"], Read),
+    with_aliases(
+        "bs_unaligned",
+        &["blocksize_unaligned"],
+        Refused("requests are multiples of 512 B"),
+    ),
     known_option("bs_is_seq_rand", Refused("set one block size per job")),
     read("rwmixread"),
     read("rwmixwrite"),
@@ -187,7 +191,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("random_sequence_stride", Refused("a sequence of offsets is not supported")),
     read("percentage_random"),
     known_option("rw_sequencer", Refused("each offset is random, or follows the previous one")),
-    also("randrepeat", &["allrandrepeat"], SEEDS),
+    with_aliases("randrepeat", &["allrandrepeat"], SEEDS),
     known_option("randseed", SEEDS),
     known_option("random_generator", Nearly("Lanemark generates the order of offsets")),
     known_option("num_range", Refused("a trim has one range")),
@@ -197,8 +201,8 @@ static OPTIONS: &[KnownOption] = &[
     read("ioengine"),
     known_option("uri", Nearly("the target is an argument of the command")),
     read("iodepth"),
-    also("iodepth_batch", &["iodepth_batch_submit"], BATCH),
-    also("iodepth_batch_complete_min", &["iodepth_batch_complete"], BATCH),
+    with_aliases("iodepth_batch", &["iodepth_batch_submit"], BATCH),
+    with_aliases("iodepth_batch_complete_min", &["iodepth_batch_complete"], BATCH),
     known_option("iodepth_batch_complete_max", BATCH),
     known_option("iodepth_low", Nearly("the queue is kept full")),
     known_option("serialize_overlap", Nearly("requests may overlap")),
@@ -240,16 +244,16 @@ static OPTIONS: &[KnownOption] = &[
     known_option("write_mode", Refused(PASSED)),
     known_option("verify_mode", Refused(PASSED)),
     known_option("deac", Refused(PASSED)),
-    also("fdp", &["dataplacement", "data_placement"], Refused(PASSED)),
-    also("fdp_pli", &["plids"], Refused(PASSED)),
-    also("fdp_pli_select", &["plid_select"], Refused(PASSED)),
+    with_aliases("fdp", &["dataplacement", "data_placement"], Refused(PASSED)),
+    with_aliases("fdp_pli", &["plids"], Refused(PASSED)),
+    with_aliases("fdp_pli_select", &["plid_select"], Refused(PASSED)),
     known_option("md_per_io_size", Refused(PASSED)),
     known_option("pi_act", Refused(PASSED)),
     known_option("pi_chk", Refused(PASSED)),
     known_option("apptag", Refused(PASSED)),
     known_option("apptag_mask", Refused(PASSED)),
-    also("mem", &["iomem"], MEMORY),
-    also("iomem_align", &["mem_align"], MEMORY),
+    with_aliases("mem", &["iomem"], MEMORY),
+    with_aliases("iomem_align", &["mem_align"], MEMORY),
     known_option("hugepage-size", MEMORY),
     known_option("lockmem", Nearly("no memory is allocated in addition to the buffers")),
     // Data.
@@ -267,9 +271,9 @@ static OPTIONS: &[KnownOption] = &[
     read("rate"),
     read("rate_iops"),
     read("rate_process"),
-    also("rate_min", &["ratemin"], Nearly("a test that falls below a rate continues")),
+    with_aliases("rate_min", &["ratemin"], Nearly("a test that falls below a rate continues")),
     known_option("rate_iops_min", Nearly("a test that falls below a rate continues")),
-    also("rate_cycle", &["ratecycle"], Nearly("each request has its own due time")),
+    with_aliases("rate_cycle", &["ratecycle"], Nearly("each request has its own due time")),
     known_option("rate_ignore_thinktime", Needless("a test has a rate or a think time")),
     read("thinktime"),
     known_option(
@@ -300,10 +304,10 @@ static OPTIONS: &[KnownOption] = &[
         "latency_run",
         Refused("Lanemark does not search for a depth; run several depths"),
     ),
-    also("steadystate", &["ss"], Read),
-    also("steadystate_duration", &["ss_dur"], Read),
-    also("steadystate_ramp_time", &["ss_ramp"], Read),
-    also("steadystate_check_interval", &["ss_interval"], Needless("each round is checked")),
+    with_aliases("steadystate", &["ss"], Read),
+    with_aliases("steadystate_duration", &["ss_dur"], Read),
+    with_aliases("steadystate_ramp_time", &["ss_ramp"], Read),
+    with_aliases("steadystate_check_interval", &["ss_interval"], Needless("each round is checked")),
     // Verification.
     read("verify"),
     read("do_verify"),
@@ -403,7 +407,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("disable_lat", ALWAYS),
     known_option("disable_clat", ALWAYS),
     known_option("disable_slat", ALWAYS),
-    also("disable_bw_measurement", &["disable_bw"], ALWAYS),
+    with_aliases("disable_bw_measurement", &["disable_bw"], ALWAYS),
     // Logs and their display.
     read("write_bw_log"),
     read("write_lat_log"),
@@ -416,13 +420,13 @@ static OPTIONS: &[KnownOption] = &[
     known_option("log_entries", LOG_SHAPE),
     known_option("log_hist_msec", LOG_SHAPE),
     known_option("log_hist_coarseness", LOG_SHAPE),
-    also("log_window_value", &["log_max_value"], LOG_SHAPE),
+    with_aliases("log_window_value", &["log_max_value"], LOG_SHAPE),
     known_option("log_offset", LOG_SHAPE),
     known_option("log_prio", LOG_SHAPE),
     known_option("log_issue_time", LOG_SHAPE),
     known_option("log_compression", LOG_SHAPE),
     known_option("log_compression_cpus", LOG_SHAPE),
-    also("log_store_compressed", &[], LOG_SHAPE),
+    with_aliases("log_store_compressed", &[], LOG_SHAPE),
     known_option("log_unix_epoch", LOG_SHAPE),
     known_option("log_alternate_epoch", LOG_SHAPE),
     known_option("log_alternate_epoch_clock_id", LOG_SHAPE),

@@ -1,11 +1,11 @@
 //! `random_distribution`, `norandommap` and the step of `rw`: the order of the offsets.
 
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{Pattern, Zone};
+use lanemark_schema::workload::{Pattern, PatternZone};
 
-use super::block::Blocks;
-use super::direction::Direction;
-use super::job::{Findings, Job};
+use super::block::BlockSizes;
+use super::direction::RwOption;
+use super::job::{Job, JobProblems};
 use super::number;
 use crate::error::SupportLevel;
 
@@ -17,16 +17,16 @@ const PARETO: f64 = 0.2;
 /// Returns the pattern of a job; a step may change the alignment in `blocks`.
 pub(crate) fn pattern(
     job: &Job,
-    direction: Direction,
-    blocks: &mut Blocks,
-    findings: &mut Findings,
+    direction: RwOption,
+    blocks: &mut BlockSizes,
+    findings: &mut JobProblems,
 ) -> Option<Pattern> {
     let random = match job.integer("percentage_random", findings) {
         None => direction.random,
         Some(0) => false,
         Some(100) => direction.random,
         Some(_) => {
-            findings.fault(
+            findings.add_error(
                 job.error("percentage_random", "0 or 100; write a separate job for each share"),
             );
             return None;
@@ -60,9 +60,9 @@ pub(crate) fn pattern(
 
 fn in_order(
     job: &Job,
-    direction: Direction,
-    blocks: &mut Blocks,
-    findings: &mut Findings,
+    direction: RwOption,
+    blocks: &mut BlockSizes,
+    findings: &mut JobProblems,
 ) -> Option<Pattern> {
     let block = blocks.block.get();
     let distance = direction.step.unsigned_abs();
@@ -70,7 +70,7 @@ fn in_order(
         return Some(Pattern::Sequential);
     }
     if !blocks.sizes.is_empty() {
-        findings.fault(job.error("rw", "no step if requests have several sizes"));
+        findings.add_error(job.error("rw", "no step if requests have several sizes"));
         return None;
     }
     if direction.step > 0 {
@@ -80,7 +80,7 @@ fn in_order(
     // fio counts the step from the end of a request.
     let back = distance.saturating_sub(block);
     if back < block {
-        findings.fault(
+        findings.add_error(
             job.error(
                 "rw",
                 "a step back of at least two blocks, so that no block is accessed twice",
@@ -95,7 +95,7 @@ fn in_order(
 /// Reads `random_distribution`; the default is a uniform distribution.
 fn distribution(
     text: &str,
-    direction: Direction,
+    direction: RwOption,
     kb_base: u64,
 ) -> Result<Option<Pattern>, &'static str> {
     const EXPECTED: &str = "random, zipf:theta, pareto:h, normal:deviation, zoned:… or zoned_abs:…";
@@ -147,12 +147,12 @@ pub(crate) fn normal_for(deviation: f64) -> f64 {
 fn zones(
     text: &str,
     absolute: bool,
-    direction: Direction,
+    direction: RwOption,
     kb_base: u64,
 ) -> Result<Option<Pattern>, &'static str> {
     let lists: Vec<&str> = text.split(',').map(str::trim).collect();
-    let of = |kind: usize| lists.get(kind).or(lists.last()).copied().unwrap_or("");
-    let mut lists_of_kinds = direction.kinds().map(of);
+    let zone_text = |kind: usize| lists.get(kind).or(lists.last()).copied().unwrap_or("");
+    let mut lists_of_kinds = direction.kinds().map(zone_text);
     let first = lists_of_kinds.next().unwrap_or("");
     if lists_of_kinds.any(|other| other != first) {
         return Err(
@@ -182,15 +182,18 @@ fn zones(
         true => parts.iter().filter_map(|(_, span)| *span).sum(),
         false => 1.0,
     };
-    let left = |values: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>, whole: f64| {
+    let share_left = |values: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>, whole: f64| {
         let stated: f64 = parts.iter().filter_map(values).sum();
         let untold = parts.iter().filter(|part| values(part).is_none()).count().max(1);
         ((whole - stated) / untold as f64).max(0.0)
     };
-    let rest = (left(&|part| part.0, 1.0), left(&|part| part.1, whole));
+    let rest = (share_left(&|part| part.0, 1.0), share_left(&|part| part.1, whole));
     let zone = |(share, span): &(Option<f64>, Option<f64>)| {
         let ratio = |value: f64| Ratio::new(value.clamp(0.0, 1.0)).unwrap_or(Ratio::ZERO);
-        Zone { share: ratio(share.unwrap_or(rest.0)), span: ratio(span.unwrap_or(rest.1) / whole) }
+        PatternZone {
+            share: ratio(share.unwrap_or(rest.0)),
+            span: ratio(span.unwrap_or(rest.1) / whole),
+        }
     };
     Ok(Some(Pattern::Zones { zones: parts.iter().map(zone).collect() }))
 }
@@ -199,8 +202,8 @@ fn zones(
 mod tests {
     use super::*;
 
-    const READS: Direction =
-        Direction { reads: true, writes: false, trims: false, random: true, step: 0 };
+    const READS: RwOption =
+        RwOption { reads: true, writes: false, trims: false, random: true, step: 0 };
 
     #[test]
     fn distributions_have_their_usual_numbers() {

@@ -2,12 +2,12 @@
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    ArrivalProcess, Interval, Load, Requests, Rounds, Test, TrackedFigure,
+    ArrivalProcess, Load, RoundSettings, SeriesInterval, SyntheticRequests, Test, TrackedFigure,
 };
 
-use super::direction::Direction;
-use super::job::{Findings, Job};
-use super::number::{self, Size, Unit};
+use super::direction::RwOption;
+use super::job::{Job, JobProblems};
+use super::number::{self, DefaultTimeUnit, WrittenSize};
 use super::range::JobRange;
 use crate::error::SupportLevel;
 
@@ -15,9 +15,15 @@ use crate::error::SupportLevel;
 const WINDOW: u64 = 5;
 
 /// Sets the limits of `test` from the options of `job`.
-pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &mut Findings) {
-    let runtime =
-        job.time("runtime", Unit::Seconds, findings).filter(|&time| time > Duration::ZERO);
+pub(crate) fn apply_limits(
+    job: &Job,
+    placed: &JobRange,
+    test: &mut Test,
+    findings: &mut JobProblems,
+) {
+    let runtime = job
+        .time("runtime", DefaultTimeUnit::Seconds, findings)
+        .filter(|&time| time > Duration::ZERO);
     let time_based = job.flag("time_based", findings).unwrap_or(false);
     if time_based && runtime.is_none() {
         job.note(
@@ -29,8 +35,8 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &m
     }
     let loops = job.integer("loops", findings).unwrap_or(1).max(1);
     let each = match job.size("io_size", findings) {
-        Some(Size::Bytes(bytes)) => bytes,
-        Some(Size::Share(share)) => (placed.each.get() as f64 * share) as u64,
+        Some(WrittenSize::Bytes(bytes)) => bytes,
+        Some(WrittenSize::Share(share)) => (placed.each.get() as f64 * share) as u64,
         None => placed.each.get(),
     };
     let requests = job.integer("number_ios", findings).filter(|&count| count > 0);
@@ -52,14 +58,14 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &m
         true => None,
         false => Some(Bytes(volume.max(test.block.get()))),
     };
-    test.ramp = job.time("ramp_time", Unit::Seconds, findings).unwrap_or(Duration::ZERO);
-    steady(job, test, findings);
-    interval(job, test, findings);
+    test.ramp = job.time("ramp_time", DefaultTimeUnit::Seconds, findings).unwrap_or(Duration::ZERO);
+    apply_steady_state(job, test, findings);
+    apply_log_interval(job, test, findings);
 }
 
 /// Sets the rounds of `test`. fio stops when a figure is steady by one criterion, but Lanemark applies SNIA's rule,
 /// which has two criteria.
-fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
+fn apply_steady_state(job: &Job, test: &mut Test, findings: &mut JobProblems) {
     const EXPECTED: &str =
         "iops, iops_slope, bw, bw_slope, lat or lat_slope with a limit, iops:10%";
     let tracked = job.parsed("steadystate", findings, |text| {
@@ -73,16 +79,16 @@ fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
             _ => Err(EXPECTED),
         }
     });
-    let window = job.time("steadystate_duration", Unit::Seconds, findings);
-    let ramp = job.time("steadystate_ramp_time", Unit::Seconds, findings);
+    let window = job.time("steadystate_duration", DefaultTimeUnit::Seconds, findings);
+    let ramp = job.time("steadystate_ramp_time", DefaultTimeUnit::Seconds, findings);
     let Some(tracked) = tracked else { return };
     let Some(window) = window.filter(|&window| window > Duration::ZERO) else {
         return findings
-            .fault(job.error("steadystate_duration", "the length of a window, such as 30s"));
+            .add_error(job.error("steadystate_duration", "the length of a window, such as 30s"));
     };
     let reason = "SNIA's rule applies: five rounds, each a fifth of the window, within 20% and with a slope of up to 10%";
     job.note("steadystate", findings, SupportLevel::Nearly, reason);
-    test.rounds = Some(Rounds { length: window / WINDOW, tracked });
+    test.rounds = Some(RoundSettings { length: window / WINDOW, tracked });
     test.ramp += ramp.unwrap_or(Duration::ZERO);
     if test.duration.take().is_some() {
         job.note(
@@ -96,8 +102,8 @@ fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
 }
 
 /// Sets the interval of `test`. fio's logs over time become a series in the sample.
-fn interval(job: &Job, test: &mut Test, findings: &mut Findings) {
-    let step = job.time("log_avg_msec", Unit::Milliseconds, findings);
+fn apply_log_interval(job: &Job, test: &mut Test, findings: &mut JobProblems) {
+    let step = job.time("log_avg_msec", DefaultTimeUnit::Milliseconds, findings);
     let step = step.filter(|&step| step > Duration::ZERO);
     let logs = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
     let mut is_limited = false;
@@ -107,8 +113,9 @@ fn interval(job: &Job, test: &mut Test, findings: &mut Findings) {
         job.note(log, findings, SupportLevel::Nearly, reason);
     }
     if is_limited || step.is_some() {
-        test.interval =
-            Some(step.map_or(Interval::Automatic, |interval| Interval::Fixed { interval }));
+        test.interval = Some(
+            step.map_or(SeriesInterval::Automatic, |interval| SeriesInterval::Fixed { interval }),
+        );
     }
 }
 
@@ -116,11 +123,11 @@ fn interval(job: &Job, test: &mut Test, findings: &mut Findings) {
 /// `mean` bytes.
 pub(crate) fn arrivals(
     job: &Job,
-    direction: Direction,
+    direction: RwOption,
     mean: f64,
     threads: u32,
-    requests: &mut Requests,
-    findings: &mut Findings,
+    requests: &mut SyntheticRequests,
+    findings: &mut JobProblems,
 ) {
     let base = job.kb_base();
     let bytes = job.each("rate", findings, |text| number::bytes(text, base));
@@ -134,8 +141,12 @@ pub(crate) fn arrivals(
     let (reads, trims) = (requests.read_share.get(), requests.mix.trim_share.get());
     let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
     let rate_of = |kind: usize| {
-        let of = |list: &Option<[Option<u64>; 3]>| list.as_ref().and_then(|list| list[kind]);
-        let limits = [of(&bytes).map(|bytes| bytes as f64 / mean), of(&counts).map(|n| n as f64)];
+        let of_direction =
+            |list: &Option<[Option<u64>; 3]>| list.as_ref().and_then(|list| list[kind]);
+        let limits = [
+            of_direction(&bytes).map(|bytes| bytes as f64 / mean),
+            of_direction(&counts).map(|n| n as f64),
+        ];
         limits.into_iter().flatten().filter(|&limit| limit > 0.0).reduce(f64::min)
     };
     // The rate applies to each clone.
@@ -168,26 +179,33 @@ pub(crate) fn arrivals(
     if process.is_some() {
         job.note("rate_process", findings, SupportLevel::Needless, "fio ignores it without a rate");
     }
-    think(job, requests, findings);
+    apply_think_time(job, requests, findings);
 }
 
 /// Makes `requests` an open loop.
-fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, findings: &mut Findings) {
+fn open(
+    job: &Job,
+    name: &str,
+    load: Load,
+    requests: &mut SyntheticRequests,
+    findings: &mut JobProblems,
+) {
     let reason = "each request has its own due time, from which its latency counts";
     job.note(name, findings, SupportLevel::Nearly, reason);
     requests.load = load;
-    think(job, requests, findings);
+    apply_think_time(job, requests, findings);
 }
 
-fn think(job: &Job, requests: &mut Requests, findings: &mut Findings) {
-    let think = job.time("thinktime", Unit::Microseconds, findings).unwrap_or(Duration::ZERO);
+fn apply_think_time(job: &Job, requests: &mut SyntheticRequests, findings: &mut JobProblems) {
+    let think =
+        job.time("thinktime", DefaultTimeUnit::Microseconds, findings).unwrap_or(Duration::ZERO);
     let blocks = job.integer("thinktime_blocks", findings).unwrap_or(1).max(1);
     if think == Duration::ZERO {
         return;
     }
     if !requests.load.is_closed() {
         let error = job.error("thinktime", "no think time together with a rate");
-        return findings.fault(error.hint("remove one of them"));
+        return findings.add_error(error.hint("remove one of them"));
     }
     if blocks > 1 {
         let reason = "each request is followed by an equal part of the think time";

@@ -5,8 +5,8 @@
 
 use lanemark_schema::units::Bytes;
 
-use super::job::{Findings, Job};
-use super::number::Size;
+use super::job::{Job, JobProblems};
+use super::number::WrittenSize;
 use crate::error::SupportLevel;
 
 /// Alignment of the parts.
@@ -26,9 +26,9 @@ pub(crate) struct RequestedRange {
     /// Whether each clone has separate files.
     own: bool,
     clones: u64,
-    offset: Size,
-    increment: Size,
-    size: Option<Size>,
+    offset: WrittenSize,
+    increment: WrittenSize,
+    size: Option<WrittenSize>,
     filesize: Option<u64>,
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct JobRange {
 }
 
 impl RequestedRange {
-    pub(crate) fn of(job: &Job, findings: &mut Findings) -> Option<Self> {
+    pub(crate) fn of(job: &Job, findings: &mut JobProblems) -> Option<Self> {
         let clones = job.integer("numjobs", findings).unwrap_or(1);
         if clones == 0 || clones > CLONES_MAX {
-            findings.fault(job.error("numjobs", "from 1 to 1024"));
+            findings.add_error(job.error("numjobs", "from 1 to 1024"));
             return None;
         }
         let named = job.text("filename").map(|names| names_of(names).len() as u64);
@@ -77,10 +77,10 @@ impl RequestedRange {
         if job.text("filesize").is_some_and(|text| text.contains('-')) {
             job.note("filesize", findings, SupportLevel::Nearly, "all files have the maximum size");
         }
-        let nothing = |size: Option<Size>| size == Some(Size::Bytes(0));
+        let nothing = |size: Option<WrittenSize>| size == Some(WrittenSize::Bytes(0));
         if nothing(size) || filesize == Some(0) {
             let name = if nothing(size) { "size" } else { "filesize" };
-            findings.fault(job.error(name, "a size above 0"));
+            findings.add_error(job.error(name, "a size above 0"));
             return None;
         }
         if files > 1 {
@@ -92,8 +92,8 @@ impl RequestedRange {
             files,
             own: named.is_none(),
             clones,
-            offset: job.size("offset", findings).unwrap_or(Size::Bytes(0)),
-            increment: job.size("offset_increment", findings).unwrap_or(Size::Bytes(0)),
+            offset: job.size("offset", findings).unwrap_or(WrittenSize::Bytes(0)),
+            increment: job.size("offset_increment", findings).unwrap_or(WrittenSize::Bytes(0)),
             size,
             filesize,
         })
@@ -103,7 +103,11 @@ impl RequestedRange {
     fn known_size(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {
-            (Some(Size::Bytes(size)), Size::Bytes(offset), Size::Bytes(step)) => {
+            (
+                Some(WrittenSize::Bytes(size)),
+                WrittenSize::Bytes(offset),
+                WrittenSize::Bytes(step),
+            ) => {
                 let last = step.saturating_mul(self.clones - 1);
                 Some(offset.saturating_add(last).saturating_add(size))
             }
@@ -138,7 +142,7 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
 pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
-    findings: &mut Findings,
+    findings: &mut JobProblems,
 ) -> Vec<Option<Vec<JobRange>>> {
     let parts = parts(jobs, target_size);
     let several = parts.len() > 1;
@@ -147,7 +151,7 @@ pub(crate) fn job_ranges(
             let wanted = wanted.as_ref()?;
             let part = parts.iter().find(|part| part.key == wanted.key)?;
             let Some(length) = part.length else {
-                findings.fault(
+                findings.add_error(
                     job.error("size", "a size, because the size of the target is not known").hint(
                         "set size= in the job or use --size, or run on a file or device that exists",
                     ),
@@ -165,32 +169,32 @@ pub(crate) fn job_ranges(
                     findings.note(line, SupportLevel::Nearly, reason);
                 }
             }
-            placed(job, wanted, part.offset, length, findings)
+            ranges_at(job, wanted, part.offset, length, findings)
         })
         .collect()
 }
 
-struct RangePart {
+struct CloneRange {
     key: String,
     offset: u64,
     /// Total length of a clone's files; `None` if it cannot be determined.
     length: Option<u64>,
 }
 
-fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) -> Vec<RangePart> {
+fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) -> Vec<CloneRange> {
     /// A part whose offset is not known yet: its key, whether clones have separate files, and its minimum length.
-    struct PartDraft {
+    struct CloneRangeDraft {
         key: String,
         clones: u64,
         length: Option<u64>,
     }
-    let mut drafts: Vec<PartDraft> = Vec::new();
+    let mut drafts: Vec<CloneRangeDraft> = Vec::new();
     for wanted in jobs.iter().filter_map(|(_, wanted)| wanted.as_ref()) {
         let clones = if wanted.own { wanted.clones } else { 1 };
         match drafts.iter_mut().find(|draft| draft.key == wanted.key) {
             Some(draft) => draft.length = draft.length.max(wanted.known_size()),
             None => {
-                drafts.push(PartDraft {
+                drafts.push(CloneRangeDraft {
                     key: wanted.key.clone(),
                     clones,
                     length: wanted.known_size(),
@@ -198,8 +202,9 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
             }
         }
     }
-    let all = |draft: &PartDraft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
-    let stated: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
+    let total_length =
+        |draft: &CloneRangeDraft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
+    let stated: u64 = drafts.iter().map(total_length).fold(0, u64::saturating_add);
     let unstated: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
     let rest = target_size.map(|size| size.get().saturating_sub(stated) / unstated.max(1));
@@ -207,9 +212,9 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
     let rest =
         rest.map(|rest| if drafts.len() > 1 || unstated > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
-    let assign = |draft: PartDraft| {
+    let assign = |draft: CloneRangeDraft| {
         let length = draft.length.or(rest.filter(|&rest| rest > 0));
-        let part = RangePart { key: draft.key, offset, length };
+        let part = CloneRange { key: draft.key, offset, length };
         let whole = length.unwrap_or(0).saturating_mul(draft.clones);
         offset = offset.saturating_add(whole).checked_next_multiple_of(PART).unwrap_or(u64::MAX);
         part
@@ -217,25 +222,26 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
     drafts.into_iter().map(assign).collect()
 }
 
-fn placed(
+fn ranges_at(
     job: &Job,
     wanted: &RequestedRange,
     start: u64,
     length: u64,
-    findings: &mut Findings,
+    findings: &mut JobProblems,
 ) -> Option<Vec<JobRange>> {
-    let bytes = |size: Size| match size {
-        Size::Bytes(bytes) => bytes,
+    let bytes = |size: WrittenSize| match size {
+        WrittenSize::Bytes(bytes) => bytes,
         // A share of a file is rounded down to a multiple of 4 KiB.
-        Size::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
+        WrittenSize::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
     };
     let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
     // The rest of the file that is left for the last clone, which has the highest offset.
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);
     let Some((last, room)) = last.map(|last| (last, length - offset)) else {
-        findings
-            .fault(job.error("offset", &format!("an offset inside the file of {}", Bytes(length))));
+        findings.add_error(
+            job.error("offset", &format!("an offset inside the file of {}", Bytes(length))),
+        );
         return None;
     };
     let each = wanted.size.map_or(room, bytes);
@@ -251,7 +257,7 @@ fn placed(
         parted: false,
     };
     if job.text("zonemode") == Some("strided") {
-        return strided(job, wanted, begin, room, findings);
+        return strided_ranges(job, wanted, begin, room, findings);
     }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
@@ -259,8 +265,8 @@ fn placed(
     if increment == 0 || wanted.clones == 1 {
         return Some(vec![of(begin, span, threads)]);
     }
-    let even = each.min(last);
-    if !wanted.own && even == increment && even == span {
+    let equal_part = each.min(last);
+    if !wanted.own && equal_part == increment && equal_part == span {
         let parts = of(begin, span.saturating_mul(wanted.clones), threads);
         return Some(vec![JobRange { parted: true, ..parts }]);
     }
@@ -276,32 +282,32 @@ fn placed(
 }
 
 /// Returns the zones of `zonemode=strided` in order, starting at `begin`, within the available space.
-fn strided(
+fn strided_ranges(
     job: &Job,
     wanted: &RequestedRange,
     begin: u64,
     room: u64,
-    findings: &mut Findings,
+    findings: &mut JobProblems,
 ) -> Option<Vec<JobRange>> {
     let zone = job.integer("zonesize", findings).filter(|&zone| zone > 0);
     let Some(zone) = zone else {
-        findings.fault(job.error("zonesize", "a size above 0"));
+        findings.add_error(job.error("zonesize", "a size above 0"));
         return None;
     };
     let range = job.integer("zonerange", findings).unwrap_or(zone).max(zone);
     let stride = range.saturating_add(job.integer("zoneskip", findings).unwrap_or(0));
     if wanted.own && wanted.clones > 1 || job.flag("time_based", findings).unwrap_or(false) {
-        findings.fault(job.error("zonemode", "one clone that ends with its last zone"));
+        findings.add_error(job.error("zonemode", "one clone that ends with its last zone"));
         return None;
     }
     let count = match wanted.size {
-        Some(Size::Bytes(size)) => size.div_ceil(zone),
+        Some(WrittenSize::Bytes(size)) => size.div_ceil(zone),
         _ => u64::MAX,
     };
     let count = count.min((room - 1) / stride + 1);
     if count > ZONES_MAX {
         let expected = "larger zones, because each zone is a test, and the maximum is 4,095 zones";
-        findings.fault(job.error("zonesize", expected));
+        findings.add_error(job.error("zonesize", expected));
         return None;
     }
     job.note("zonemode", findings, SupportLevel::Nearly, "each zone is a separate test");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lanemark_schema::workload::Workload;
 
-use crate::error::Note;
+use crate::error::OptionNote;
 
 /// The content of a job file.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,20 +14,20 @@ pub struct FioJobs {
     /// Settings for the program that runs the jobs.
     pub settings: FioSettings,
     /// Notes on the options that are not supported exactly, in the order of the file, each option once.
-    pub notes: Vec<Note>,
+    pub notes: Vec<OptionNote>,
 }
 
 /// The settings for the program that runs the jobs. A setting is `None` if the file does not state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
     /// Engine that submits the requests. If the jobs in the file have different engines, there is a note.
-    pub engine: Option<Engine>,
+    pub engine: Option<IoEngine>,
     /// Whether the page cache is bypassed.
     pub direct: Option<bool>,
     /// The files or devices that the jobs name.
     pub targets: Vec<PathBuf>,
     /// The kind of synchronous writes. The tests already implement it as a flush after each write.
-    pub sync: Option<Sync>,
+    pub sync: Option<SyncMethod>,
     /// Whether the run continues when a request fails.
     pub goes_on: Option<bool>,
     /// Names of the tests whose engine waits for each read that uses the page cache, regardless of the depth.
@@ -38,7 +38,7 @@ pub struct FioSettings {
 
 /// The engine that submits requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum IoEngine {
     /// Requests are submitted through rings: `io_uring` and other asynchronous engines.
     IoUring,
     /// Requests are blocking system calls: `sync`, `psync`, `pvsync` and similar engines.
@@ -49,7 +49,7 @@ pub enum Engine {
 
 /// The method that makes writes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncMethod {
     /// Data and metadata (`O_SYNC`).
     All,
     /// Data only (`O_DSYNC`).
@@ -57,22 +57,22 @@ pub enum Sync {
 }
 
 /// Returns the engine with this name in fio, with an optional note, or the reason why it is not supported.
-pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'static str> {
+pub(crate) fn engine(name: &str) -> Result<(IoEngine, Option<&'static str>), &'static str> {
     const RINGS: &str = "requests are submitted by io_uring";
     const CALLS: &str = "requests are submitted by read and write calls";
     match name {
-        "io_uring" => Ok((Engine::IoUring, None)),
-        "libaio" | "posixaio" | "solarisaio" | "windowsaio" => Ok((Engine::IoUring, Some(RINGS))),
+        "io_uring" => Ok((IoEngine::IoUring, None)),
+        "libaio" | "posixaio" | "solarisaio" | "windowsaio" => Ok((IoEngine::IoUring, Some(RINGS))),
         "io_uring_cmd" => {
-            Ok((Engine::IoUring, Some("requests go through the block layer, by io_uring")))
+            Ok((IoEngine::IoUring, Some("requests go through the block layer, by io_uring")))
         }
-        "sync" | "psync" => Ok((Engine::Sync, None)),
-        "vsync" | "pvsync" | "pvsync2" => Ok((Engine::Sync, Some(CALLS))),
-        "sg" => Ok((Engine::Sync, Some("requests go through the block layer, one at a time"))),
+        "sync" | "psync" => Ok((IoEngine::Sync, None)),
+        "vsync" | "pvsync" | "pvsync2" => Ok((IoEngine::Sync, Some(CALLS))),
+        "sg" => Ok((IoEngine::Sync, Some("requests go through the block layer, one at a time"))),
         "nbd" => {
-            Ok((Engine::IoUring, Some("requests go to the target by io_uring, and not over NBD")))
+            Ok((IoEngine::IoUring, Some("requests go to the target by io_uring, and not over NBD")))
         }
-        "null" => Ok((Engine::Null, None)),
+        "null" => Ok((IoEngine::Null, None)),
         "mmap" | "splice" => Err("it does not submit requests itself; use psync"),
         "cpuio" => Err("it does not submit requests"),
         "exec" => Err("commands of a job file are not executed"),
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn every_engine_of_fio_has_a_counterpart_or_the_reason_why_it_has_none() {
         let taken = [
-            ("io_uring libaio posixaio solarisaio windowsaio io_uring_cmd nbd", Engine::IoUring),
-            ("sync psync vsync pvsync pvsync2 sg", Engine::Sync),
-            ("null", Engine::Null),
+            ("io_uring libaio posixaio solarisaio windowsaio io_uring_cmd nbd", IoEngine::IoUring),
+            ("sync psync vsync pvsync pvsync2 sg", IoEngine::Sync),
+            ("null", IoEngine::Null),
         ];
         for (names, wanted) in taken {
             for name in names.split(' ') {

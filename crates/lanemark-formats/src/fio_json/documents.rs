@@ -15,11 +15,11 @@ const DOCUMENTS_MAX: usize = 10_000;
 const FAILURES_MAX: usize = 64;
 
 /// A document of fio's output.
-pub(super) type Document = Map<String, Value>;
+pub(super) type FioDocument = Map<String, Value>;
 
 /// The documents of a file in order, and the lines that were skipped.
-pub(super) struct Documents {
-    pub(super) documents: Vec<Document>,
+pub(super) struct FioDocuments {
+    pub(super) documents: Vec<FioDocument>,
     pub(super) notes: Vec<String>,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Documents {
 ///
 /// # Errors
 /// Returns an error if there is no JSON, if a document is damaged, or if there are more than 10,000 documents.
-pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError> {
+pub(super) fn documents(text: &str, file: &str) -> Result<FioDocuments, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
-    let mut all: Vec<Document> = Vec::new();
+    let mut all: Vec<FioDocument> = Vec::new();
     let mut notes = Vec::new();
     let mut skipped: Vec<&str> = Vec::new();
     let mut failed: Option<FormatError> = None;
@@ -97,7 +97,7 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
             "{file}: {count} earlier snapshots of the same run (--status-interval); the last one is the result"
         )),
     }
-    Ok(Documents { documents, notes })
+    Ok(FioDocuments { documents, notes })
 }
 
 const HINT: &str = "use the output of fio with --output-format=json or json+";
@@ -110,7 +110,7 @@ fn is_fio(value: &Value) -> bool {
     }
 }
 
-fn collect(value: Value, all: &mut Vec<Document>) {
+fn collect(value: Value, all: &mut Vec<FioDocument>) {
     match value {
         Value::Object(object) => all.push(object),
         Value::Array(list) => list.into_iter().for_each(|one| collect(one, all)),
@@ -119,8 +119,8 @@ fn collect(value: Value, all: &mut Vec<Document>) {
 }
 
 /// Returns the last document of each series of snapshots.
-fn last_snapshots(all: Vec<Document>) -> Vec<Document> {
-    let mut kept: Vec<Document> = Vec::new();
+fn last_snapshots(all: Vec<FioDocument>) -> Vec<FioDocument> {
+    let mut kept: Vec<FioDocument> = Vec::new();
     for document in all {
         match kept.last_mut() {
             Some(last) if continues(last, &document) => *last = document,
@@ -135,30 +135,33 @@ fn last_snapshots(all: Vec<Document>) -> Vec<Document> {
 /// fio 3.33 and later versions print `job_start`, which identifies the run. In other versions, the time between the two
 /// outputs is decisive: the next snapshot of a run is printed after the difference between the run times of the jobs,
 /// but the output of a new run is printed after its whole run time.
-fn continues(earlier: &Document, later: &Document) -> bool {
-    let jobs = |document: &Document| -> Vec<Value> {
+fn continues(earlier: &FioDocument, later: &FioDocument) -> bool {
+    let jobs = |document: &FioDocument| -> Vec<Value> {
         let list = document.get("jobs").or(document.get("client_stats"));
         list.and_then(Value::as_array).cloned().unwrap_or_default()
     };
     let (before, after) = (jobs(earlier), jobs(later));
-    let same = |(a, b): (&Value, &Value)| {
+    let is_same_job = |(a, b): (&Value, &Value)| {
         ["jobname", "groupid", "job options", "hostname"].iter().all(|key| a.get(key) == b.get(key))
     };
-    if before.is_empty() || before.len() != after.len() || !before.iter().zip(&after).all(same) {
+    if before.is_empty()
+        || before.len() != after.len()
+        || !before.iter().zip(&after).all(is_same_job)
+    {
         return false;
     }
     let starts = before.iter().zip(&after).map(|(a, b)| (a.get("job_start"), b.get("job_start")));
     if let Some((Some(a), Some(b))) = starts.into_iter().next() {
         return a == b;
     }
-    let grows = |(a, b): (&Value, &Value)| {
+    let has_grown = |(a, b): (&Value, &Value)| {
         ["read", "write", "trim", "mixed"].iter().all(|key| count(a, key) <= count(b, key))
     };
     let (ran, runs) = (runtime_ms(&before), runtime_ms(&after));
-    if !before.iter().zip(&after).all(grows) || runs < ran {
+    if !before.iter().zip(&after).all(has_grown) || runs < ran {
         return false;
     }
-    let printed = |document: &Document| {
+    let printed = |document: &FioDocument| {
         let milliseconds = document.get("timestamp_ms").and_then(Value::as_f64);
         let seconds = document.get("timestamp").and_then(Value::as_f64);
         milliseconds.or(seconds.map(|seconds| seconds * 1e3))

@@ -7,14 +7,14 @@ use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
-use lanemark_schema::workload::{Pattern, Start, Test};
+use lanemark_schema::workload::{Pattern, Test, TestStart};
 use serde_json::Value;
 
 use super::lanemark_keys::LanemarkKey;
 use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, JobEnvironment};
-use crate::partly::asks;
+use crate::partly::load_kind;
 
 /// The options that determine the direction and the offset of requests, for jobs that also have unknown options.
 const FEW: [&str; 13] = [
@@ -40,7 +40,7 @@ const SHARE_SLACK: f64 = 0.1;
 
 /// A test whose position in the workload is not known yet.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct TestDraft {
     pub(super) name: String,
     group: Option<u64>,
     /// The name of the other job to which the options belong.
@@ -70,7 +70,7 @@ pub struct SuppliedSettings {
 }
 
 /// The test of a draft.
-pub(super) struct DraftTest {
+pub(super) struct DraftedTest {
     pub(super) test: Test,
     /// Whether the options determine the range of the test.
     pub(super) placed: bool,
@@ -80,7 +80,7 @@ pub(super) struct DraftTest {
     pub(super) contradiction: Option<String>,
 }
 
-impl Draft {
+impl TestDraft {
     pub(super) fn read(
         entry: &Value,
         global: &[(String, String)],
@@ -101,9 +101,10 @@ impl Draft {
         }
         let read =
             sampled::read(entry).map_err(|wrong| format!("job `{}`: {wrong}", shown(&name)))?;
-        let stated = |wanted: &[&str]| all.iter().any(|(name, _)| wanted.contains(&name.as_str()));
+        let is_any_stated =
+            |wanted: &[&str]| all.iter().any(|(name, _)| wanted.contains(&name.as_str()));
         let silent = !all.iter().any(|(name, _)| name != "name")
-            || (clients && !stated(&["rw", "readwrite"]));
+            || (clients && !is_any_stated(&["rw", "readwrite"]));
         // With group_reporting, an entry has the name of the first job and the options of the last job.
         let other = all.iter().find(|(name, _)| name == "name").map(|(_, name)| name);
         let renamed = other.filter(|other| **other != job_name).cloned();
@@ -160,9 +161,9 @@ impl Draft {
     }
 
     /// Returns the test of the job, if the options describe it completely.
-    pub(super) fn by_options(&self, file: &str) -> Option<DraftTest> {
+    pub(super) fn by_options(&self, file: &str) -> Option<DraftedTest> {
         let test = self.read_as_job(file, None, |_| true)?;
-        Some(DraftTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
+        Some(DraftedTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
     }
 
     /// Returns the test of the job as far as the options describe it; `size` is the size of the target, for options
@@ -172,19 +173,21 @@ impl Draft {
         file: &str,
         size: Bytes,
         supplied: &SuppliedSettings,
-    ) -> DraftTest {
+    ) -> DraftedTest {
         if self.silent {
             return self.counted(size, supplied, None);
         }
-        let few = |name: &str| FEW.contains(&name);
+        let is_among_few = |name: &str| FEW.contains(&name);
         let described = |placed, whole| {
-            move |test| DraftTest { test: self.ended(test), placed, whole, contradiction: None }
+            move |test| DraftedTest { test: self.ended(test), placed, whole, contradiction: None }
         };
         let by_options = self
             .by_options(file)
             .or_else(|| self.read_as_job(file, Some(size), |_| true).map(described(false, true)))
-            .or_else(|| self.read_as_job(file, None, few).map(described(true, false)))
-            .or_else(|| self.read_as_job(file, Some(size), few).map(described(false, false)));
+            .or_else(|| self.read_as_job(file, None, is_among_few).map(described(true, false)))
+            .or_else(|| {
+                self.read_as_job(file, Some(size), is_among_few).map(described(false, false))
+            });
         match by_options {
             Some(described) => match self.contradiction(&described.test) {
                 None => described,
@@ -200,15 +203,15 @@ impl Draft {
         size: Bytes,
         supplied: &SuppliedSettings,
         contradiction: Option<String>,
-    ) -> DraftTest {
+    ) -> DraftedTest {
         let trusted = !self.silent && contradiction.is_none();
         let test = self.ended(self.plain_test(size, supplied, trusted));
-        DraftTest { test, placed: false, whole: self.silent, contradiction }
+        DraftedTest { test, placed: false, whole: self.silent, contradiction }
     }
 
     fn renaming(&self) -> Option<String> {
-        let other = self.renamed.as_ref()?;
-        Some(format!("the options come from the job `{}`", shown(other)))
+        let source_job = self.renamed.as_ref()?;
+        Some(format!("the options come from the job `{}`", shown(source_job)))
     }
 
     /// Compares the requested options with the counts.
@@ -265,7 +268,7 @@ impl Draft {
             (Some(volume), None) if self.sample.complete => Some(volume.min(self.moved())),
             (volume, _) => volume,
         };
-        Test { start: Start::default(), volume, ..test }
+        Test { start: TestStart::default(), volume, ..test }
     }
 
     fn read_as_job(
@@ -318,7 +321,7 @@ impl Draft {
         let depth = depth.map(|depth| QUEUE_DEPTH.clamp(depth));
         let share = if unified > 0.0 { 0.5 } else { reads / operations.max(1.0) };
         let read_share = Ratio::new(share).unwrap_or(Ratio::ZERO);
-        let asks = asks((pattern, depth), read_share, block);
+        let asks = load_kind((pattern, depth), read_share, block);
         Test {
             threads,
             span: size.max(Bytes(block.get() * u64::from(threads))),

@@ -5,7 +5,7 @@
 //! names both statistics and contains the repeats. An imported export therefore has the figures of the exported result.
 
 use lanemark_schema::result::{Sample, TestResult};
-use lanemark_schema::workload::Average;
+use lanemark_schema::workload::AverageMethod;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,14 +18,14 @@ pub(super) struct LanemarkKey {
     /// The statistic of the figures in the entry itself.
     pub(super) statistic: String,
     /// The statistic of the headline figures.
-    pub(super) average: Average,
+    pub(super) average: AverageMethod,
     /// The repeats.
     pub(super) repeats: Vec<Sample>,
 }
 
 impl LanemarkKey {
     /// Returns the additions for `test`. Records of the simulator and of the machine are not included.
-    pub(super) fn of(test: &TestResult, average: Average) -> Self {
+    pub(super) fn of(test: &TestResult, average: AverageMethod) -> Self {
         let repeats = test.samples.iter().map(|sample| Sample {
             faults: Vec::new(),
             evidence: None,

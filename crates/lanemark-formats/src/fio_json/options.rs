@@ -1,7 +1,7 @@
 //! The fio options that are equivalent to a test.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, SyntheticRequests, Test};
 
 /// Returns the options for `test` in their customary order.
 pub(super) fn options(test: &Test) -> Vec<(String, String)> {
@@ -19,12 +19,12 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     add("size", size(test.span));
     if test.mix().sizes.len() > 1 {
         let sum: f64 = test.mix().sizes.iter().map(|size| size.share).sum();
-        let one = test
+        let size_list = test
             .mix()
             .sizes
             .iter()
             .map(|part| format!("{}/{:.0}", size(part.block), 100.0 * part.share / sum));
-        add("bssplit", one.collect::<Vec<_>>().join(":"));
+        add("bssplit", size_list.collect::<Vec<_>>().join(":"));
     }
     if test.offset > Bytes::ZERO {
         add("offset", size(test.offset));
@@ -49,8 +49,8 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
             add("random_distribution", zoned(zones.iter().map(|zone| (zone.share, zone.span))));
         }
         Some(Pattern::HotCold { hot_span, hot_share }) => {
-            let rest = |ratio: &Ratio| Ratio::new(1.0 - ratio.get()).unwrap_or(Ratio::ZERO);
-            let cold = (rest(hot_share), rest(hot_span));
+            let complement = |ratio: &Ratio| Ratio::new(1.0 - ratio.get()).unwrap_or(Ratio::ZERO);
+            let cold = (complement(hot_share), complement(hot_span));
             add("random_distribution", zoned([(*hot_share, *hot_span), cold].into_iter()));
         }
         Some(Pattern::Sequential | Pattern::Backward | Pattern::Shuffled) | None => {}
@@ -58,9 +58,11 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     if let Some(every) = test.mix().flush_every {
         add("fsync", every.to_string());
     }
-    if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
-        let each = rate_per_second / f64::from(test.threads);
-        add("rate_iops", format!("{each:.0}"));
+    if let Some(&SyntheticRequests { load: Load::Open { rate_per_second, process }, .. }) =
+        test.requests()
+    {
+        let rate_per_thread = rate_per_second / f64::from(test.threads);
+        add("rate_iops", format!("{rate_per_thread:.0}"));
         if process == ArrivalProcess::Poisson {
             add("rate_process", "poisson".to_owned());
         }

@@ -9,8 +9,8 @@
 
 use serde_json::Value;
 
-use super::documents::{Document, documents};
-use super::draft::{Draft, options};
+use super::documents::{FioDocument, documents};
+use super::draft::{TestDraft, options};
 use crate::error::{FormatError, shown};
 
 /// Maximum number of tests that are read.
@@ -27,7 +27,7 @@ pub struct FioOutput {
     /// The block devices that store the target, in fio's order. Their sizes are not known, because fio's disk
     /// utilisation does not contain them.
     pub(super) disks: Vec<String>,
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<TestDraft>,
     pub(super) notes: Vec<String>,
 }
 
@@ -42,7 +42,11 @@ pub fn read(text: &str, file: &str) -> Result<Vec<FioOutput>, FormatError> {
     found.documents.iter().map(document_of).collect()
 }
 
-fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOutput, FormatError> {
+fn document(
+    root: &FioDocument,
+    file: &str,
+    mut notes: Vec<String>,
+) -> Result<FioOutput, FormatError> {
     let version = root.get("fio version").and_then(Value::as_str).unwrap_or("");
     let known = ["fio-2", "fio-3", "fio-4"].iter().any(|known| version.starts_with(known));
     if !known {
@@ -59,7 +63,7 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOu
         _ => return Err(FormatError::file(file, "the list `jobs` is missing").hint(HINT)),
     };
     let global = options(root.get("global options"));
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<TestDraft> = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         if entry.get("jobname").and_then(Value::as_str) == Some("All clients") {
             notes.push(format!(
@@ -67,7 +71,7 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOu
             ));
             continue;
         }
-        let draft = Draft::read(entry, &global, clients).map_err(|wrong| {
+        let draft = TestDraft::read(entry, &global, clients).map_err(|wrong| {
             FormatError::file(file, format!("entry {} of its jobs: {wrong}", index + 1)).hint(HINT)
         })?;
         match drafts.iter().position(|other| other.same(&draft)) {
@@ -79,7 +83,7 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOu
     if drafts.is_empty() {
         return Err(FormatError::file(file, "its list of jobs is empty").hint(HINT));
     }
-    drafts.iter_mut().for_each(Draft::finish);
+    drafts.iter_mut().for_each(TestDraft::finish);
     let disks = root.get("disk_util").and_then(Value::as_array).into_iter().flatten();
     let name = |disk: &Value| disk.get("name").and_then(Value::as_str).map(shown);
     let disks = disks.filter_map(name).collect();

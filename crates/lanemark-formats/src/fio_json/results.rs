@@ -11,16 +11,16 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Order, Test, Workload};
+use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 
-use super::draft::{Draft, SuppliedSettings};
+use super::draft::{SuppliedSettings, TestDraft};
 use super::read::{FioOutput, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
 use crate::partly::latency_warning;
 
 /// A result from fio's output.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct ImportedResult {
     /// Result of the run. Its provenance does not contain times or a command.
     pub result: RunResult,
     /// The files from which it was made.
@@ -38,7 +38,7 @@ pub struct Imported {
 pub fn results(
     printed: Vec<FioOutput>,
     supplied: &SuppliedSettings,
-) -> Result<Vec<Imported>, FormatErrors> {
+) -> Result<Vec<ImportedResult>, FormatErrors> {
     let mut groups: Vec<Vec<FioOutput>> = Vec::new();
     for output in printed {
         match groups.iter_mut().find(|group| group[0].identity() == output.identity()) {
@@ -48,10 +48,11 @@ pub fn results(
     }
     let mut all = Vec::new();
     for group in &groups {
-        all.push(imported(group, supplied).map_err(|error| {
+        all.push(import_group(group, supplied).map_err(|error| {
             // The errors name the files that are invalid even by themselves.
-            let errors =
-                group.iter().filter_map(|output| imported(slice::from_ref(output), supplied).err());
+            let errors = group
+                .iter()
+                .filter_map(|output| import_group(slice::from_ref(output), supplied).err());
             let errors: Vec<FormatError> = errors.collect();
             FormatErrors(if errors.is_empty() { vec![error] } else { errors })
         })?);
@@ -76,7 +77,10 @@ impl FioOutput {
 }
 
 /// Returns one result for the files about one target.
-fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
+fn import_group(
+    group: &[FioOutput],
+    supplied: &SuppliedSettings,
+) -> Result<ImportedResult, FormatError> {
     let span = supplied.span;
     let mut files: Vec<String> = group.iter().map(|output| output.file.clone()).collect();
     files.dedup();
@@ -98,7 +102,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         name: format!("{stem}, measured by {}", shown(version)),
         repeats: repeats(group),
         average: average(group),
-        order: Order::Listed,
+        order: TestOrder::Listed,
         tests: Vec::new(),
     };
     let size = size(group, span);
@@ -107,7 +111,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
     let (mut unplaced, mut partly, mut submitted) =
         (NotedTests::default(), NotedTests::default(), NotedTests::default());
     let mut submission_ns: f64 = 0.0;
-    for (name, file, draft) in named(group) {
+    for (name, file, draft) in named_drafts(group) {
         if !draft.sample.errors.is_empty() {
             let errors = draft.sample.errors.clone();
             warnings.push(Warning::Failed { test: name.clone(), errors });
@@ -183,14 +187,14 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         .check()
         .map_err(|error| FormatError::file(file, format!("contains impossible values: {error}")))?;
     let timestamp = group.iter().filter_map(|output| output.timestamp).min();
-    Ok(Imported { result, files, timestamp, notes })
+    Ok(ImportedResult { result, files, timestamp, notes })
 }
 
 /// Returns the average that the headline figures use. It is the average that Lanemark's export names; otherwise it is
 /// the mean, because fio prints no other average.
-fn average(group: &[FioOutput]) -> Average {
+fn average(group: &[FioOutput]) -> AverageMethod {
     let key = group.iter().flat_map(|output| &output.drafts).find_map(|draft| draft.own.as_ref());
-    key.map_or(Average::Mean, |key| key.average)
+    key.map_or(AverageMethod::Mean, |key| key.average)
 }
 
 /// Returns the minimum number of repeats over all tests.
@@ -205,16 +209,17 @@ fn repeats(group: &[FioOutput]) -> u32 {
 
 /// Returns the size of a target, which is `span` or, if that is `None`, the maximum that any test used.
 fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
-    let used = |output: &FioOutput, draft: &Draft| {
+    let used_size = |output: &FioOutput, draft: &TestDraft| {
         draft.by_options(&output.file).map_or(draft.moved(), |described| described.test.end())
     };
-    let all =
-        || group.iter().flat_map(|output| output.drafts.iter().map(|draft| used(output, draft)));
-    span.unwrap_or_else(|| all().max().unwrap_or(Bytes::mebi(1)))
+    let all_sizes = || {
+        group.iter().flat_map(|output| output.drafts.iter().map(|draft| used_size(output, draft)))
+    };
+    span.unwrap_or_else(|| all_sizes().max().unwrap_or(Bytes::mebi(1)))
 }
 
 /// Returns the drafts in all files, each with a unique name and the file that contains it.
-fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
+fn named_drafts(group: &[FioOutput]) -> Vec<(String, &str, &TestDraft)> {
     // The numbers of the files that contain a test of each name.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
     for (index, output) in group.iter().enumerate() {

@@ -16,7 +16,7 @@ const COUNT_MAX: u64 = 1 << 53;
 const BYTES_MAX: u64 = 1 << 60;
 
 /// The figures of a direction.
-struct Direction {
+struct JsonDirection {
     result: DirectionResult,
     runtime: Duration,
     /// The mean time of submission, if the latencies do not include that time.
@@ -46,9 +46,10 @@ pub(super) fn read(job: &Value) -> Result<JobSample, String> {
     }
     // With unified_rw_reporting=both, fio prints both directions and their sum.
     let unified = unified.filter(|_| reads.is_none() && writes.is_none());
-    let all = || [&reads, &writes, &unified, &trims].into_iter().flatten();
-    let elapsed = all().map(|side| side.runtime).max().unwrap_or(Duration::ZERO);
-    let submission_ns = all().filter_map(|side| side.submission_ns).max_by(f64::total_cmp);
+    let all_directions = || [&reads, &writes, &unified, &trims].into_iter().flatten();
+    let elapsed = all_directions().map(|side| side.runtime).max().unwrap_or(Duration::ZERO);
+    let submission_ns =
+        all_directions().filter_map(|side| side.submission_ns).max_by(f64::total_cmp);
     let failed = job.get("error").and_then(Value::as_i64).is_some_and(|error| error != 0);
     let mut sample =
         Sample { elapsed, flushes, errors: errors(job)?, complete: !failed, ..Sample::empty() };
@@ -119,28 +120,28 @@ pub(crate) fn add(sample: &mut Sample, other: &Sample) {
     }
 }
 
-fn direction(value: &Value) -> Result<Option<Direction>, String> {
-    let count = match whole(value, "total_ios")? {
+fn direction(value: &Value) -> Result<Option<JsonDirection>, String> {
+    let count = match integer_value(value, "total_ios")? {
         Some(count) => count,
         None => [value.get("clat_ns"), value.get("clat")]
             .into_iter()
             .flatten()
-            .find_map(|clat| whole(clat, "N").ok().flatten())
+            .find_map(|clat| integer_value(clat, "N").ok().flatten())
             .unwrap_or(0),
     };
     if count == 0 {
         return Ok(None);
     }
     let kib = value.get("io_kbytes").is_none() && value.get("clat_ns").is_none();
-    let bytes = whole(value, "io_bytes")?.ok_or("`io_bytes` is missing")?;
+    let bytes = integer_value(value, "io_bytes")?.ok_or("`io_bytes` is missing")?;
     let bytes = if kib { bytes.saturating_mul(1024) } else { bytes };
     if bytes > BYTES_MAX {
         return Err("io_bytes: impossibly large".to_owned());
     }
-    let runtime = whole(value, "runtime")?.unwrap_or(0);
+    let runtime = integer_value(value, "runtime")?.unwrap_or(0);
     let runtime = runtime.checked_mul(1_000_000_000).ok_or("runtime: longer than 200 days")?;
     let latency = latency(value, count)?;
-    Ok(Some(Direction {
+    Ok(Some(JsonDirection {
         result: DirectionResult { bytes: Bytes(bytes), latency: latency.histogram },
         runtime: Duration::from_picoseconds(runtime),
         submission_ns: latency.submission_ns,
@@ -156,18 +157,19 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
     // Each key, its unit in ns, and whether its time begins at submission.
     let kinds =
         [("lat_ns", 1.0, true), ("lat", 1e3, true), ("clat_ns", 1.0, false), ("clat", 1e3, false)];
-    let has = |(key, ..): &(&str, f64, bool), part: &str| {
+    let has_part = |(key, ..): &(&str, f64, bool), part: &str| {
         let part = value.get(key).and_then(|kind| kind.get(part)).and_then(Value::as_object);
         part.is_some_and(|part| !part.is_empty())
     };
     // fio prints zeros for a kind that was not measured (gtod_reduce, disable_lat, disable_clat).
-    let measured = |(key, ..): &(&str, f64, bool)| {
+    let is_measured = |(key, ..): &(&str, f64, bool)| {
         let most = value.get(key).and_then(|kind| kind.get("max")).and_then(Value::as_f64);
         most.is_some_and(|most| most > 0.0)
     };
-    let with = |part: &str| kinds.iter().find(|kind| has(kind, part) && measured(kind));
-    let of = with("bins").or_else(|| with("percentile"));
-    let of = of.or_else(|| kinds.iter().find(|kind| measured(kind)));
+    let kind_with =
+        |part: &str| kinds.iter().find(|kind| has_part(kind, part) && is_measured(kind));
+    let of = kind_with("bins").or_else(|| kind_with("percentile"));
+    let of = of.or_else(|| kinds.iter().find(|kind| is_measured(kind)));
     let of = of.or_else(|| kinds.iter().find(|(key, ..)| value.get(key).is_some()));
     let Some(&(key, unit, from_submission)) = of else {
         return Err("clat_ns, lat_ns, clat and lat are missing".to_owned());
@@ -212,7 +214,8 @@ fn whole_bins(
     for (latency, count) in bins {
         let read = latency.parse::<u64>().ok().zip(count.as_u64());
         let Some((latency, count)) = read.filter(|(_, count)| *count <= COUNT_MAX) else {
-            let message = format!("{key}.bins: {} is not a latency with a count", shown(latency));
+            let message =
+                format!("{key}.bins: {} is not a latency with a count", quoted_excerpt(latency));
             return Err(message);
         };
         sum = sum.saturating_add(count);
@@ -224,7 +227,7 @@ fn whole_bins(
     }
 }
 
-fn shown(text: &str) -> String {
+fn quoted_excerpt(text: &str) -> String {
     crate::error::shown(text)
 }
 
@@ -250,7 +253,7 @@ fn percentiles(part: &Value, unit: f64) -> Vec<(f64, u64)> {
 
 fn flushes(job: &Value) -> Result<Option<DirectionResult>, String> {
     let Some(sync) = job.get("sync") else { return Ok(None) };
-    let count = whole(sync, "total_ios")?.unwrap_or(0);
+    let count = integer_value(sync, "total_ios")?.unwrap_or(0);
     if count == 0 || sync.get("lat_ns").is_none() {
         return Ok(None);
     }
@@ -272,20 +275,20 @@ fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     if requests == 0.0 {
         return None;
     }
-    let spent = |percent: f64| percent / 100.0 * runtime_ns / requests;
+    let ns_per_request = |percent: f64| percent / 100.0 * runtime_ns / requests;
     Some(CpuUse {
-        user_ns_per_request: spent(number("usr_cpu")?),
-        system_ns_per_request: spent(number("sys_cpu")?),
+        user_ns_per_request: ns_per_request(number("usr_cpu")?),
+        system_ns_per_request: ns_per_request(number("sys_cpu")?),
     })
 }
 
 /// Returns a count; returns an error if the value is not a count.
-fn whole(value: &Value, key: &str) -> Result<Option<u64>, String> {
+fn integer_value(value: &Value, key: &str) -> Result<Option<u64>, String> {
     match value.get(key) {
         None => Ok(None),
         Some(number) => match number.as_u64().filter(|number| *number <= COUNT_MAX) {
             Some(number) => Ok(Some(number)),
-            None => Err(format!("{key}: {} is not a count", shown(&number.to_string()))),
+            None => Err(format!("{key}: {} is not a count", quoted_excerpt(&number.to_string()))),
         },
     }
 }

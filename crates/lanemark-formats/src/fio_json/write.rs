@@ -16,7 +16,7 @@ use lanemark_schema::result::{
     TestResult,
 };
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::{Average, Test};
+use lanemark_schema::workload::{AverageMethod, Test};
 
 use super::lanemark_keys::LanemarkKey;
 use super::layout::{Json, object};
@@ -36,7 +36,7 @@ const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 /// Returns the result as fio's JSON, including a line end. `timestamp` is the start of the run in seconds since 1970.
 pub fn write(run: &RunResult, timestamp: u64) -> String {
     let jobs = run.tests.iter().enumerate().map(|(index, test)| job(run, index, test));
-    let all = object([
+    let document = object([
         ("fio version", Text(VERSION.to_owned())),
         ("timestamp", Integer(timestamp)),
         ("timestamp_ms", Integer(timestamp.saturating_mul(1000))),
@@ -44,7 +44,7 @@ pub fn write(run: &RunResult, timestamp: u64) -> String {
         ("jobs", Json::List(jobs.collect())),
         ("disk_util", Json::List(disk_util(run))),
     ]);
-    format!("{all}\n")
+    format!("{document}\n")
 }
 
 /// The repeats of a test, merged into one sample.
@@ -60,7 +60,7 @@ struct MergedRepeats<'t> {
 
 impl<'t> MergedRepeats<'t> {
     fn of(result: &'t TestResult) -> Self {
-        let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
+        let merged_direction = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
             for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
                 sum.bytes += direction.bytes;
@@ -71,11 +71,11 @@ impl<'t> MergedRepeats<'t> {
         Self {
             result,
             elapsed: result.samples.iter().map(|sample| sample.elapsed).sum(),
-            reads: all(|sample| &sample.reads),
-            writes: all(|sample| &sample.writes),
-            unified: all(|sample| &sample.unified),
-            trims: all(|sample| &sample.trims),
-            flushes: all(|sample| &sample.flushes),
+            reads: merged_direction(|sample| &sample.reads),
+            writes: merged_direction(|sample| &sample.writes),
+            unified: merged_direction(|sample| &sample.unified),
+            trims: merged_direction(|sample| &sample.trims),
+            flushes: merged_direction(|sample| &sample.flushes),
         }
     }
 }
@@ -234,7 +234,7 @@ fn over_time(
             requests.push(of.latency.count() as f64 / seconds);
         }
     }
-    (Statistic::of(&kib, Average::Mean), Statistic::of(&requests, Average::Mean))
+    (Statistic::of(&kib, AverageMethod::Mean), Statistic::of(&requests, AverageMethod::Mean))
 }
 
 fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
@@ -250,11 +250,11 @@ fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
         let mut percentiles: Vec<f64> = PERCENTILES.into_iter().chain(stated).collect();
         percentiles.sort_by(f64::total_cmp);
         percentiles.dedup();
-        let at = |percentile: f64| {
+        let percentile_entry = |percentile: f64| {
             let known = histogram.percentile_ns(percentile)?;
             Some((format!("{percentile:.6}"), Integer(known)))
         };
-        let percentiles = percentiles.into_iter().filter_map(at).collect();
+        let percentiles = percentiles.into_iter().filter_map(percentile_entry).collect();
         pairs.push(("percentile".to_owned(), Object(percentiles)));
         if histogram.detail() == LatencyDetail::Distribution {
             pairs.push(("bins".to_owned(), Object(bins(histogram))));
@@ -288,10 +288,10 @@ fn classes(histogram: &LatencyHistogram) -> [Json; 3] {
         let class = class.unwrap_or(if value < 2000 { 10 } else { 11 });
         counts[unit][class] += count;
     }
-    let all = histogram.count().max(1) as f64;
+    let total_count = histogram.count().max(1) as f64;
     let shares = |unit: usize, ends: &[&str]| {
         let share = |(at, end): (usize, &&str)| {
-            ((*end).to_owned(), Real(100.0 * counts[unit][at] as f64 / all))
+            ((*end).to_owned(), Real(100.0 * counts[unit][at] as f64 / total_count))
         };
         Object(ends.iter().enumerate().map(share).collect())
     };

@@ -22,11 +22,11 @@ use std::collections::HashMap;
 use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::Duration;
 
-use super::options::Options;
-use super::parts::{Latencies, add_clone, best, errors};
+use super::options::PrintedOptions;
+use super::parts::{Latencies, add_clone, errors, preferred_latencies};
 use crate::error::{FormatError, shown};
-use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
-use crate::words::{number, size, suffixed, whole};
+use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, time};
+use crate::words::{number, scaled_number, size, whole_number};
 
 /// Maximum number of jobs in a run, including their clones.
 const JOBS_MAX: usize = 100_000;
@@ -56,7 +56,7 @@ enum LatencyKind {
 
 /// The figures of one entry, which begins with a line such as `a: (groupid=0, jobs=1): err= 0`.
 #[derive(Debug, Default)]
-struct Entry {
+struct JobEntry {
     line: u64,
     name: String,
     group: u32,
@@ -80,10 +80,10 @@ pub(crate) fn is_ours(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error with the line number if a figure cannot be read.
-pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     let version = text.lines().map(str::trim).find(|line| is_version(line)).unwrap_or("fio");
-    let mut run = StatedRun::new(file, version);
-    let mut reader = Reader::default();
+    let mut run = ReportedRun::new(file, version);
+    let mut reader = NormalOutputReader::default();
     for (index, line) in text.lines().enumerate() {
         reader
             .line(line.trim_end(), index as u64 + 1, &mut run)
@@ -111,11 +111,11 @@ fn is_version(line: &str) -> bool {
 type LineError = (u64, String);
 
 #[derive(Default)]
-struct Reader {
-    options: Vec<Options>,
+struct NormalOutputReader {
+    options: Vec<PrintedOptions>,
     /// The finished entries of the run.
-    entries: Vec<Entry>,
-    entry: Option<Entry>,
+    entries: Vec<JobEntry>,
+    entry: Option<JobEntry>,
     side: Option<usize>,
     /// Kind of the percentiles that follow, and their unit in ns.
     percentiles: Option<(LatencyKind, f64)>,
@@ -127,9 +127,9 @@ struct Reader {
     engines: Vec<String>,
 }
 
-impl Reader {
-    fn line(&mut self, line: &str, at: u64, run: &mut StatedRun) -> Result<(), LineError> {
-        if let Some(options) = Options::read(line) {
+impl NormalOutputReader {
+    fn line(&mut self, line: &str, at: u64, run: &mut ReportedRun) -> Result<(), LineError> {
+        if let Some(options) = PrintedOptions::read(line) {
             // Options that follow figures begin another run.
             self.end_entry();
             if !self.entries.is_empty() {
@@ -163,7 +163,7 @@ impl Reader {
     /// Reads a line of an entry.
     fn figures(&mut self, text: &str) -> Result<(), String> {
         let Some(entry) = &mut self.entry else { return Ok(()) };
-        if let Some((index, side)) = side(text)? {
+        if let Some((index, side)) = parse_direction(text)? {
             entry.sides[index] = Some(side);
             (self.side, self.percentiles, self.in_flushes) = (Some(index), None, false);
         } else if text.starts_with("fsync/fdatasync") {
@@ -178,12 +178,12 @@ impl Reader {
                     return Err("more than 1000 percentiles".to_owned());
                 }
             }
-        } else if let Some((kind, ends)) = ends(text)? {
+        } else if let Some((kind, ends)) = parse_latency_extremes(text)? {
             if let Some(latencies) = latencies_of(entry, self.side, self.in_flushes, kind) {
                 latencies.ends = Some(ends);
             }
         } else if let Some(rest) = text.strip_prefix("issued") {
-            entry.issued = issued(rest);
+            entry.issued = parse_issued_counts(rest);
         } else if text.starts_with("cpu ") {
             let percent = |name: &str| Some(number(text.split_once(name)?.1)?.0);
             entry.cpu = percent("usr=").zip(percent("sys="));
@@ -197,14 +197,14 @@ impl Reader {
     }
 
     /// Converts the entries to tests, and clears the entries and their options.
-    fn end_run(&mut self, run: &mut StatedRun) -> Result<(), LineError> {
+    fn end_run(&mut self, run: &mut ReportedRun) -> Result<(), LineError> {
         self.end_entry();
         let entries = std::mem::take(&mut self.entries);
         let options = std::mem::take(&mut self.options);
         self.ended = false;
-        let mut by_name: HashMap<(u32, &str), &Options> = HashMap::new();
+        let mut by_name: HashMap<(u32, &str), &PrintedOptions> = HashMap::new();
         // The options of the first job in each group, and whether the other jobs have equal options.
-        let mut groups: HashMap<u32, (&Options, bool)> = HashMap::new();
+        let mut groups: HashMap<u32, (&PrintedOptions, bool)> = HashMap::new();
         for option in &options {
             by_name.entry((option.group, &option.name)).or_insert(option);
             let (first, alike) = groups.entry(option.group).or_insert((option, true));
@@ -227,7 +227,7 @@ impl Reader {
                 add_clone(&mut run.tests[at], &sample);
                 continue;
             }
-            let mut test = StatedTest::new(shown(&entry.name), sample);
+            let mut test = ReportedTest::new(shown(&entry.name), sample);
             test.threads = Some(entry.jobs);
             let contradiction = match options_of_job {
                 _ if is_sum => Some("the entry is a sum of unlike jobs".to_owned()),
@@ -256,7 +256,7 @@ impl Reader {
 
 /// Returns the latencies to which a line refers.
 fn latencies_of(
-    entry: &mut Entry,
+    entry: &mut JobEntry,
     side: Option<usize>,
     in_flushes: bool,
     kind: LatencyKind,
@@ -269,8 +269,8 @@ fn latencies_of(
     }
 }
 
-impl Entry {
-    fn sample(&self, options: Option<&Options>) -> Result<Sample, String> {
+impl JobEntry {
+    fn sample(&self, options: Option<&PrintedOptions>) -> Result<Sample, String> {
         let mut sample =
             Sample { errors: errors(self.errno), complete: self.errno == 0, ..Sample::empty() };
         for (index, side) in self.sides.iter().enumerate() {
@@ -281,7 +281,7 @@ impl Entry {
             });
             let block = options.and_then(|options| options.block(index));
             let (bytes, count) = side.counts(issued, block);
-            let known = best(&side.whole, &side.completion);
+            let known = preferred_latencies(&side.whole, &side.completion);
             let result = direction(bytes, count, |count| known.histogram(count))?;
             match index {
                 0 => sample.reads = result,
@@ -307,12 +307,14 @@ impl DirectionFigures {
     /// rounded size; otherwise they are computed from the rounded size and the requests a second.
     fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
         let by_rate = self.iops * self.elapsed.as_seconds();
-        let near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
+        let is_near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
         match (issued.filter(|issued| *issued > 0.0), block) {
-            (Some(issued), Some(block)) if near(issued * block, self.bytes) => {
+            (Some(issued), Some(block)) if is_near(issued * block, self.bytes) => {
                 (issued * block, issued)
             }
-            (Some(issued), None) if by_rate == 0.0 || near(issued, by_rate) => (self.bytes, issued),
+            (Some(issued), None) if by_rate == 0.0 || is_near(issued, by_rate) => {
+                (self.bytes, issued)
+            }
             (_, Some(block)) if block > 0.0 => (self.bytes, (self.bytes / block).round().max(1.0)),
             _ => (self.bytes, by_rate.round().max(f64::from(u8::from(self.bytes > 0.0)))),
         }
@@ -320,25 +322,25 @@ impl DirectionFigures {
 }
 
 /// Reads the first line of an entry.
-fn entry(line: &str, at: u64) -> Option<Entry> {
+fn entry(line: &str, at: u64) -> Option<JobEntry> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let (group, rest) = rest.split_once(", jobs=")?;
     let (jobs, rest) = rest.split_once(')')?;
     let (_, errno) = rest.split_once("err=")?;
     let date = errno.split_once("pid=").and_then(|(_, rest)| rest.split_once(": "));
-    Some(Entry {
+    Some(JobEntry {
         line: at,
         name: name.trim().to_owned(),
         group: group.trim().parse().ok()?,
         jobs: jobs.trim().parse().ok().filter(|jobs| *jobs > 0)?,
-        errno: whole(errno)?,
+        errno: whole_number(errno)?,
         date: date.map_or(String::new(), |(_, date)| date.trim().to_owned()),
-        ..Entry::default()
+        ..JobEntry::default()
     })
 }
 
 /// Reads the first line of a direction.
-fn side(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
+fn parse_direction(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
     let Some((name, rest)) = text.split_once(':') else { return Ok(None) };
     let index = match name.trim_end() {
         "read" => 0,
@@ -350,7 +352,7 @@ fn side(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
     let wrong = || format!("`{}` does not contain the figures of a direction", shown(text));
     let (bytes, elapsed, iops) = match rest.split_once("IOPS=") {
         Some((_, iops)) => {
-            let (iops, rest) = suffixed(iops).ok_or_else(wrong)?;
+            let (iops, rest) = scaled_number(iops).ok_or_else(wrong)?;
             // The last pair of brackets contains the size and the time, as in (391MiB/10001msec).
             let (_, last) = rest.rsplit_once('(').ok_or_else(wrong)?;
             let (bytes, elapsed) = last.split_once('/').ok_or_else(wrong)?;
@@ -361,7 +363,7 @@ fn side(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
         None => {
             let field = |name: &str| rest.split_once(name).map(|(_, value)| value);
             let Some((bytes, elapsed)) = field("io=").zip(field("runt=")) else { return Ok(None) };
-            let iops = field("iops=").and_then(suffixed).map_or(0.0, |(iops, _)| iops);
+            let iops = field("iops=").and_then(scaled_number).map_or(0.0, |(iops, _)| iops);
             (size(bytes, false).ok_or_else(wrong)?.0, elapsed, iops)
         }
     };
@@ -399,10 +401,10 @@ fn percentiles_head(text: &str) -> Option<(LatencyKind, f64)> {
 
 /// Reads the minimum, maximum and mean in ns from a line such as `clat (usec): min=60, max=900, avg=95.10,
 /// stdev=20.00`.
-fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
+fn parse_latency_extremes(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
     let Some((kind, unit)) = kind(text, "") else { return Ok(None) };
     let value = |name: &str| {
-        let (value, _) = suffixed(text.split_once(name)?.1)?;
+        let (value, _) = scaled_number(text.split_once(name)?.1)?;
         nanoseconds(value, unit)
     };
     let Some(min) = value("min=") else { return Ok(None) };
@@ -428,7 +430,7 @@ fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
 }
 
 /// Reads ` rwts: total=713,311,0,0 short=…`, or `: total=r=713/w=311/d=0, short=…` from version 2.
-fn issued(text: &str) -> Option<[f64; 4]> {
+fn parse_issued_counts(text: &str) -> Option<[f64; 4]> {
     let (_, total) = text.split_once("total=")?;
     let total = total.split_whitespace().next()?;
     let mut all = [0.0; 4];
@@ -461,9 +463,12 @@ mod tests {
         assert_eq!((bytes, count), (side.bytes, 100_096.0));
         assert_eq!(side.counts(None, None), (side.bytes, 99_990.0));
         assert_eq!(
-            issued(" rwts: total=713,311,0,7 short=0,0,0,0"),
+            parse_issued_counts(" rwts: total=713,311,0,7 short=0,0,0,0"),
             Some([713.0, 311.0, 0.0, 7.0])
         );
-        assert_eq!(issued("    : total=r=10/w=2/d=0, short=r=0"), Some([10.0, 2.0, 0.0, 0.0]));
+        assert_eq!(
+            parse_issued_counts("    : total=r=10/w=2/d=0, short=r=0"),
+            Some([10.0, 2.0, 0.0, 0.0])
+        );
     }
 }

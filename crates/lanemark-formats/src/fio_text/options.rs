@@ -6,15 +6,15 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Pattern;
 
 use crate::error::shown;
-use crate::stated::StatedTest;
-use crate::words::{between, size};
+use crate::stated::ReportedTest;
+use crate::words::{size, text_between};
 
 /// Engines that wait for each request.
 const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
 
 /// The options of a job, as read from its line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Options {
+pub(super) struct PrintedOptions {
     pub(super) name: String,
     pub(super) group: u32,
     rw: String,
@@ -24,7 +24,7 @@ pub(super) struct Options {
     depth: Option<u32>,
 }
 
-impl Options {
+impl PrintedOptions {
     /// Reads a job's line of options.
     pub(super) fn read(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once(": (g=")?;
@@ -78,7 +78,7 @@ impl Options {
     }
 
     /// Adds the options to a test.
-    pub(super) fn describe(&self, test: &mut StatedTest) {
+    pub(super) fn describe(&self, test: &mut ReportedTest) {
         let random = self.rw.starts_with("rand");
         test.pattern = Some(if random { Pattern::Uniform } else { Pattern::Sequential });
         let waits = self.engine.as_deref().is_some_and(|engine| SYNCHRONOUS.contains(&engine));
@@ -106,7 +106,7 @@ fn blocks(text: &str) -> [Option<(f64, f64)>; 3] {
             range(rest.split(',').next()?)
         });
     }
-    let mut parts = between(text, "bs=", ",").unwrap_or_default().split('/');
+    let mut parts = text_between(text, "bs=", ",").unwrap_or_default().split('/');
     [(); 3].map(|()| parts.next().and_then(range))
 }
 
@@ -127,15 +127,18 @@ mod tests {
     #[test]
     fn a_line_of_options_has_the_sizes_of_each_direction() {
         let text = "a: (g=1): rw=randrw, bs=(R) 4096B-4096B, (W) 8192B-8192B, (T) 4KiB-64KiB, ioengine=libaio, iodepth=8";
-        let options = Options::read(text).unwrap();
+        let options = PrintedOptions::read(text).unwrap();
         assert_eq!((options.group, options.depth, options.rw.as_str()), (1, Some(8), "randrw"));
         assert_eq!(
             options.blocks,
             [Some((4096.0, 4096.0)), Some((8192.0, 8192.0)), Some((4096.0, 65_536.0))]
         );
         let text = "b: (g=0): rw=read, bs=1M-1M/1M-1M/1M-1M, ioengine=sync, iodepth=1";
-        assert_eq!(Options::read(text).unwrap().blocks, [Some((1_048_576.0, 1_048_576.0)); 3]);
-        assert!(Options::read("a: (groupid=0, jobs=1): err= 0: pid=1: Mon").is_none());
+        assert_eq!(
+            PrintedOptions::read(text).unwrap().blocks,
+            [Some((1_048_576.0, 1_048_576.0)); 3]
+        );
+        assert!(PrintedOptions::read("a: (groupid=0, jobs=1): err= 0: pid=1: Mon").is_none());
     }
 
     #[test]
@@ -152,7 +155,7 @@ mod tests {
             ("trimwrite", false, true),
         ] {
             let text = format!("a: (g=0): rw={rw}, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1");
-            let options = Options::read(&text).unwrap();
+            let options = PrintedOptions::read(&text).unwrap();
             assert_eq!((options.reads(), options.writes()), (reads, writes), "{rw}");
         }
     }

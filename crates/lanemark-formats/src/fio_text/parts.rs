@@ -3,7 +3,7 @@
 use lanemark_schema::result::{ErrorCount, ErrorKind, LatencyHistogram, RequestErrors, Sample};
 
 use crate::fio_json::sampled;
-use crate::stated::StatedTest;
+use crate::stated::ReportedTest;
 
 /// Maximum number of percentiles that are read; fio's own bound is 20.
 const PERCENTILES_MAX: usize = 100;
@@ -41,10 +41,16 @@ impl Latencies {
 
 /// Returns the whole latency or the completion latency. A latency that has percentiles is preferred, and otherwise the
 /// whole latency.
-pub(super) fn best<'l>(whole: &'l Latencies, completion: &'l Latencies) -> &'l Latencies {
+pub(super) fn preferred_latencies<'l>(
+    whole: &'l Latencies,
+    completion: &'l Latencies,
+) -> &'l Latencies {
     let all = [whole, completion];
-    let with = all.iter().find(|latency| latency.are_measured() && !latency.percentiles.is_empty());
-    with.or_else(|| all.iter().find(|latency| latency.are_measured())).unwrap_or(&completion)
+    let with_percentiles =
+        all.iter().find(|latency| latency.are_measured() && !latency.percentiles.is_empty());
+    with_percentiles
+        .or_else(|| all.iter().find(|latency| latency.are_measured()))
+        .unwrap_or(&completion)
 }
 
 /// Returns the errors of a job that ended with the error number `errno`; there are no errors if it is 0.
@@ -58,7 +64,7 @@ pub(super) fn errors(errno: u32) -> RequestErrors {
 }
 
 /// Adds the figures of a clone to the figures of a test.
-pub(super) fn add_clone(test: &mut StatedTest, clone: &Sample) {
+pub(super) fn add_clone(test: &mut ReportedTest, clone: &Sample) {
     sampled::add(&mut test.sample, clone);
     test.threads = Some(test.threads.unwrap_or(1).saturating_add(1));
 }

@@ -13,7 +13,7 @@ use lanemark_schema::units::Duration;
 
 use super::parts::{Latencies, add_clone, errors};
 use crate::error::{FormatError, shown};
-use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
+use crate::stated::{ReportedRun, ReportedTest, cpu, direction, nanoseconds, time};
 
 /// The number of values per direction in versions 3 and 4.
 const DIRECTION: usize = 41;
@@ -45,8 +45,8 @@ fn version(line: &str) -> Option<u32> {
 ///
 /// # Errors
 /// Returns an error with the line number if a line is cut short or contains an impossible value.
-pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
-    let mut run: Option<StatedRun> = None;
+pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
+    let mut run: Option<ReportedRun> = None;
     // The name and the group of the last test, for recognising the clones of a job.
     let mut last: Option<(String, String)> = None;
     let mut skipped = 0;
@@ -58,15 +58,15 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         };
         let values: Vec<&str> = line.trim_end().split(';').collect();
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
-        let stated = run.get_or_insert_with(|| StatedRun::new(file, values[1]));
-        let job = Job { values: &values, version };
+        let stated = run.get_or_insert_with(|| ReportedRun::new(file, values[1]));
+        let job = TerseJob { values: &values, version };
         let (sample, computed) = job.sample().map_err(wrong)?;
         are_counted |= computed;
         let name = (values.get(3).map_or("", |group| *group), values[2]);
         let same = last.as_ref().is_some_and(|last| (last.0.as_str(), last.1.as_str()) == name);
         match stated.tests.last_mut().filter(|_| same) {
             Some(test) => add_clone(test, &sample),
-            None => stated.add(StatedTest::new(shown(values[2]), sample))?,
+            None => stated.add(ReportedTest::new(shown(values[2]), sample))?,
         }
         last = Some((name.0.to_owned(), name.1.to_owned()));
     }
@@ -85,12 +85,12 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     Ok(run)
 }
 
-struct Job<'t> {
+struct TerseJob<'t> {
     values: &'t [&'t str],
     version: u32,
 }
 
-impl Job<'_> {
+impl TerseJob<'_> {
     /// Returns the figures, and whether the number of requests was computed.
     fn sample(&self) -> Result<(Sample, bool), String> {
         let directions = if self.version == 3 { 2 } else { 3 };
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn values_are_finite_and_not_negative() {
         let values = ["7", "-7", "inf", "NaN", "x", "", "99.5%", "-1%", "inf%", "NaN%", "5"];
-        let job = Job { values: &values, version: 3 };
+        let job = TerseJob { values: &values, version: 3 };
         let numbers: Vec<Option<f64>> = (0..7).map(|at| job.number(at).ok()).collect();
         assert_eq!(numbers, [Some(7.0), None, None, None, None, None, None]);
         let percents: Vec<Option<f64>> = (6..12).map(|at| job.percent(at).ok()).collect();

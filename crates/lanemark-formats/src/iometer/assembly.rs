@@ -1,16 +1,18 @@
 //! Assembles tests from the specifications and workers in Iometer's settings.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Average, Mix, Order, Pattern, SizeShare, Test, Workload};
+use lanemark_schema::workload::{
+    AverageMethod, Pattern, RequestMix, SizeShare, Test, TestOrder, Workload,
+};
 
 use super::settings::{
-    IometerSettings, Reader, Specification, SpecificationLine, TESTS_MAX, Worker,
+    AccessLine, AccessSpecification, IometerSettings, IometerWorker, SettingsReader, TESTS_MAX,
 };
 use crate::error::{FormatError, shown};
 
 const SECTOR: u64 = 512;
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     /// Completes the settings after the last line was read.
     pub(super) fn finish(
         mut self,
@@ -31,15 +33,17 @@ impl Reader<'_> {
             return Err(error.hint("set 'Run Time"));
         }
         if self.workers.is_empty() {
-            let usual = |specification: &&Specification| specification.usual;
-            let named =
-                |specification: &Specification| (specification.line, specification.name.clone());
-            let mut given: Vec<_> = self.specifications.iter().filter(usual).map(named).collect();
+            let is_usual = |specification: &&AccessSpecification| specification.usual;
+            let line_and_name = |specification: &AccessSpecification| {
+                (specification.line, specification.name.clone())
+            };
+            let mut given: Vec<_> =
+                self.specifications.iter().filter(is_usual).map(line_and_name).collect();
             if given.is_empty() {
-                given = self.specifications.iter().map(named).collect();
+                given = self.specifications.iter().map(line_and_name).collect();
             }
             let (sectors, start) = (0, 0);
-            self.workers.push(Worker {
+            self.workers.push(IometerWorker {
                 line: 1,
                 depth: 1,
                 sectors,
@@ -61,8 +65,8 @@ impl Reader<'_> {
             id: stem.to_owned(),
             name: format!("{stem}, from Iometer's settings"),
             repeats: 1,
-            average: Average::Mean,
-            order: Order::Listed,
+            average: AverageMethod::Mean,
+            order: TestOrder::Listed,
             tests,
         };
         Ok(IometerSettings { workload, targets, notes: self.notes })
@@ -70,7 +74,7 @@ impl Reader<'_> {
 
     /// Reports the specifications that are not assigned to any worker, which Iometer ignores silently.
     fn tell_unassigned(&mut self) {
-        let is_assigned = |specification: &Specification| {
+        let is_assigned = |specification: &AccessSpecification| {
             let mut given = self.workers.iter().flat_map(|worker| &worker.specifications);
             given.any(|(_, name)| *name == specification.name)
         };
@@ -136,7 +140,7 @@ impl Reader<'_> {
 
     fn test(
         &mut self,
-        worker: &Worker,
+        worker: &IometerWorker,
         line: u64,
         name: &str,
         target_size: Option<Bytes>,
@@ -164,7 +168,7 @@ impl Reader<'_> {
                 "all sizes have the same average share of reads and the same average delay";
             self.note(first.line, "% reads", reason);
         }
-        let mean = |of: fn(&SpecificationLine) -> f64| {
+        let mean = |of: fn(&AccessLine) -> f64| {
             parts.iter().map(|part| part.share / sum * of(part)).sum::<f64>()
         };
         let mut sizes: Vec<SizeShare> = Vec::new();
@@ -221,19 +225,21 @@ impl Reader<'_> {
                 u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX);
             requests.alignment = Bytes(alignment);
             requests.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
-            requests.mix =
-                Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() };
+            requests.mix = RequestMix {
+                sizes: if sizes.len() > 1 { sizes } else { Vec::new() },
+                ..RequestMix::default()
+            };
         }))
     }
 }
 
 fn free_name(tests: &[Test], name: &str) -> String {
-    let taken = |name: &str| tests.iter().any(|test| test.name == name);
-    match taken(name) {
+    let is_taken = |name: &str| tests.iter().any(|test| test.name == name);
+    match is_taken(name) {
         false => name.to_owned(),
         true => (2..)
             .map(|count| format!("{name} ({count})"))
-            .find(|name| !taken(name))
+            .find(|name| !is_taken(name))
             .unwrap_or_default(),
     }
 }

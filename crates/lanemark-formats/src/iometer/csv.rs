@@ -13,7 +13,7 @@ use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Pattern;
 
 use crate::error::{FormatError, shown};
-use crate::stated::{StatedRun, StatedTest, direction, nanoseconds, of_mean, time};
+use crate::stated::{ReportedRun, ReportedTest, direction, nanoseconds, of_mean, time};
 use crate::words::utc;
 
 /// Maximum number of access specifications.
@@ -23,15 +23,15 @@ const HEAD: &str = "'Target Type,Target Name,Access Specification Name";
 
 /// An access specification that has only one line.
 #[derive(Clone, Debug)]
-struct Specification {
+struct AccessSpecification {
     block: u64,
     reads: f64,
     random: f64,
 }
 
 /// The rows of a test that is being read.
-struct Rows {
-    test: StatedTest,
+struct TestRows {
+    test: ReportedTest,
     /// The depth of the workers. A worker with several targets has this depth for each target.
     depth: Option<u32>,
     depths_differ: bool,
@@ -46,11 +46,11 @@ pub(crate) fn is_ours(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error with the line number if a row does not contain figures.
-pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
-    let mut run = StatedRun::new(file, &format!("Iometer {}", version(text)));
-    let mut specifications: HashMap<&str, Option<Specification>> = HashMap::new();
+pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
+    let mut run = ReportedRun::new(file, &format!("Iometer {}", version(text)));
+    let mut specifications: HashMap<&str, Option<AccessSpecification>> = HashMap::new();
     let mut columns: Vec<&str> = Vec::new();
-    let (mut name, mut section, mut last) = (None, "", None::<Rows>);
+    let (mut name, mut section, mut last) = (None, "", None::<TestRows>);
     let mut stamp = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_end().trim_start_matches('\u{feff}');
@@ -80,8 +80,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
                 let Some(name) = name else { continue };
                 let specified = specification(line);
                 // A specification with several lines is a mix, which is not supported.
-                let one = |known: &mut Option<Specification>| *known = None;
-                specifications.entry(name).and_modify(one).or_insert(specified);
+                let set_to_none = |known: &mut Option<AccessSpecification>| *known = None;
+                specifications.entry(name).and_modify(set_to_none).or_insert(specified);
             }
             "time" => {
                 stamp = stamp.or(Some(line));
@@ -89,14 +89,14 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             }
             "results" => {
                 let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-                let row = Row { columns: &columns, cells: &cells };
+                let row = CsvRow { columns: &columns, cells: &cells };
                 match cells[0] {
                     "ALL" => {
                         finish(last.take(), &mut run)?;
                         let known = row.text("Access Specification Name").unwrap_or_default();
                         let specified = specifications.get(known).and_then(Option::as_ref);
                         let test = row.test(known, specified).map_err(wrong)?;
-                        last = Some(Rows { test, depth: None, depths_differ: false });
+                        last = Some(TestRows { test, depth: None, depths_differ: false });
                     }
                     "WORKER" => {
                         if let Some(rows) = &mut last {
@@ -121,14 +121,14 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     Ok(run)
 }
 
-fn finish(rows: Option<Rows>, run: &mut StatedRun) -> Result<(), FormatError> {
+fn finish(rows: Option<TestRows>, run: &mut ReportedRun) -> Result<(), FormatError> {
     let Some(rows) = rows else { return Ok(()) };
     let queue_depth = rows.test.queue_depth.or(rows.depth).filter(|_| !rows.depths_differ);
-    run.add(StatedTest { queue_depth, ..rows.test })
+    run.add(ReportedTest { queue_depth, ..rows.test })
 }
 
-impl Rows {
-    fn worker(&mut self, row: &Row<'_>) {
+impl TestRows {
+    fn worker(&mut self, row: &CsvRow<'_>) {
         let depth = row.number("Queue Depth").filter(|depth| *depth >= 1.0);
         let Some(depth) = depth.map(|depth| depth as u32) else { return };
         let targets = row.number("# Disks").unwrap_or(1.0);
@@ -137,12 +137,12 @@ impl Rows {
     }
 }
 
-struct Row<'t> {
+struct CsvRow<'t> {
     columns: &'t [&'t str],
     cells: &'t [&'t str],
 }
 
-impl<'t> Row<'t> {
+impl<'t> CsvRow<'t> {
     fn text(&self, name: &str) -> Option<&'t str> {
         let at = self.columns.iter().position(|column| *column == name)?;
         self.cells.get(at).copied().filter(|cell| !cell.is_empty())
@@ -156,14 +156,14 @@ impl<'t> Row<'t> {
     fn test(
         &self,
         name: &str,
-        specification: Option<&Specification>,
-    ) -> Result<StatedTest, String> {
-        let needed = |name: &str| {
+        specification: Option<&AccessSpecification>,
+    ) -> Result<ReportedTest, String> {
+        let required_number = |name: &str| {
             self.number(name)
                 .ok_or_else(|| format!("the row does not contain a number in `{name}`"))
         };
-        let (reads, writes) = (needed("Read I/Os")?, needed("Write I/Os")?);
-        let rate = needed("IOps")?;
+        let (reads, writes) = (required_number("Read I/Os")?, required_number("Write I/Os")?);
+        let rate = required_number("IOps")?;
         let ms = |name: &str| self.number(name).and_then(|ms| nanoseconds(ms, 1e6));
         let side = |word: &str, bytes: f64, count: f64| {
             let mean = ms(&format!("Average {word} Response Time"));
@@ -173,8 +173,8 @@ impl<'t> Row<'t> {
         let elapsed = if rate > 0.0 { (reads + writes) / rate } else { 0.0 };
         let mut sample = Sample {
             elapsed: time(elapsed, 1.0)?,
-            reads: side("Read", needed("Bytes Read")?, reads)?,
-            writes: side("Write", needed("Bytes Written")?, writes)?,
+            reads: side("Read", required_number("Bytes Read")?, reads)?,
+            writes: side("Write", required_number("Bytes Written")?, writes)?,
             ..Sample::empty()
         };
         let failed = self.number("Errors").unwrap_or(0.0).min((1_u64 << 53) as f64) as u64;
@@ -191,7 +191,7 @@ impl<'t> Row<'t> {
             // Partly random requests do not correspond to a pattern.
             _ => None,
         });
-        Ok(StatedTest {
+        Ok(ReportedTest {
             pattern,
             block: specification.map(|specification| Bytes(specification.block)),
             read_share: specification
@@ -199,20 +199,20 @@ impl<'t> Row<'t> {
             threads: count("# Workers"),
             queue_depth: count("Queue Depth"),
             span: sectors.map(|sectors| Bytes(sectors as u64 * 512)),
-            ..StatedTest::new(shown(name), sample)
+            ..ReportedTest::new(shown(name), sample)
         })
     }
 }
 
 /// Reads `size,% of size,% reads,% random,delay,burst,align,reply`; returns `None` if the line is a part of a mix or
 /// has delays.
-fn specification(line: &str) -> Option<Specification> {
+fn specification(line: &str) -> Option<AccessSpecification> {
     let values: Vec<f64> =
         line.split(',').map(|value| value.trim().parse().ok()).take(8).collect::<Option<_>>()?;
     let &[size, share, reads, random, delay, ..] = values.as_slice() else { return None };
     let fits = (512.0..=67_108_864.0).contains(&size) && size % 512.0 == 0.0 && share == 100.0;
     let fits = fits && (0.0..=100.0).contains(&reads) && delay == 0.0;
-    fits.then_some(Specification { block: size as u64, reads, random })
+    fits.then_some(AccessSpecification { block: size as u64, reads, random })
 }
 
 fn version(text: &str) -> String {

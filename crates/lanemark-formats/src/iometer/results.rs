@@ -113,8 +113,8 @@ pub fn write(run: &RunResult) -> String {
     let columns: Vec<&str> = COLUMNS.into_iter().chain(classes).collect();
     let _ = writeln!(out, "{}", columns.join(","));
     for result in &run.tests {
-        let figures = Figures::of(result);
-        for row in [Row::All, Row::Manager, Row::Worker] {
+        let figures = TestFigures::of(result);
+        for row in [RowKind::All, RowKind::Manager, RowKind::Worker] {
             let _ = writeln!(out, "{}", figures.row(row));
         }
     }
@@ -123,14 +123,14 @@ pub fn write(run: &RunResult) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Row {
+enum RowKind {
     All,
     Manager,
     Worker,
 }
 
 /// The figures of all repeats of a test.
-struct Figures<'r> {
+struct TestFigures<'r> {
     result: &'r TestResult,
     elapsed: Duration,
     reads: DirectionResult,
@@ -138,9 +138,9 @@ struct Figures<'r> {
     both: LatencyHistogram,
 }
 
-impl<'r> Figures<'r> {
+impl<'r> TestFigures<'r> {
     fn of(result: &'r TestResult) -> Self {
-        let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
+        let merged_direction = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
             for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
                 sum.bytes += direction.bytes;
@@ -150,14 +150,14 @@ impl<'r> Figures<'r> {
         };
         Self {
             elapsed: result.samples.iter().map(|sample| sample.elapsed).sum(),
-            reads: all(|sample| &sample.reads),
-            writes: all(|sample| &sample.writes),
+            reads: merged_direction(|sample| &sample.reads),
+            writes: merged_direction(|sample| &sample.writes),
             both: result.latency(),
             result,
         }
     }
 
-    fn row(&self, row: Row) -> String {
+    fn row(&self, row: RowKind) -> String {
         let test = &self.result.test;
         let seconds = self.elapsed.as_seconds();
         let rate = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
@@ -167,14 +167,14 @@ impl<'r> Figures<'r> {
         let bytes = [reads.bytes + writes.bytes, reads.bytes, writes.bytes];
         let mut cells: Vec<String> = Vec::new();
         let (kind, name) = match row {
-            Row::All => ("ALL", "All".to_owned()),
-            Row::Manager => ("MANAGER", "Lanemark".to_owned()),
-            Row::Worker => ("WORKER", cell(&test.name)),
+            RowKind::All => ("ALL", "All".to_owned()),
+            RowKind::Manager => ("MANAGER", "Lanemark".to_owned()),
+            RowKind::Worker => ("WORKER", cell(&test.name)),
         };
         cells.extend([kind.to_owned(), name, cell(&test.name)]);
         let cell_if = |there: bool, value: String| if there { value } else { String::new() };
-        cells.push(cell_if(row == Row::All, "1".to_owned()));
-        cells.push(cell_if(row != Row::Worker, test.threads.to_string()));
+        cells.push(cell_if(row == RowKind::All, "1".to_owned()));
+        cells.push(cell_if(row != RowKind::Worker, test.threads.to_string()));
         cells.push("1".to_owned());
         cells.extend(sides.map(|side| real(rate(side.count() as f64))));
         cells.extend(bytes.map(|bytes| real(rate(bytes.get() as f64 / f64::from(1 << 20)))));
@@ -189,7 +189,7 @@ impl<'r> Figures<'r> {
         cells.extend([reads, writes].map(|side| side.latency.count().to_string()));
         cells.extend(["0", "1"].map(str::to_owned));
         match row {
-            Row::All => cells.extend([const { String::new() }; 9]),
+            RowKind::All => cells.extend([const { String::new() }; 9]),
             _ => cells.extend(self.raw()),
         }
         // The size of a target is in sectors, as in the settings.
@@ -197,12 +197,12 @@ impl<'r> Figures<'r> {
         cells.push((test.span.get() / 512).to_string());
         cells.push(test.queue_depth().to_string());
         match row {
-            Row::Worker => cells.extend([const { String::new() }; 5]),
+            RowKind::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend(self.processors().map(real)),
         }
-        cells.push(cell_if(row != Row::All, real(0.0)));
+        cells.push(cell_if(row != RowKind::All, real(0.0)));
         match row {
-            Row::Worker => cells.extend([const { String::new() }; 5]),
+            RowKind::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend([0.0; 5].map(real)),
         }
         cells.extend(classes(&self.both).map(|count| count.to_string()));
@@ -213,10 +213,20 @@ impl<'r> Figures<'r> {
         let sum = |side: &DirectionResult| {
             (side.latency.mean_ns() * side.latency.count() as f64).round() as u64
         };
-        let most = |side: &DirectionResult| side.latency.max_ns().unwrap_or(0);
+        let maximum = |side: &DirectionResult| side.latency.max_ns().unwrap_or(0);
         let (reads, writes) = (&self.reads, &self.writes);
-        [sum(reads), sum(writes), 0, 0, most(reads), most(writes), 0, 0, self.elapsed.nanoseconds()]
-            .map(|value| value.to_string())
+        [
+            sum(reads),
+            sum(writes),
+            0,
+            0,
+            maximum(reads),
+            maximum(writes),
+            0,
+            0,
+            self.elapsed.nanoseconds(),
+        ]
+        .map(|value| value.to_string())
     }
 
     /// Returns percentages of all processors: in use, by programs, by the kernel, by deferred calls, and by interrupts.

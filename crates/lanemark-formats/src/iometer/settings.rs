@@ -12,7 +12,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Workload;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
-use crate::error::{FormatError, Note, SupportLevel, shown};
+use crate::error::{FormatError, OptionNote, SupportLevel, shown};
 
 /// Maximum number of tests in a file.
 pub(super) const TESTS_MAX: usize = 4096;
@@ -25,21 +25,21 @@ pub struct IometerSettings {
     /// The targets of the workers, by name.
     pub targets: Vec<String>,
     /// Notes on values that are not supported exactly.
-    pub notes: Vec<Note>,
+    pub notes: Vec<OptionNote>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Specification {
+pub(super) struct AccessSpecification {
     pub(super) name: String,
     /// Whether a worker without an assigned specification uses this specification.
     pub(super) usual: bool,
     pub(super) line: u64,
-    pub(super) parts: Vec<SpecificationLine>,
+    pub(super) parts: Vec<AccessLine>,
 }
 
 /// A line of a specification.
 #[derive(Clone, Debug)]
-pub(super) struct SpecificationLine {
+pub(super) struct AccessLine {
     pub(super) line: u64,
     pub(super) size: u64,
     pub(super) share: f64,
@@ -51,7 +51,7 @@ pub(super) struct SpecificationLine {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Worker {
+pub(super) struct IometerWorker {
     pub(super) line: u64,
     pub(super) depth: u32,
     pub(super) sectors: u64,
@@ -60,16 +60,16 @@ pub(super) struct Worker {
     pub(super) targets: Vec<String>,
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct SettingsReader<'a> {
     pub(super) file: &'a str,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<OptionNote>,
     pub(super) run_time: Option<Duration>,
     pub(super) ramp: Duration,
     /// The line, and the name of the type of test.
     pub(super) kind: (u64, String),
     pub(super) depths: (u64, Vec<u32>),
-    pub(super) specifications: Vec<Specification>,
-    pub(super) workers: Vec<Worker>,
+    pub(super) specifications: Vec<AccessSpecification>,
+    pub(super) workers: Vec<IometerWorker>,
 }
 
 /// Reads Iometer's settings. `target_size` is the size of the target, for workers without a maximum size.
@@ -81,7 +81,7 @@ pub fn read(
     file: &str,
     target_size: Option<Bytes>,
 ) -> Result<IometerSettings, FormatError> {
-    let mut reader = Reader {
+    let mut reader = SettingsReader {
         file,
         notes: Vec::new(),
         run_time: None,
@@ -112,14 +112,14 @@ pub fn read(
     reader.finish(target_size)
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     pub(super) fn error(&self, line: u64, message: impl Into<String>) -> FormatError {
         FormatError::at(self.file, line, message)
     }
 
     pub(super) fn note(&mut self, line: u64, option: &str, reason: &str) {
         let (file, option, reason) = (self.file.to_owned(), option.to_owned(), reason.to_owned());
-        self.notes.push(Note { file, line, option, kept: SupportLevel::Nearly, reason });
+        self.notes.push(OptionNote { file, line, option, kept: SupportLevel::Nearly, reason });
     }
 
     fn value(&mut self, key: &str, value: &str, line: u64) -> Result<(), FormatError> {
@@ -127,12 +127,13 @@ impl Reader<'_> {
             "run time" => {
                 let [hours, minutes, seconds] =
                     self.numbers(value, line, "hours minutes seconds")?;
-                let all = hours.saturating_mul(3600).saturating_add(minutes.saturating_mul(60));
-                let all = all.saturating_add(seconds);
-                if all > 30 * 86_400 {
+                let total_seconds =
+                    hours.saturating_mul(3600).saturating_add(minutes.saturating_mul(60));
+                let total_seconds = total_seconds.saturating_add(seconds);
+                if total_seconds > 30 * 86_400 {
                     return Err(self.error(line, "run time: longer than 30 days"));
                 }
-                self.run_time = Some(Duration::from_seconds(all));
+                self.run_time = Some(Duration::from_seconds(total_seconds));
             }
             _ if key.starts_with("ramp up time") => {
                 let [seconds] = self.numbers(value, line, "seconds")?;
@@ -147,7 +148,12 @@ impl Reader<'_> {
                     "ALL" | "DISK" | "DEFAULT"
                 );
                 let name = name.trim().to_owned();
-                self.specifications.push(Specification { name, usual, line, parts: Vec::new() });
+                self.specifications.push(AccessSpecification {
+                    name,
+                    usual,
+                    line,
+                    parts: Vec::new(),
+                });
             }
             _ if key.starts_with("size,") => {
                 let part = self.part(value, line)?;
@@ -159,7 +165,7 @@ impl Reader<'_> {
                     }
                 }
             }
-            "worker" => self.workers.push(Worker {
+            "worker" => self.workers.push(IometerWorker {
                 line,
                 depth: 1,
                 sectors: 0,
@@ -269,7 +275,7 @@ impl Reader<'_> {
     }
 
     /// Reads `size,% of size,% reads,% random,delay,burst,align,reply`.
-    fn part(&self, value: &str, line: u64) -> Result<SpecificationLine, FormatError> {
+    fn part(&self, value: &str, line: u64) -> Result<AccessLine, FormatError> {
         const NAMES: [&str; 8] =
             ["size", "% of size", "% reads", "% random", "delay", "burst", "align", "reply"];
         let words: Vec<&str> = value.split(',').map(str::trim).collect();
@@ -297,15 +303,6 @@ impl Reader<'_> {
         }
         let percent = |percent: u64| percent as f64 / 100.0;
         let (share, reads, random) = (percent(share), percent(reads), percent(random));
-        Ok(SpecificationLine {
-            line,
-            size,
-            share,
-            reads,
-            random,
-            delay_ms,
-            burst: burst.max(1),
-            align,
-        })
+        Ok(AccessLine { line, size, share, reads, random, delay_ms, burst: burst.max(1), align })
     }
 }

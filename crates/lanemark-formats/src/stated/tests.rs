@@ -7,9 +7,9 @@ fn direction_of(bytes: u64, count: u64) -> Option<DirectionResult> {
     Some(DirectionResult { bytes: Bytes(bytes), latency })
 }
 
-fn stated(reads: Option<DirectionResult>, writes: Option<DirectionResult>) -> StatedTest {
+fn stated(reads: Option<DirectionResult>, writes: Option<DirectionResult>) -> ReportedTest {
     let elapsed = Duration::from_seconds(2);
-    StatedTest::new("t", Sample { elapsed, reads, writes, ..Sample::empty() })
+    ReportedTest::new("t", Sample { elapsed, reads, writes, ..Sample::empty() })
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     assert_eq!((test.block, test.read_share()), (Bytes(8_192), Ratio::new(0.75).unwrap()));
     assert_eq!((test.threads, test.queue_depth(), test.span), (1, 9, size));
     assert_eq!((test.pattern(), test.volume), (Some(&Pattern::Sequential), Some(Bytes(1 << 20))));
-    let whole = StatedTest {
+    let whole = ReportedTest {
         pattern: Some(Pattern::Uniform),
         block: Some(Bytes::kibi(16)),
         read_share: Ratio::new(0.3),
@@ -57,7 +57,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     // Each thread has room for one request.
     assert_eq!((test.pattern(), test.span), (Some(&Pattern::Uniform), Bytes::kibi(80)));
     assert_eq!((test.volume, test.duration), (None, Some(Duration::from_seconds(11))));
-    let odd = StatedTest { block: Some(Bytes(5_000)), ..counted };
+    let odd = ReportedTest { block: Some(Bytes(5_000)), ..counted };
     assert_eq!(odd.test(size, &supplied).block, Bytes(5_120));
     assert_eq!(stated(None, None).test(size, &supplied).block, Bytes(4_096));
     let mut both = stated(None, None);
@@ -126,7 +126,7 @@ fn names_are_free_and_stems_are_shown() {
 
 #[test]
 fn the_number_of_tests_is_bounded() {
-    let mut run = StatedRun::new("f", "P 1");
+    let mut run = ReportedRun::new("f", "P 1");
     for _ in 0..TESTS_MAX {
         run.add(stated(None, None)).unwrap();
     }

@@ -1,6 +1,6 @@
 //! Classifies devices, and the PCI functions of hops.
 
-use lanemark_schema::result::{HopPart, InspectedDevice, InspectedHop, PciRole};
+use lanemark_schema::result::{InspectedDevice, InspectedHop, InspectedHopKind, PciFunctionKind};
 
 /// Returns whether a device reads optical discs, which are slow on any link.
 pub(crate) fn is_optical(device: &InspectedDevice) -> bool {
@@ -8,9 +8,9 @@ pub(crate) fn is_optical(device: &InspectedDevice) -> bool {
 }
 
 /// Returns the role of a hop's PCI function.
-pub(super) fn role(hop: &InspectedHop) -> Option<PciRole> {
+pub(super) fn role(hop: &InspectedHop) -> Option<PciFunctionKind> {
     match hop.part {
-        HopPart::Pci { role, .. } => Some(role),
+        InspectedHopKind::Pci { role, .. } => Some(role),
         _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! Links that carry less than they could.
 
 use lanemark_schema::result::{
-    Finding, HopPart, InspectedHop, InspectedLink, PciRole, PcieLink, SasLink, SataLink, UsbLink,
+    Finding, InspectedHop, InspectedHopKind, InspectedLink, PciFunctionKind, PcieLink, SasLink,
+    SataLink, UsbLink,
 };
 
 use super::device_kind::role;
@@ -64,7 +65,7 @@ fn pcie(above: Option<&InspectedHop>, hop: &InspectedHop, link: &PcieLink) -> Ve
 }
 
 fn is_storage(hop: &InspectedHop) -> bool {
-    use PciRole as R;
+    use PciFunctionKind as R;
     role(hop).is_some_and(|role| {
         matches!(role, R::Nvme | R::Ahci | R::Sas | R::Raid | R::Storage | R::FibreChannel)
     })
@@ -104,7 +105,7 @@ fn sas(hop: &InspectedHop, link: &SasLink) -> Option<Finding> {
     let negotiated = link.negotiated_bits_per_second?;
     let capable = link.capable_bits_per_second?;
     // A SATA drive on a SAS port negotiates its own rate, and its maximum rate is not reported.
-    let sata = matches!(&hop.part, HopPart::ScsiDevice { identity, .. }
+    let sata = matches!(&hop.part, InspectedHopKind::ScsiDevice { identity, .. }
         if identity.vendor.as_deref() == Some("ATA"));
     (negotiated < capable && !sata).then(|| Finding::SasBelowCapability {
         hop: hop.name.clone(),

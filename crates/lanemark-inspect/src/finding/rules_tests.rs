@@ -1,9 +1,9 @@
 //! Tests each rule on both sides of its bounds, with a different value at each end of a link.
 
 use lanemark_schema::result::{
-    BlockKind, Finding, HopPart, Identity, InspectedDevice, InspectedFinding, InspectedHop,
-    InspectedLink, InspectedPartition, InspectedPath, PataLink, PciRole, PcieLink, PcieRate,
-    QueueLimits, SasLink, SataLink, UsbLink, WriteCache,
+    BlockDeviceKind, DeviceIdentity, Finding, InspectedDevice, InspectedFinding, InspectedHop,
+    InspectedHopKind, InspectedLink, InspectedPartition, InspectedPath, PataLink, PciFunctionKind,
+    PcieLink, PcieRate, QueueLimits, SasLink, SataLink, UsbLink, WriteCache,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond};
 
@@ -11,7 +11,7 @@ use super::{device, find, link, shared};
 
 const GIGABIT: u64 = 1_000_000_000;
 
-fn hop(name: &str, part: HopPart, link: Option<InspectedLink>) -> InspectedHop {
+fn hop(name: &str, part: InspectedHopKind, link: Option<InspectedLink>) -> InspectedHop {
     InspectedHop {
         name: name.to_owned(),
         place: format!("devices/{name}"),
@@ -21,25 +21,26 @@ fn hop(name: &str, part: HopPart, link: Option<InspectedLink>) -> InspectedHop {
     }
 }
 
-fn pci(name: &str, role: PciRole, link: Option<InspectedLink>) -> InspectedHop {
-    let part = HopPart::Pci { role, vendor: None, device: None, driver: None, chipset: false };
+fn pci(name: &str, role: PciFunctionKind, link: Option<InspectedLink>) -> InspectedHop {
+    let part =
+        InspectedHopKind::Pci { role, vendor: None, device: None, driver: None, chipset: false };
     hop(name, part, link)
 }
 
 fn scsi(vendor: &str, link: Option<InspectedLink>) -> InspectedHop {
-    let identity = Identity { vendor: Some(vendor.to_owned()), ..Identity::default() };
-    hop("0:0:3:0", HopPart::ScsiDevice { identity, sas_address: None }, link)
+    let identity = DeviceIdentity { vendor: Some(vendor.to_owned()), ..DeviceIdentity::default() };
+    hop("0:0:3:0", InspectedHopKind::ScsiDevice { identity, sas_address: None }, link)
 }
 
 fn drive(name: &str, hops: Vec<InspectedHop>) -> InspectedDevice {
     InspectedDevice {
         name: name.to_owned(),
         number: None,
-        kind: BlockKind::Disk,
+        kind: BlockDeviceKind::Disk,
         size: None,
         removable: None,
         read_only: None,
-        identity: Identity::default(),
+        identity: DeviceIdentity::default(),
         queue: QueueLimits::default(),
         paths: vec![InspectedPath { hops, ..InspectedPath::default() }],
         below: Vec::new(),
@@ -62,12 +63,13 @@ fn carries(least: u64, most: u64) -> Option<InspectedLink> {
 
 #[test]
 fn a_pcie_link_is_compared_with_both_of_its_ends() {
-    let port = pci("port", PciRole::RootPort, None);
+    let port = pci("port", PciFunctionKind::RootPort, None);
     let of = |current, upper_max, lower_max, role, above| {
         let link = PcieLink { current, upper_max, lower_max, ..PcieLink::default() };
         link::rules(above, &pci("drive", role, None), &InspectedLink::Pcie(link), true)
     };
-    let nvme = |current, upper, lower| of(current, upper, lower, PciRole::Nvme, Some(&port));
+    let nvme =
+        |current, upper, lower| of(current, upper, lower, PciFunctionKind::Nvme, Some(&port));
     let hop = || "drive".to_owned();
     assert_eq!(
         nvme(Some(rate(3, 4)), Some(rate(4, 8)), Some(rate(5, 4))),
@@ -97,18 +99,18 @@ fn a_pcie_link_is_compared_with_both_of_its_ends() {
         port_max: rate(3, 4),
     };
     for (role, is_storage) in [
-        (PciRole::Nvme, true),
-        (PciRole::Ahci, true),
-        (PciRole::Sas, true),
-        (PciRole::Raid, true),
-        (PciRole::Storage, true),
-        (PciRole::FibreChannel, true),
-        (PciRole::Ide, false),
-        (PciRole::Usb, false),
-        (PciRole::Network, false),
-        (PciRole::UpstreamPort, false),
-        (PciRole::Virtio, false),
-        (PciRole::Other, false),
+        (PciFunctionKind::Nvme, true),
+        (PciFunctionKind::Ahci, true),
+        (PciFunctionKind::Sas, true),
+        (PciFunctionKind::Raid, true),
+        (PciFunctionKind::Storage, true),
+        (PciFunctionKind::FibreChannel, true),
+        (PciFunctionKind::Ide, false),
+        (PciFunctionKind::Usb, false),
+        (PciFunctionKind::Network, false),
+        (PciFunctionKind::UpstreamPort, false),
+        (PciFunctionKind::Virtio, false),
+        (PciFunctionKind::Other, false),
     ] {
         let ends = (Some(rate(3, 4)), Some(rate(3, 4)), Some(rate(4, 4)));
         let found = of(ends.0, ends.1, ends.2, role, Some(&port));
@@ -136,7 +138,7 @@ fn a_pcie_link_is_compared_with_both_of_its_ends() {
 
 #[test]
 fn a_sata_link_is_compared_with_its_port_and_its_drive() {
-    let port = hop("ata3", HopPart::AtaPort, None);
+    let port = hop("ata3", InspectedHopKind::AtaPort, None);
     let disk = scsi("ATA", None);
     let gigabits = |tenths: u64| tenths * GIGABIT / 10;
     let slow = |drive, port| {
@@ -210,7 +212,8 @@ fn sas_and_usb_links_are_compared_with_their_capability() {
     let usb = |bits: u64| {
         InspectedLink::Usb(UsbLink { bits_per_second: Some(bits), ..UsbLink::default() })
     };
-    let part = || HopPart::Usb { hub: true, identity: Identity::default(), driver: None };
+    let part =
+        || InspectedHopKind::Usb { hub: true, identity: DeviceIdentity::default(), driver: None };
     let hub = |bits| hop("1-2", part(), Some(usb(bits)));
     let stick = |bits| hop("1-2.3", part(), Some(usb(bits)));
     let of = |above: Option<u64>, bits: u64, optical: bool| {
@@ -230,7 +233,7 @@ fn sas_and_usb_links_are_compared_with_their_capability() {
 
 #[test]
 fn a_volume_of_an_adapter_hides_its_drives_unless_they_are_passed_on() {
-    let adapter = || pci("0000:03:00.0", PciRole::Raid, None);
+    let adapter = || pci("0000:03:00.0", PciFunctionKind::Raid, None);
     let hidden = [Finding::DrivesHidden { adapter: "0000:03:00.0".to_owned() }];
     let sas = Some(InspectedLink::Sas(SasLink::default()));
     let sata = Some(InspectedLink::Sata(SataLink::default()));
@@ -241,7 +244,7 @@ fn a_volume_of_an_adapter_hides_its_drives_unless_they_are_passed_on() {
         ("sda", vec![adapter(), scsi("DELL", sas)], false),
         ("sda", vec![adapter(), scsi("DELL", sata)], false),
         ("sr0", vec![adapter(), scsi("DELL", None)], false),
-        ("sda", vec![pci("0000:03:00.0", PciRole::Sas, None), scsi("DELL", None)], false),
+        ("sda", vec![pci("0000:03:00.0", PciFunctionKind::Sas, None), scsi("DELL", None)], false),
     ] {
         let found = device::rules(&drive(name, hops.clone()));
         assert_eq!(found, if is_hidden { &hidden[..] } else { &[] }, "{name} {hops:?}");
@@ -250,7 +253,7 @@ fn a_volume_of_an_adapter_hides_its_drives_unless_they_are_passed_on() {
 
 #[test]
 fn a_drive_is_searched_for_its_queue_and_its_cache() {
-    let port = || hop("ata3", HopPart::AtaPort, None);
+    let port = || hop("ata3", InspectedHopKind::AtaPort, None);
     let link = |queueing| Some(InspectedLink::Sata(SataLink { queueing, ..SataLink::default() }));
     let found = |hops: &[InspectedHop], queue: QueueLimits, read_only: Option<bool>| {
         let queue_of = InspectedDevice { queue, read_only, ..drive("sda", hops.to_vec()) };
@@ -276,17 +279,17 @@ fn a_drive_is_searched_for_its_queue_and_its_cache() {
     assert_eq!(found(&plain, cache(WriteCache::WriteBack), None), []);
     assert_eq!(found(&[port()], off(), None), [], "without a SCSI device");
     let other = |part| [hop("between", part, None), scsi("QEMU", None)];
-    assert_eq!(found(&other(HopPart::Virtio { driver: None }), off(), None), []);
-    let session = HopPart::Other { bus: "iscsi".to_owned(), driver: None };
+    assert_eq!(found(&other(InspectedHopKind::Virtio { driver: None }), off(), None), []);
+    let session = InspectedHopKind::Other { bus: "iscsi".to_owned(), driver: None };
     assert_eq!(found(&other(session), off(), None), []);
-    let volume = [pci("0000:03:00.0", PciRole::Raid, None), scsi("DELL", None)];
+    let volume = [pci("0000:03:00.0", PciFunctionKind::Raid, None), scsi("DELL", None)];
     let hidden = Finding::DrivesHidden { adapter: "0000:03:00.0".to_owned() };
     assert_eq!(found(&volume, off(), None), [hidden]);
 }
 
 #[test]
 fn a_scheduler_suits_the_kind_of_drive() {
-    let found = |kind: BlockKind, scheduler: &str, rotational: Option<bool>| {
+    let found = |kind: BlockDeviceKind, scheduler: &str, rotational: Option<bool>| {
         let queue = QueueLimits {
             scheduler: Some(scheduler.to_owned()),
             rotational,
@@ -299,19 +302,19 @@ fn a_scheduler_suits_the_kind_of_drive() {
         suited: suited.to_owned(),
         drive: drive.to_owned(),
     };
-    let nvme = || BlockKind::NvmeNamespace { namespace: Some(1), subsystem: None };
+    let nvme = || BlockDeviceKind::NvmeNamespace { namespace: Some(1), subsystem: None };
     for scheduler in ["bfq", "mq-deadline", "deadline", "cfq"] {
         let wanted = unsuited(scheduler, "none", "an NVMe drive");
         assert_eq!(found(nvme(), scheduler, None), [wanted]);
-        assert_eq!(found(BlockKind::Disk, scheduler, Some(true)), []);
+        assert_eq!(found(BlockDeviceKind::Disk, scheduler, Some(true)), []);
     }
     for scheduler in ["none", "noop"] {
         let wanted = unsuited(scheduler, "mq-deadline or bfq", "a hard disk");
         assert_eq!(found(nvme(), scheduler, Some(true)), []);
-        assert_eq!(found(BlockKind::Disk, scheduler, Some(true)), [wanted]);
-        assert_eq!(found(BlockKind::Disk, scheduler, Some(false)), []);
-        assert_eq!(found(BlockKind::Disk, scheduler, None), []);
-        assert_eq!(found(BlockKind::Ram, scheduler, Some(true)), []);
+        assert_eq!(found(BlockDeviceKind::Disk, scheduler, Some(true)), [wanted]);
+        assert_eq!(found(BlockDeviceKind::Disk, scheduler, Some(false)), []);
+        assert_eq!(found(BlockDeviceKind::Disk, scheduler, None), []);
+        assert_eq!(found(BlockDeviceKind::Ram, scheduler, Some(true)), []);
     }
     assert_eq!(found(nvme(), "kyber", None), []);
 }
@@ -350,10 +353,10 @@ fn a_partition_is_aligned_to_physical_blocks() {
 fn an_uplink_is_shared_if_the_links_below_it_carry_more() {
     let below = |name: &str, uplink: u64, own: (u64, u64)| {
         let hops = vec![
-            pci("switch", PciRole::UpstreamPort, carries(uplink, uplink)),
-            pci("middle", PciRole::DownstreamPort, None),
-            pci(name, PciRole::Nvme, carries(own.0, own.1)),
-            hop("nvme", HopPart::AtaPort, None),
+            pci("switch", PciFunctionKind::UpstreamPort, carries(uplink, uplink)),
+            pci("middle", PciFunctionKind::DownstreamPort, None),
+            pci(name, PciFunctionKind::Nvme, carries(own.0, own.1)),
+            hop("nvme", InspectedHopKind::AtaPort, None),
         ];
         drive(name, hops)
     };
@@ -393,11 +396,12 @@ fn an_uplink_is_shared_if_the_links_below_it_carry_more() {
 #[test]
 fn uplinks_are_listed_in_the_order_of_their_devices_and_the_chipset_last() {
     let on = |uplink: &str, name: &str, own: u64, chipset: bool| {
-        let mut first = pci(uplink, PciRole::RootPort, carries(1_000_000_000, 1_000_000_000));
-        if let HopPart::Pci { chipset: is, .. } = &mut first.part {
+        let mut first =
+            pci(uplink, PciFunctionKind::RootPort, carries(1_000_000_000, 1_000_000_000));
+        if let InspectedHopKind::Pci { chipset: is, .. } = &mut first.part {
             *is = chipset;
         }
-        drive(name, vec![first, pci(name, PciRole::Nvme, carries(own, own))])
+        drive(name, vec![first, pci(name, PciFunctionKind::Nvme, carries(own, own))])
     };
     let named = |chipset: bool| -> Vec<(String, Vec<String>)> {
         let devices = [
@@ -445,7 +449,7 @@ fn devices_with_the_same_finding_share_it_and_notes_are_last() {
         }))
     };
     let on = |name: &str, adapter: &str| {
-        drive(name, vec![pci(adapter, PciRole::Usb, slow()), scsi("DELL", None)])
+        drive(name, vec![pci(adapter, PciFunctionKind::Usb, slow()), scsi("DELL", None)])
     };
     let found = find(&[on("sda", "one"), on("sdb", "one"), on("sdc", "two")]);
     let told: Vec<(bool, Vec<String>)> =

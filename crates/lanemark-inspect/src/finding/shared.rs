@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_schema::result::{Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop};
+use lanemark_schema::result::{
+    Finding, InspectedDevice, InspectedFinding, InspectedHop, InspectedHopKind,
+};
 use lanemark_schema::units::BytesPerSecond;
 
 /// Maximum throughput of the media of a hard disk with one actuator, rounded up, in bytes a second.
@@ -34,7 +36,7 @@ pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
         for path in &device.paths {
             let linked = |hop: &&InspectedHop| hop.link.is_some();
             let Some(last) = path.hops.iter().rev().find(linked) else { continue };
-            let Some(rate) = takes(device, last) else { continue };
+            let Some(rate) = device_demand(device, last) else { continue };
             let behind_chipset = path.hops.first().is_some_and(is_in_chipset);
             for hop in path.hops.iter().filter(|hop| hop.place != last.place) {
                 if let Some(carries) = hop.link.as_ref().and_then(|link| link.rate()) {
@@ -99,7 +101,7 @@ impl<'a> UplinkLoad<'a> {
 }
 
 /// Returns the maximum throughput of a device through its last link, in bytes a second.
-fn takes(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
+fn device_demand(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
     let rate = last.link.as_ref()?.range()?.0.0;
     Some(if device.queue.rotational == Some(true) { rate.min(DISK_MAX) } else { rate })
 }
@@ -110,5 +112,5 @@ fn is_bounded(hop: &InspectedHop) -> bool {
 }
 
 fn is_in_chipset(hop: &InspectedHop) -> bool {
-    matches!(hop.part, HopPart::Pci { chipset: true, .. })
+    matches!(hop.part, InspectedHopKind::Pci { chipset: true, .. })
 }

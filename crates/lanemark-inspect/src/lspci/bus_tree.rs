@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::function::{Address, FUNCTIONS_MAX, Function, LINES_MAX, hexadecimal, slot};
+use super::function::{
+    FUNCTIONS_MAX, FunctionAddress, LINES_MAX, LspciFunction, hexadecimal, slot,
+};
 
 /// Maximum number of characters that are read from a line.
 const LINE_MAX: usize = 4096;
@@ -41,7 +43,7 @@ fn class_of_name(name: &str) -> Option<u32> {
 }
 
 /// Reads the functions of the tree in `text`. Lines before the tree are skipped.
-pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, UnreadableTree> {
+pub(super) fn read(text: &str) -> Result<BTreeMap<FunctionAddress, LspciFunction>, UnreadableTree> {
     let mut functions = BTreeMap::new();
     // Columns of branches, each with its domain and bus.
     let mut branches: Vec<(usize, u32, u8)> = Vec::new();
@@ -92,7 +94,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, Unreadable
                 };
                 functions.insert(
                     (domain, bus, found),
-                    Function { class, name, below, ..Function::default() },
+                    LspciFunction { class, name, below, ..LspciFunction::default() },
                 );
                 if below.is_none() {
                     break;

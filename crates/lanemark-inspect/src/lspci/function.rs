@@ -6,11 +6,11 @@ pub(super) const LINES_MAX: usize = 200_000;
 pub(super) const FUNCTIONS_MAX: usize = 4096;
 
 /// Address of a function: the domain, the bus, and the device with its function number.
-pub(super) type Address = (u32, u8, String);
+pub(super) type FunctionAddress = (u32, u8, String);
 
 /// A PCI function as the text describes it.
 #[derive(Debug, Default)]
-pub(super) struct Function {
+pub(super) struct LspciFunction {
     /// Class of the function, which lspci prints as text such as `PCI bridge`; unknown in trees.
     pub(super) class: Option<u32>,
     pub(super) name: String,

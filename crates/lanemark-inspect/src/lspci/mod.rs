@@ -23,7 +23,7 @@ use std::path::Path;
 
 use lanemark_files::private::{PrivateFolder, write_step};
 
-use function::{Address, Function};
+use function::{FunctionAddress, LspciFunction};
 
 /// Maximum number of bridges above a function.
 const DEPTH_MAX: usize = 32;
@@ -103,10 +103,10 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
             }
             if function.class == Some(0x01_0802) {
                 let (controller, block) = (format!("nvme{drives}"), format!("nvme{drives}n1"));
-                let below = format!("nvme/{controller}/{block}");
-                fs::create_dir_all(at.join(&below))?;
+                let block_path = format!("nvme/{controller}/{block}");
+                fs::create_dir_all(at.join(&block_path))?;
                 write(&at.join("nvme").join(&controller), "model", &function.name)?;
-                symlink(format!("../{position}/{below}"), root.join("block").join(block))?;
+                symlink(format!("../{position}/{block_path}"), root.join("block").join(block))?;
                 drives += 1;
             }
             if let Some(config) = function.config() {
@@ -136,7 +136,7 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
 
 /// Reads the functions of a text. If the text contains both `-vvv` output and a tree, the bridges above a function come
 /// from the tree.
-fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
+fn functions(text: &str) -> Result<BTreeMap<FunctionAddress, LspciFunction>, LspciProblem> {
     let mut functions = verbose::read(text);
     if bus_tree::is_in(text) {
         let tree =
@@ -162,7 +162,7 @@ fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
     }
 }
 
-impl Function {
+impl LspciFunction {
     /// Returns a configuration space with the values of the PCI Express capability from the text; `None` if the text
     /// does not contain them.
     fn config(&self) -> Option<Vec<u8>> {
@@ -188,11 +188,14 @@ fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
 
 /// Returns the position of a function: below the bridge to its bus, the bridge to that bridge's bus, and so on up to a
 /// bus without a bridge.
-fn position_of(functions: &BTreeMap<Address, Function>, address: &Address) -> Option<String> {
+fn position_of(
+    functions: &BTreeMap<FunctionAddress, LspciFunction>,
+    address: &FunctionAddress,
+) -> Option<String> {
     let mut steps = vec![address];
     for _ in 0..DEPTH_MAX {
         let (domain, bus, _) = steps.last()?;
-        let is_above = |(other, function): &(&Address, &Function)| {
+        let is_above = |(other, function): &(&FunctionAddress, &LspciFunction)| {
             other.0 == *domain && other.1 < *bus && function.below == Some(*bus)
         };
         match functions.iter().find(is_above) {

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::function::{Address, FUNCTIONS_MAX, Function, hexadecimal, slot};
+use super::function::{FUNCTIONS_MAX, FunctionAddress, LspciFunction, hexadecimal, slot};
 
 /// Maximum length of the text that is read for one function, in bytes; lspci prints up to about 10 kB.
 const BODY_MAX: usize = 64 << 10;
@@ -62,13 +62,14 @@ const KEYS: [&str; 35] = [
 
 /// Reads the functions of `text`. A function that appears twice, for example in a list and in a detailed description,
 /// is read as one function.
-pub(super) fn read(text: &str) -> BTreeMap<Address, Function> {
-    let mut functions: BTreeMap<Address, Function> = BTreeMap::new();
+pub(super) fn read(text: &str) -> BTreeMap<FunctionAddress, LspciFunction> {
+    let mut functions: BTreeMap<FunctionAddress, LspciFunction> = BTreeMap::new();
     let mut heads = heads(text).peekable();
     while let Some(head) = heads.next() {
         let end = heads.peek().map_or(text.len(), |next| next.start);
-        let body = prefix(&text[head.name..end], BODY_MAX);
-        let mut function = Function { class: class_of(head.class), ..Function::default() };
+        let body = truncated(&text[head.name..end], BODY_MAX);
+        let mut function =
+            LspciFunction { class: class_of(head.class), ..LspciFunction::default() };
         function.read_body(body);
         if functions.len() >= FUNCTIONS_MAX {
             break;
@@ -88,7 +89,7 @@ pub(super) fn has_links(text: &str) -> bool {
 
 /// The heading of a function, such as `01:00.0 Non-Volatile memory controller [0108]: Samsung …`.
 struct FunctionHeading<'t> {
-    address: Address,
+    address: FunctionAddress,
     class: &'t str,
     /// Offset of the heading in the text.
     start: usize,
@@ -118,16 +119,16 @@ fn heads(text: &str) -> impl Iterator<Item = FunctionHeading<'_>> {
 
 /// Returns the class at the start of `text`, and the offset of the name that follows the class.
 fn class_before_name(text: &str) -> Option<(&str, usize)> {
-    let window = prefix(text, CLASS_MAX);
+    let window = truncated(text, CLASS_MAX);
     let end = window.find(": ").or_else(|| window.find(":\n"))?;
     let class = window[..end].trim();
     let begins = class.starts_with(|c: char| c.is_ascii_uppercase())
         || (class.len() == 4 && class.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let plain = |c: char| c.is_ascii_alphanumeric() || " -/.,()[]".contains(c);
-    (begins && class.chars().all(plain)).then_some((class, end + 2))
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -/.,()[]".contains(c);
+    (begins && class.chars().all(is_plain)).then_some((class, end + 2))
 }
 
-impl Function {
+impl LspciFunction {
     /// Reads the text that follows the class.
     fn read_body(&mut self, body: &str) {
         let line = body.lines().next().unwrap_or_default();
@@ -135,25 +136,27 @@ impl Function {
         let line = &line[..end.unwrap_or(line.len()).min(first_key(line))];
         self.name = line.trim().chars().take(NAME_MAX).collect();
         self.below = value(body, "Bus: primary=")
-            .and_then(|bus| after(&bus, "secondary=", &[""]))
+            .and_then(|bus| text_after(&bus, "secondary=", &[""]))
             .and_then(|bus| hexadecimal(&bus, 2))
             .and_then(|bus| u8::try_from(bus).ok());
-        let first = |keys: [&str; 2]| keys.iter().find_map(|key| value(body, key));
+        let first_value = |keys: [&str; 2]| keys.iter().find_map(|key| value(body, key));
         let link = |keys: [&str; 2]| {
-            let text = first(keys)?;
-            let speed = after(&text, "Speed ", &["GT/s", "Gb/s"])?;
+            let text = first_value(keys)?;
+            let speed = text_after(&text, "Speed ", &["GT/s", "Gb/s"])?;
             let speed = if speed.contains('.') { speed } else { format!("{speed}.0") };
-            Some((speed, after(&text, "Width x", &[""])?))
+            Some((speed, text_after(&text, "Width x", &[""])?))
         };
         self.capable = link(["LnkCap:", "Link: Supported Speed"]);
         self.trained = link(["LnkSta:", "Link: Speed"]).filter(|(_, lanes)| lanes != "0");
-        let express = body.find("] Express ").map(|at| prefix(&body[at..], VALUE_MAX));
+        let express = body.find("] Express ").map(|at| truncated(&body[at..], VALUE_MAX));
         self.port_type = express.and_then(port_type);
-        let size = |text: &str, key| after(text, key, &[""]).and_then(|size| code(&size));
-        let capable = first(["DevCap:", "Device: Supported:"]);
+        let size = |text: &str, key| {
+            text_after(text, key, &[""]).and_then(|size| payload_size_code(&size))
+        };
+        let capable = first_value(["DevCap:", "Device: Supported:"]);
         self.payload_capable = capable.and_then(|text| size(&text, "MaxPayload "));
         // The configured sizes are in a separate line, after the switches of DevCtl.
-        if let Some(control) = first(["DevCtl:", "Device: MaxPayload"]) {
+        if let Some(control) = first_value(["DevCtl:", "Device: MaxPayload"]) {
             self.payload = size(&control, "MaxPayload ");
             self.read_request = size(&control, "MaxReadReq ");
         }
@@ -185,15 +188,15 @@ impl Function {
 }
 
 /// Returns up to `most` bytes from the start of `text`.
-fn prefix(text: &str, most: usize) -> &str {
+fn truncated(text: &str, most: usize) -> &str {
     let fits = (0..=most.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     &text[..fits.unwrap_or(0)]
 }
 
 /// Returns the offset of the first key in `text`, or the text's length.
 fn first_key(text: &str) -> usize {
-    let found = |key: &&str| text.find(key).filter(|&at| begins_word(text, at));
-    KEYS.iter().filter_map(found).min().unwrap_or(text.len())
+    let position_of = |key: &&str| text.find(key).filter(|&at| begins_word(text, at));
+    KEYS.iter().filter_map(position_of).min().unwrap_or(text.len())
 }
 
 /// Returns whether a word begins at `at`, so that `Link:` is not found in `Uplink:`.
@@ -204,7 +207,7 @@ fn begins_word(text: &str, at: usize) -> bool {
 /// Returns the text from `key` to the next key, with single spaces.
 fn value(body: &str, key: &str) -> Option<String> {
     let at = body.match_indices(key).map(|(at, _)| at).find(|&at| begins_word(body, at))?;
-    let window = prefix(&body[at..], VALUE_MAX);
+    let window = truncated(&body[at..], VALUE_MAX);
     let end = key.len() + first_key(&window[key.len()..]);
     Some(window[..end].split_whitespace().collect::<Vec<&str>>().join(" "))
 }
@@ -236,7 +239,7 @@ fn class_of(class: &str) -> Option<u32> {
 }
 
 /// Parses `0000:01:00.0`, or `01:00.0` in domain 0.
-fn address(text: &str) -> Option<Address> {
+fn address(text: &str) -> Option<FunctionAddress> {
     let (rest, device) = text.rsplit_once(':')?;
     let (domain, bus) = rest.split_once(':').unwrap_or(("0", rest));
     let bus = u8::try_from(hexadecimal(bus, 2)?).ok()?;
@@ -245,7 +248,7 @@ fn address(text: &str) -> Option<Address> {
 
 /// Returns the word after `key` in `text`, up to the first string of `ends` in the word: for example, `8` for `Speed
 /// 8GT/s` with the end `GT/s`.
-fn after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
+fn text_after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
     let word = text.split_once(key)?.1;
     let word = word.split([',', ' ', '(', ';']).next()?;
     let word = ends.iter().find_map(|end| word.strip_suffix(end))?;
@@ -256,7 +259,7 @@ fn after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
 }
 
 /// Returns the code of a size in bytes, from 0 for 128 to 5 for 4096.
-fn code(text: &str) -> Option<u16> {
+fn payload_size_code(text: &str) -> Option<u16> {
     (0..=5).find(|code| text == (128 << code).to_string())
 }
 
@@ -312,7 +315,7 @@ mod tests {
             ("Width x123456789", "Width x", &[""], None),
             ("Width 4", "Width x", &[""], None),
         ] {
-            assert_eq!(after(text, key, ends).as_deref(), wanted, "{text}");
+            assert_eq!(text_after(text, key, ends).as_deref(), wanted, "{text}");
         }
     }
 
@@ -320,7 +323,7 @@ mod tests {
     fn sizes_and_ports_have_their_codes() {
         let sizes = ["128", "256", "512", "1024", "2048", "4096", "8192", "64", "0128"];
         let codes = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), None, None, None];
-        assert_eq!(sizes.map(code), codes);
+        assert_eq!(sizes.map(payload_size_code), codes);
         for (text, wanted) in [
             ("] Express (v2) Endpoint, MSI 00", Some(0)),
             ("] Express Legacy Endpoint, MSI 00", Some(1)),
@@ -366,7 +369,10 @@ mod tests {
         assert_eq!(value(body, "link:"), None);
         assert_eq!(first_key(body), body.find("LnkCap:").unwrap());
         assert_eq!(first_key("no key at all"), 13);
-        assert_eq!((prefix("abcd", 3), prefix("ab", 3), prefix("aé", 2)), ("abc", "ab", "a"));
+        assert_eq!(
+            (truncated("abcd", 3), truncated("ab", 3), truncated("aé", 2)),
+            ("abc", "ab", "a")
+        );
         assert_eq!(class_before_name("SATA controller: Intel"), Some(("SATA controller", 17)));
         assert_eq!(class_before_name(" 0106: 8086:a102"), Some(("0106", 7)));
         for text in ["sata controller: Intel", "010: x", "010g: x", "SATA_controller: x", "SATA"] {
@@ -390,7 +396,7 @@ mod tests {
             ("", None),
         ] {
             let body = format!("Vendor\n\tKernel driver in use: {text}\n\tKernel modules: other");
-            let mut function = Function::default();
+            let mut function = LspciFunction::default();
             function.read_body(&body);
             assert_eq!(function.driver.as_deref(), wanted, "{text}");
             assert_eq!(function.name, "Vendor");
@@ -399,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_values_of_two_texts_about_a_function_complete_each_other() {
-        let whole = || Function {
+        let whole = || LspciFunction {
             class: Some(7),
             name: "whole".to_owned(),
             driver: Some("nvme".to_owned()),
@@ -412,15 +418,19 @@ mod tests {
             read_request: Some(5),
             denied: true,
         };
-        let debug_text = |function: &Function| format!("{function:?}");
-        let mut empty = Function::default();
+        let debug_text = |function: &LspciFunction| format!("{function:?}");
+        let mut empty = LspciFunction::default();
         empty.complete(whole());
         assert_eq!(debug_text(&empty), debug_text(&whole()));
         let mut full = whole();
-        full.complete(Function { name: "other".to_owned(), class: Some(9), ..Function::default() });
+        full.complete(LspciFunction {
+            name: "other".to_owned(),
+            class: Some(9),
+            ..LspciFunction::default()
+        });
         assert_eq!(debug_text(&full), debug_text(&whole()));
-        let mut neither = Function::default();
-        neither.complete(Function::default());
+        let mut neither = LspciFunction::default();
+        neither.complete(LspciFunction::default());
         assert!(!neither.denied);
     }
 }

@@ -35,13 +35,13 @@ pub(super) enum ShortLength {
 pub(super) fn shortened(test: &Test, requests_per_second: f64, length: ShortLength) -> Test {
     let mut short = test.clone();
     let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
-    let enough = (REQUESTS as f64).min(DATA / test.block_mean());
-    let enough = match length {
-        ShortLength::Short => enough.max(4.0 * outstanding).max(LEAST),
-        ShortLength::Brief => (enough / BRIEF).max(2.0 * outstanding).max(LEAST / BRIEF),
+    let request_count = (REQUESTS as f64).min(DATA / test.block_mean());
+    let request_count = match length {
+        ShortLength::Short => request_count.max(4.0 * outstanding).max(LEAST),
+        ShortLength::Brief => (request_count / BRIEF).max(2.0 * outstanding).max(LEAST / BRIEF),
     };
     let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
-    let requests = enough.min(whole);
+    let requests = request_count.min(whole);
     let seconds = requests / requests_per_second.max(1e-3);
     let time = Duration::from_picoseconds((seconds * 1e12) as u64);
     short.ramp = test.ramp.min(time);
@@ -67,8 +67,8 @@ pub(super) struct RatioByLength {
 }
 
 /// Returns the length that the other draws need, given the ratios of a few `probes`.
-pub(super) fn enough(probes: &[Option<RatioByLength>]) -> ShortLength {
-    match agree(probes, NEGLIGIBLE) {
+pub(super) fn sufficient_length(probes: &[Option<RatioByLength>]) -> ShortLength {
+    match ratios_agree(probes, NEGLIGIBLE) {
         true => ShortLength::Brief,
         false => ShortLength::Short,
     }
@@ -76,15 +76,15 @@ pub(super) fn enough(probes: &[Option<RatioByLength>]) -> ShortLength {
 
 /// Returns whether brief tests are sufficient for a latency percentile, given the ratios of a few `probes`.
 pub(super) fn is_brief_enough_for_tail(probes: &[Option<RatioByLength>]) -> bool {
-    agree(probes, TAIL_NEGLIGIBLE)
+    ratios_agree(probes, TAIL_NEGLIGIBLE)
 }
 
 /// Returns whether the logarithms of the ratios of both lengths differ by up to `bound`.
-fn agree(probes: &[Option<RatioByLength>], bound: f64) -> bool {
-    let agrees = |probe: &Option<RatioByLength>| {
+fn ratios_agree(probes: &[Option<RatioByLength>], bound: f64) -> bool {
+    let is_within_bound = |probe: &Option<RatioByLength>| {
         probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= bound)
     };
-    !probes.is_empty() && probes.iter().all(agrees)
+    !probes.is_empty() && probes.iter().all(is_within_bound)
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
             (vec![of(0.0, 0.0)], ShortLength::Short),
             (vec![], ShortLength::Short),
         ] {
-            assert_eq!(enough(&probes), wanted, "{probes:?}");
+            assert_eq!(sufficient_length(&probes), wanted, "{probes:?}");
         }
         // A latency percentile has a wider bound.
         let (near, far) = (0.5 * 0.0299_f64.exp(), 0.5 * 0.0301_f64.exp());

@@ -7,9 +7,11 @@ use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::System;
 
-use super::short::{RatioByLength, ShortLength, enough, is_brief_enough_for_tail, shortened};
+use super::short::{
+    RatioByLength, ShortLength, is_brief_enough_for_tail, shortened, sufficient_length,
+};
 use super::unmodelled::UnmodelledFactors;
-use crate::cancel::Cancel;
+use crate::cancel::CancelFlag;
 
 /// Number of draws of the uncertain values. The lower bound of an 80% interval lies between the third and the fourth
 /// smallest value, and the upper bound between the third and the fourth largest.
@@ -93,7 +95,7 @@ pub(super) struct ShortRun {
 }
 
 /// The systems whose short tests are simulated.
-pub(super) struct DrawnWork<'w> {
+pub(super) struct DrawnSystems<'w> {
     /// The system of each side with the values in the files.
     pub(super) bases: &'w [System],
     /// The systems of each side, one per draw; `None` for a draw that does not result in a valid system.
@@ -103,7 +105,7 @@ pub(super) struct DrawnWork<'w> {
     pub(super) seed: u64,
 }
 
-impl DrawnWork<'_> {
+impl DrawnSystems<'_> {
     /// Returns a value for each test of each side.
     fn by_test<T>(&self, mut of: impl FnMut(usize, usize) -> T) -> Vec<Vec<T>> {
         let sides = self.sides.iter().enumerate();
@@ -138,7 +140,7 @@ impl DrawnWork<'_> {
 
     /// Returns the short and the brief tests with the values in the files and with a pair of draws.
     pub(super) fn probes(&self) -> Vec<ShortRun> {
-        let each = self.by_test(|side, test| {
+        let probes_by_test = self.by_test(|side, test| {
             let drawn = self.first_pair(side).into_iter().flat_map(|first| first..first + PROBES);
             let values: Vec<Option<usize>> = [None].into_iter().chain(drawn.map(Some)).collect();
             let both = [ShortLength::Short, ShortLength::Brief].into_iter();
@@ -148,7 +150,7 @@ impl DrawnWork<'_> {
             })
             .collect::<Vec<ShortRun>>()
         });
-        each.into_iter().flatten().flatten().collect()
+        probes_by_test.into_iter().flatten().flatten().collect()
     }
 
     /// Returns the length that the draws of each test need, given the `runs` of the probes.
@@ -158,7 +160,7 @@ impl DrawnWork<'_> {
         runs: &[Option<NominalTest>],
     ) -> Vec<Vec<ShortLength>> {
         self.by_test(|side, test| {
-            enough(&self.ratios(side, test, probes, runs, |figures| Some(figures.rate)))
+            sufficient_length(&self.ratios(side, test, probes, runs, |figures| Some(figures.rate)))
         })
     }
 
@@ -191,16 +193,16 @@ impl DrawnWork<'_> {
 
     /// Returns the draws that are not among the `probes`, each with the length of its test.
     pub(super) fn rest(&self, probes: &[ShortRun], lengths: &[Vec<ShortLength>]) -> Vec<ShortRun> {
-        let each = self.by_test(|side, test| {
+        let runs_by_test = self.by_test(|side, test| {
             let length = lengths[side][test];
             let of = move |draw| ShortRun { side, test, draw: Some(draw), length };
             (0..DRAWS).map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<ShortRun>>()
         });
-        each.into_iter().flatten().flatten().collect()
+        runs_by_test.into_iter().flatten().flatten().collect()
     }
 
     /// Returns the outcome of one short test, or `None` if its system is not valid or the run is cancelled.
-    pub(super) fn run(&self, piece: ShortRun, cancel: &Cancel) -> Option<NominalTest> {
+    pub(super) fn run(&self, piece: ShortRun, cancel: &CancelFlag) -> Option<NominalTest> {
         if cancel.is_cancelled() {
             return None;
         }

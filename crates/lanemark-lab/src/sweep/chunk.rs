@@ -9,17 +9,17 @@ use lanemark_schema::result::Sweep as SweepResult;
 use lanemark_study::sweep::{PointRunner, key, rows};
 use lanemark_study::{Library, Sweep};
 
-use crate::cancel::Cancel;
+use crate::cancel::CancelFlag;
 use crate::columns::{self, AxisKind, Column};
 use crate::error::LabError;
 
 /// Runs chunks of one sweep on the calling thread.
-pub struct Chunks<'s> {
+pub struct ChunkRunner<'s> {
     sweep: &'s Sweep,
     runner: PointRunner<'s>,
 }
 
-impl<'s> Chunks<'s> {
+impl<'s> ChunkRunner<'s> {
     /// Creates a runner of chunks of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
         Self { sweep, runner: PointRunner::new(sweep, library) }
@@ -32,7 +32,7 @@ impl<'s> Chunks<'s> {
     pub fn run(
         &mut self,
         points: RangeInclusive<u64>,
-        cancel: &Cancel,
+        cancel: &CancelFlag,
     ) -> Result<Option<SweepResult>, LabError> {
         let last = self.sweep.points() - 1;
         if *points.end() > last {
@@ -61,7 +61,7 @@ pub fn table(sweep: &SweepResult, inputs: Option<&str>, kinds: Option<&[AxisKind
     let values: Vec<Vec<String>> = (0..sweep.axes.len())
         .map(|axis| sweep.points.iter().map(|point| point.values[axis].clone()).collect())
         .collect();
-    let own = || columns::axis_kinds(values.iter().map(Vec::as_slice));
-    let kinds = kinds.map_or_else(own, <[AxisKind]>::to_vec);
+    let kinds_of_values = || columns::axis_kinds(values.iter().map(Vec::as_slice));
+    let kinds = kinds.map_or_else(kinds_of_values, <[AxisKind]>::to_vec);
     columns::sweep(sweep, &kinds, |point| Some(key(inputs?, point.number, &point.values)))
 }

@@ -29,19 +29,19 @@ pub(crate) struct Journal<'s> {
 impl<'s> Journal<'s> {
     /// Opens or creates the file of `sweep`, and reads its rows.
     pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, LabError> {
-        let fail = |error: std::io::Error| failed(path, &error);
+        let fail = |error: std::io::Error| write_error(path, &error);
         let mut file = open_locked(path)?;
         let bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
         let header = rows::header(&sweep.axes());
         let mut done = vec![false; sweep.points() as usize];
         // A killed run may have left only the beginning of the first line.
-        let mut kept = 0;
+        let mut kept_length = 0;
         if !header.as_bytes().starts_with(&bytes) || bytes.len() == header.len() {
-            kept = whole_lines(path, sweep, &bytes, &header, &mut done)?;
+            kept_length = whole_lines(path, sweep, &bytes, &header, &mut done)?;
         }
-        file.set_len(kept as u64).map_err(fail)?;
+        file.set_len(kept_length as u64).map_err(fail)?;
         file.seek(SeekFrom::End(0)).map_err(fail)?;
-        if kept == 0 {
+        if kept_length == 0 {
             file.write_all(header.as_bytes()).map_err(fail)?;
         }
         Ok(Self { path: path.to_owned(), file, sweep, done })
@@ -61,14 +61,14 @@ impl<'s> Journal<'s> {
     pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), LabError> {
         let row = rows::row(point, &self.sweep.key(point.number));
         let row = shown(row.trim_end_matches('\n')).into_owned() + "\n";
-        self.file.write_all(row.as_bytes()).map_err(|error| failed(&self.path, &error))?;
+        self.file.write_all(row.as_bytes()).map_err(|error| write_error(&self.path, &error))?;
         self.done[point.number as usize] = true;
         Ok(())
     }
 
     /// Sorts the rows, and returns the whole text.
     pub(crate) fn finish(mut self) -> Result<String, LabError> {
-        let fail = |error: std::io::Error| failed(&self.path, &error);
+        let fail = |error: std::io::Error| write_error(&self.path, &error);
         let mut text = String::new();
         self.file.rewind().map_err(fail)?;
         self.file.read_to_string(&mut text).map_err(fail)?;
@@ -92,7 +92,7 @@ impl<'s> Journal<'s> {
 
 /// Opens or creates the file of a sweep, and locks it against other writers.
 pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
-    let fail = |error: std::io::Error| failed(path, &error);
+    let fail = |error: std::io::Error| write_error(path, &error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }
@@ -107,9 +107,10 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
     let file = file.open(path).map_err(fail)?;
     let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     // A sweep that ends replaces the file, so the open file may be the old file.
-    let same = |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
+    let is_same_file =
+        |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
     let open = file.metadata().map_err(fail)?;
-    let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
+    let still = std::fs::metadata(path).is_ok_and(|named| is_same_file(&open, &named));
     if !locked || !still {
         let message = format!("{}: another sweep is writing it", path.display());
         return Err(LabError::input(message).hint("wait for it, or use a different --out"));
@@ -135,8 +136,8 @@ fn whole_lines(
     if !bytes.starts_with(header.as_bytes()) {
         return Err(refused(format!("{name} is a sweep with different axes")));
     }
-    let kept = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-    let lines = String::from_utf8_lossy(&bytes[header.len()..kept]);
+    let kept_length = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+    let lines = String::from_utf8_lossy(&bytes[header.len()..kept_length]);
     for (index, line) in lines.lines().enumerate() {
         let found = rows::id(line, sweep.axes().len());
         let Some(rows::PointId { number, key, .. }) = found else {
@@ -151,10 +152,10 @@ fn whole_lines(
         };
         *place = true;
     }
-    Ok(kept)
+    Ok(kept_length)
 }
 
-pub(super) fn failed(path: &Path, error: &std::io::Error) -> LabError {
+pub(super) fn write_error(path: &Path, error: &std::io::Error) -> LabError {
     LabError::run(format!("{}: {error}", path.display()))
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use lanemark_schema::result::{Provenance, Sweep};
 use lanemark_study::sweep::{POINTS_MAX, key, rows};
 
-use super::journal::{failed, open_locked};
+use super::journal::{open_locked, write_error};
 use super::provenance::{self, SweepProvenance};
 use crate::error::LabError;
 use crate::{input, reserved};
@@ -83,8 +83,8 @@ impl<'p> SweepPart<'p> {
             return Err(LabError::input(format!("{name} is not a part of a sweep"))
                 .hint("use files that `lanemark sweep --points` wrote"));
         }
-        let noted = provenance::beside(path);
-        let beside = provenance::whole(path)
+        let noted = provenance::provenance_path(path);
+        let beside = provenance::read_complete(path)
             .filter(|beside| (1..=POINTS_MAX).contains(&beside.points))
             .ok_or_else(|| {
                 let message =
@@ -118,8 +118,8 @@ fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, La
                 LabError::input(format!("{name}:{}: not a row of a sweep", index + 1))
                     .hint("run the part again, into a different file")
             })?;
-            let own = key(&part.beside.sweep, id.number, &id.values) == id.key;
-            let Some(place) = held.get_mut(id.number as usize).filter(|_| own) else {
+            let is_own_key = key(&part.beside.sweep, id.number, &id.values) == id.key;
+            let Some(place) = held.get_mut(id.number as usize).filter(|_| is_own_key) else {
                 let message = format!("{name}:{}: not a point of this sweep", index + 1);
                 return Err(
                     LabError::input(message).hint("run the part again, into a different file")
@@ -164,9 +164,9 @@ fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
 
 /// Writes `text` to `out`, if the path is free or contains a file of the same sweep.
 fn write(out: &Path, text: &str, sweep: &str) -> Result<(), LabError> {
-    let fail = |error: std::io::Error| failed(out, &error);
+    let fail = |error: std::io::Error| write_error(out, &error);
     let there = std::fs::symlink_metadata(out).is_ok_and(|there| there.len() > 0);
-    if there && provenance::whole(out).is_none_or(|beside| beside.sweep != sweep) {
+    if there && provenance::read_complete(out).is_none_or(|beside| beside.sweep != sweep) {
         let message = format!("{} exists and belongs to another sweep", out.display());
         return Err(LabError::refused(message).hint("use a different --out, or remove the file"));
     }

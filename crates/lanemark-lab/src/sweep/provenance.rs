@@ -38,7 +38,7 @@ pub(super) fn note(
     axes: Vec<String>,
     mut provenance: Provenance,
 ) -> Result<(), LabError> {
-    let beside = beside(path);
+    let beside = provenance_path(path);
     if std::fs::symlink_metadata(&beside).is_ok() {
         match read(&beside) {
             Some(there) if there.sweep == sweep => return Ok(()),
@@ -61,17 +61,17 @@ pub(super) fn note(
 
 /// Returns the provenance of the sweep at `path`, if its file exists.
 pub fn of(path: &Path) -> Option<Provenance> {
-    whole(path).map(|there| there.provenance)
+    read_complete(path).map(|there| there.provenance)
 }
 
 /// Returns the hash that identifies the sweep at `path`, if its provenance file exists.
 pub fn hash_of(path: &Path) -> Option<String> {
-    whole(path).map(|there| there.sweep)
+    read_complete(path).map(|there| there.sweep)
 }
 
 /// Returns the complete provenance file of the sweep at `path`.
-pub(super) fn whole(path: &Path) -> Option<SweepProvenance> {
-    read(&beside(path))
+pub(super) fn read_complete(path: &Path) -> Option<SweepProvenance> {
+    read(&provenance_path(path))
 }
 
 fn read(path: &Path) -> Option<SweepProvenance> {
@@ -79,7 +79,7 @@ fn read(path: &Path) -> Option<SweepProvenance> {
 }
 
 /// Returns the path of the provenance file of the sweep at `path`.
-pub(super) fn beside(path: &Path) -> PathBuf {
+pub(super) fn provenance_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".provenance.json");
     PathBuf::from(name)

@@ -10,8 +10,8 @@
 //! comes from the tests that the drive also limits on the current system. Without such tests there is no evidence, and
 //! the model is used without a correction.
 
-use lanemark_schema::result::{PathPart, student};
-use lanemark_schema::workload::{Requests, Test};
+use lanemark_schema::result::{PathSection, student};
+use lanemark_schema::workload::{SyntheticRequests, Test};
 
 use crate::interval::SIDES;
 
@@ -27,14 +27,14 @@ const ENOUGH: usize = 5;
 pub(super) struct MeasuredDeviation<'t> {
     pub(super) test: &'t Test,
     /// The part that limits the model of the current system.
-    pub(super) limit: Option<PathPart>,
+    pub(super) limit: Option<PathSection>,
     /// The logarithm of measured divided by modelled throughput.
     pub(super) log: f64,
 }
 
 /// A deviation that is applied to the other system.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Deviation {
+pub(super) struct CarriedDeviation {
     /// The logarithm of measured divided by modelled throughput.
     pub(super) log: f64,
     /// The standard deviation of the random error in a figure's logarithm, multiplied by Student's factor for an 80%
@@ -43,34 +43,34 @@ pub(super) struct Deviation {
 }
 
 /// Returns the deviation of test `at` of `seen` if `limit` is the limit on the other system.
-pub(super) fn carried(
+pub(super) fn carried_deviation(
     seen: &[Option<MeasuredDeviation<'_>>],
     at: usize,
-    limit: Option<PathPart>,
-) -> Option<Deviation> {
-    let own = seen.get(at)?.as_ref()?;
+    limit: Option<PathSection>,
+) -> Option<CarriedDeviation> {
+    let own_deviation = seen.get(at)?.as_ref()?;
     let alike: Vec<&MeasuredDeviation<'_>> = seen
         .iter()
         .flatten()
-        .filter(|other| other.limit == limit && are_alike(own.test, other.test))
+        .filter(|other| other.limit == limit && are_alike(own_deviation.test, other.test))
         .collect();
     if alike.len() < ENOUGH {
-        let log = (own.limit == limit).then_some(own.log)?;
-        return Some(Deviation { log, chance: None });
+        let log = (own_deviation.limit == limit).then_some(own_deviation.log)?;
+        return Some(CarriedDeviation { log, chance: None });
     }
     let judged = BANDWIDTHS.map(|bandwidth| (left_out_squares(&alike, bandwidth), bandwidth));
     let (squares, bandwidth) = judged.into_iter().min_by(|one, two| one.0.total_cmp(&two.0))?;
-    let log = mean(&alike, own.test, bandwidth, None)?;
+    let log = mean(&alike, own_deviation.test, bandwidth, None)?;
     // The mean and the choice of bandwidth each use one degree of freedom, and an estimate from few tests is uncertain.
     let freedom = alike.len() - 2;
     let chance = (squares / freedom as f64).sqrt() * student(SIDES, freedom) / SIDES;
-    Some(Deviation { log, chance: Some(chance) })
+    Some(CarriedDeviation { log, chance: Some(chance) })
 }
 
 /// Returns whether two tests differ only in their depth and threads.
 fn are_alike(test: &Test, other: &Test) -> bool {
     let (Some(asked), Some(others)) = (test.requests(), other.requests()) else { return false };
-    let same = Requests { queue_depth: others.queue_depth, ..asked.clone() } == *others;
+    let same = SyntheticRequests { queue_depth: others.queue_depth, ..asked.clone() } == *others;
     same && test.block == other.block
 }
 
@@ -127,7 +127,7 @@ mod tests {
         tests: &'t [Test],
         log: impl Fn(usize, &Test) -> f64,
     ) -> Vec<Option<MeasuredDeviation<'t>>> {
-        let limit = |test: &Test| (test.queue_depth() > 4).then_some(PathPart::Drive);
+        let limit = |test: &Test| (test.queue_depth() > 4).then_some(PathSection::Drive);
         let one = |(at, test): (usize, &'t Test)| {
             Some(MeasuredDeviation { test, limit: limit(test), log: log(at, test) })
         };
@@ -142,7 +142,7 @@ mod tests {
         let all = measured_deviations(&tests, |at, _| -0.1 + chance(at));
         for at in 0..tests.len() {
             let limit = all[at].as_ref().unwrap().limit;
-            let mean_deviation = carried(&all, at, limit).unwrap();
+            let mean_deviation = carried_deviation(&all, at, limit).unwrap();
             assert!((mean_deviation.log + 0.1).abs() < 0.012, "{at}: {mean_deviation:?}");
             let of_a_figure = mean_deviation.chance.unwrap();
             assert!((0.025..0.04).contains(&of_a_figure), "{at}: {mean_deviation:?}");
@@ -156,7 +156,7 @@ mod tests {
         let all = measured_deviations(&tests, |_, test| law(test));
         for (at, test) in tests.iter().enumerate() {
             let limit = all[at].as_ref().unwrap().limit;
-            let mean_deviation = carried(&all, at, limit).unwrap();
+            let mean_deviation = carried_deviation(&all, at, limit).unwrap();
             assert!(
                 (mean_deviation.log - law(test)).abs() < 0.02,
                 "{}: {mean_deviation:?}",
@@ -170,19 +170,19 @@ mod tests {
         let tests = grid();
         let all =
             measured_deviations(&tests, |_, test| if test.queue_depth() > 4 { 0.2 } else { -0.2 });
-        let mean_deviation = carried(&all, 0, Some(PathPart::Drive)).unwrap();
+        let mean_deviation = carried_deviation(&all, 0, Some(PathSection::Drive)).unwrap();
         assert!((mean_deviation.log - 0.2).abs() < 1e-9, "{mean_deviation:?}");
-        assert_eq!(carried(&all, 0, Some(PathPart::Link)), None);
+        assert_eq!(carried_deviation(&all, 0, Some(PathSection::Link)), None);
     }
 
     #[test]
     fn a_few_tests_go_over_as_they_were_measured() {
         let tests = [test(1, 1), test(8, 1)];
         let all = measured_deviations(&tests, |at, _| 0.1 + at as f64);
-        let alone = |log: f64| Some(Deviation { log, chance: None });
-        assert_eq!(carried(&all, 0, None), alone(0.1));
-        assert_eq!(carried(&all, 1, Some(PathPart::Drive)), alone(1.1));
-        assert_eq!(carried(&all, 0, Some(PathPart::Drive)), None);
+        let alone = |log: f64| Some(CarriedDeviation { log, chance: None });
+        assert_eq!(carried_deviation(&all, 0, None), alone(0.1));
+        assert_eq!(carried_deviation(&all, 1, Some(PathSection::Drive)), alone(1.1));
+        assert_eq!(carried_deviation(&all, 0, Some(PathSection::Drive)), None);
     }
 
     #[test]
@@ -196,13 +196,13 @@ mod tests {
             // random error of 4% on both systems.
             let common = 0.3 * normal();
             let all_seen = tests.iter().map(|test| {
-                let limit = (test.queue_depth() > 4).then_some(PathPart::Drive);
+                let limit = (test.queue_depth() > 4).then_some(PathSection::Drive);
                 Some(MeasuredDeviation { test, limit, log: common + 0.04 * normal() })
             });
             let all_seen: Vec<Option<MeasuredDeviation<'_>>> = all_seen.collect();
             for at in 0..tests.len() {
                 let mean_deviation =
-                    carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
+                    carried_deviation(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
                 let reach = SIDES * mean_deviation.chance.unwrap();
                 let truth = common + 0.04 * normal();
                 below += f64::from(u8::from(truth < mean_deviation.log - reach));
@@ -222,10 +222,13 @@ mod tests {
     fn enough_tests_are_five() {
         let tests: Vec<Test> = [1, 2, 3, 4].iter().map(|threads| test(1, *threads)).collect();
         let four = measured_deviations(&tests, |at, _| 0.1 * at as f64);
-        assert_eq!(carried(&four, 0, None).unwrap(), Deviation { log: 0.0, chance: None });
+        assert_eq!(
+            carried_deviation(&four, 0, None).unwrap(),
+            CarriedDeviation { log: 0.0, chance: None }
+        );
         let tests: Vec<Test> = [1, 2, 3, 4, 5].iter().map(|threads| test(1, *threads)).collect();
         let five = measured_deviations(&tests, |_, _| 0.1);
-        let mean_deviation = carried(&five, 0, None).unwrap();
+        let mean_deviation = carried_deviation(&five, 0, None).unwrap();
         assert!((mean_deviation.log - 0.1).abs() < 1e-12 && mean_deviation.chance.unwrap() < 1e-12);
     }
 }

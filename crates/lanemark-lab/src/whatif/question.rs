@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use lanemark_schema::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
+use lanemark_schema::result::{FittedDrive, ParameterOverride, RunResult, Target, WhatIf};
 use lanemark_schema::units::Duration;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
 use super::{WhatIfJob, WhatIfSide, fitted_ranges};
 use crate::error::LabError;
-use crate::event::Watch;
+use crate::event::EventObserver;
 use crate::interval::DrawnSystem;
 use crate::lab::{Lab, LabRun, assemble, settings};
-use crate::scale::{WorkloadScale, scaled};
+use crate::scale::{WorkloadScale, scaled_workload};
 use crate::{input, opened, results};
 
 /// The factor by which a driver's time varies between hosts, in both directions, like any assumed time.
@@ -58,10 +58,10 @@ impl Lab {
         library: &Library,
         args: &WhatIfQuestion<'_>,
         begun: &mut dyn FnMut(usize),
-        watch: &mut Watch<'_>,
+        watch: &mut EventObserver<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
-        let from = PresentSystem::read(args)?;
-        let (other, set) = other(args, &from.system)?;
+        let from = CurrentSystem::read(args)?;
+        let (other, set) = other_system(args, &from.system)?;
         let workload = match (args.workload, &from.run) {
             (Some(name), _) => {
                 let mut opened = opened::open(library, name, args.scale.size)?;
@@ -75,12 +75,12 @@ impl Lab {
             }
             (None, None) => opened::open(library, "data-sheet", None)?.workload,
         };
-        let mut now = scaled(workload, &args.scale)?;
+        let mut now = scaled_workload(workload, &args.scale)?;
         // Simulated repeats differ only in their offsets.
         now.repeats = 1;
-        let mut then = now.clone();
+        let mut other_workload = now.clone();
         if let Some(depth) = args.queue_depth {
-            for test in &mut then.tests {
+            for test in &mut other_workload.tests {
                 let Some(requests) = test.requests_mut() else {
                     let error =
                         format!("--queue-depth: test `{}` consists of transactions", test.name);
@@ -99,7 +99,7 @@ impl Lab {
         let present = WhatIfSide { name: from.system.clone(), system: here, workload: now };
         let (there, all) = with_fitted_host(library, &other, &set, fit)?;
         let is_other_host = present.system.target.platform != there.target.platform;
-        let mut other = WhatIfSide { name: other, system: there, workload: then };
+        let mut other = WhatIfSide { name: other, system: there, workload: other_workload };
         present.check_places()?;
         other.check_places()?;
         let ranges = fit.map(fitted_ranges).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Lab {
         begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
-        let changed = changed(args, &from.system, &present.system, &set)?;
+        let changed = changed_values(args, &from.system, &present.system, &set)?;
         let job = WhatIfJob { present, other, subjects, measured, changed, seed: args.seed };
         self.what_if(&job, watch)
     }
@@ -137,8 +137,8 @@ fn driver_times(system: &System) -> Vec<UncertainValue> {
     });
     let ranged = records.filter_map(|record| {
         let time: Duration = record.text.parse().ok()?;
-        let at = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
-        let ends = [at(1.0 / HOST_SPREAD), at(HOST_SPREAD)];
+        let time_text = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
+        let ends = [time_text(1.0 / HOST_SPREAD), time_text(HOST_SPREAD)];
         UncertainValue::within(&record.parameter, &record.text, ends.each_ref().map(String::as_str))
     });
     ranged.collect()
@@ -149,16 +149,16 @@ fn driver_times(system: &System) -> Vec<UncertainValue> {
 fn with_fitted_host(
     library: &Library,
     name: &str,
-    set: &[(Calibration, Location)],
+    set: &[(ParameterOverride, Location)],
     fit: Option<&FittedDrive>,
-) -> Result<(System, Vec<(Calibration, Location)>), LabError> {
+) -> Result<(System, Vec<(ParameterOverride, Location)>), LabError> {
     let plain = assemble(library, name, set)?;
     let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
-    let is_set = |calibration: &Calibration| {
+    let is_set = |calibration: &ParameterOverride| {
         set.iter().any(|(other, _)| other.parameter == calibration.parameter)
     };
     let free = host.into_iter().flatten().filter(|one| !is_set(one));
-    let mut all: Vec<(Calibration, Location)> =
+    let mut all: Vec<(ParameterOverride, Location)> =
         free.map(|one| (one.clone(), Location::file("--fit"))).collect();
     if all.is_empty() {
         return Ok((plain, set.to_vec()));
@@ -168,17 +168,18 @@ fn with_fitted_host(
 }
 
 /// The current system, and its measured result if there is one.
-struct PresentSystem {
+struct CurrentSystem {
     system: String,
     run: Option<RunResult>,
 }
 
-impl PresentSystem {
+impl CurrentSystem {
     fn read(args: &WhatIfQuestion<'_>) -> Result<Self, LabError> {
         let named = args.from;
         let is_file = || {
-            let found = || results::located(Path::new(named)).is_ok_and(|path| path.is_file());
-            !named.contains('@') && found()
+            let is_file_found =
+                || results::find_result_file(Path::new(named)).is_ok_and(|path| path.is_file());
+            !named.contains('@') && is_file_found()
         };
         let is_result = named.ends_with(".json") || named.contains(".json#") || is_file();
         if !is_result && !input::is_piped(Path::new(named)) {
@@ -208,11 +209,11 @@ impl PresentSystem {
 }
 
 /// Returns the values of the other system that differ, each with the current value.
-fn changed(
+fn changed_values(
     args: &WhatIfQuestion<'_>,
     present: &str,
     system: &System,
-    set: &[(Calibration, Location)],
+    set: &[(ParameterOverride, Location)],
 ) -> Result<Vec<String>, LabError> {
     let parts = SystemName::parse(present)?;
     let port = present.rsplit_once(':').map_or("", |(_, port)| port);
@@ -226,7 +227,7 @@ fn changed(
     });
     let depth = args.queue_depth.map(|depth| format!("queue depth {depth} for all tests"));
     let set = set.iter().map(|(setting, _)| {
-        let Calibration { parameter, value, .. } = setting;
+        let ParameterOverride { parameter, value, .. } = setting;
         match system.values.iter().find(|record| record.parameter == *parameter) {
             Some(record) => format!("{parameter} = {value} instead of {}", record.text),
             None => format!("{parameter} = {value}"),
@@ -241,10 +242,10 @@ fn drive_of(system: &str) -> Option<&str> {
 }
 
 /// Returns the name of the system with the changes of the command line, and the values that are set.
-fn other(
+fn other_system(
     args: &WhatIfQuestion<'_>,
     present: &str,
-) -> Result<(String, Vec<(Calibration, Location)>), LabError> {
+) -> Result<(String, Vec<(ParameterOverride, Location)>), LabError> {
     let parts = SystemName::parse(present)?;
     let drive = args.drive.map_or_else(|| parts.drive.clone(), str::to_owned);
     let platform = args.platform.map_or_else(|| parts.platform.clone(), str::to_owned);
@@ -328,7 +329,9 @@ mod tests {
     fn the_other_system_differs_in_what_is_asked() {
         let set = ["drive.buffer=1 MiB".to_owned()];
         let named = |args: &WhatIfQuestion<'_>| {
-            other(args, "a@b:c").map(|(name, set)| (name, set.len())).map_err(|e| e.to_string())
+            other_system(args, "a@b:c")
+                .map(|(name, set)| (name, set.len()))
+                .map_err(|e| e.to_string())
         };
         let plain = question_with(&[]);
         for (args, name) in [

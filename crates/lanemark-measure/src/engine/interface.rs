@@ -6,7 +6,7 @@ use lanemark_schema::workload::Operation;
 
 /// A request, or the rest of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub struct EngineRequest {
     /// Read, write, trim or flush.
     pub operation: Operation,
     /// Offset on the target.
@@ -29,7 +29,7 @@ pub trait Engine {
     fn buffer_mut(&mut self, slot: u32) -> &mut [u8];
 
     /// Queues a transfer between the target and the buffer of `slot`, which must not be in flight.
-    fn push(&mut self, slot: u32, transfer: Transfer);
+    fn push(&mut self, slot: u32, transfer: EngineRequest);
 
     /// Submits the queued requests without waiting. Requests that the kernel does not accept stay queued.
     fn submit(&mut self) -> io::Result<()>;

@@ -9,7 +9,7 @@ mod null;
 mod ring;
 mod synchronous;
 
-pub use interface::{Engine, Transfer};
+pub use interface::{Engine, EngineRequest};
 pub use null::NullEngine;
 pub use ring::{Ring, RingOptions, open_uring};
 pub use synchronous::SynchronousEngine;
@@ -57,6 +57,6 @@ impl std::str::FromStr for EngineKind {
 /// 4.4 µs of processor time without batches, and 3.3 to 4.0 µs in batches of 4. At queue depth 128 on a loop device, a
 /// read took 1.17 µs of processor time in batches of 8, 1.06 µs in batches of 16, and 1.01 µs in batches of 32 and
 /// more.
-pub(crate) fn batch(queue_depth: u32) -> usize {
+pub(crate) fn batch_size(queue_depth: u32) -> usize {
     (queue_depth / 4).clamp(4, 32) as usize
 }

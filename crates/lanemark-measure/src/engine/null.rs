@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::interface::{Engine, Transfer};
+use super::interface::{Engine, EngineRequest};
 use crate::arena::Arena;
 
 /// Buffers, and the requests that are queued but never executed.
@@ -35,7 +35,7 @@ impl Engine for NullEngine {
         unsafe { self.arena.buffer_mut(slot) }
     }
 
-    fn push(&mut self, slot: u32, transfer: Transfer) {
+    fn push(&mut self, slot: u32, transfer: EngineRequest) {
         self.pushed.push_back((slot, transfer.length as i32));
     }
 

@@ -21,7 +21,7 @@ use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{Builder, CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 use lanemark_schema::workload::Operation;
 
-use super::interface::{Engine, Transfer};
+use super::interface::{Engine, EngineRequest};
 use crate::arena::Arena;
 
 /// Maximum size of one registered buffer, according to `io_sqe_buffer_register` in the kernel.
@@ -143,8 +143,8 @@ impl<'u> Ring<'u> {
         }
     }
 
-    fn entry(&self, slot: u32, transfer: Transfer) -> squeue::Entry {
-        let Transfer { operation, offset, skip, length } = transfer;
+    fn entry(&self, slot: u32, transfer: EngineRequest) -> squeue::Entry {
+        let EngineRequest { operation, offset, skip, length } = transfer;
         // SAFETY: `skip` is inside the slot, as `push` asserts.
         let buffer = unsafe { self.arena.pointer(slot).add(skip as usize) };
         // A registered file is identified by its index, which is 0, and by a flag.
@@ -193,7 +193,7 @@ impl Engine for Ring<'_> {
         unsafe { self.arena.buffer_mut(slot) }
     }
 
-    fn push(&mut self, slot: u32, transfer: Transfer) {
+    fn push(&mut self, slot: u32, transfer: EngineRequest) {
         assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
         assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
         let entry = self.entry(slot, transfer);
@@ -280,8 +280,8 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
-    fn transfer(operation: Operation, offset: u64) -> Transfer {
-        Transfer { operation, offset, skip: 0, length: 4096 }
+    fn transfer(operation: Operation, offset: u64) -> EngineRequest {
+        EngineRequest { operation, offset, skip: 0, length: 4096 }
     }
 
     /// Writes two blocks and reads them back through other slots.

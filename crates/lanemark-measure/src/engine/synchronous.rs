@@ -9,14 +9,14 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use lanemark_schema::workload::Operation;
 
-use super::interface::{Engine, Transfer};
+use super::interface::{Engine, EngineRequest};
 use crate::arena::Arena;
 
 /// A file with one buffer.
 pub struct SynchronousEngine<'a> {
     file: BorrowedFd<'a>,
     arena: Arena,
-    queued: Option<(u32, Transfer)>,
+    queued: Option<(u32, EngineRequest)>,
     complete: Option<(u32, i32)>,
     flags: i32,
 }
@@ -29,8 +29,8 @@ impl<'a> SynchronousEngine<'a> {
     }
 
     /// Makes the call, and returns the number of bytes moved or a negative error number.
-    fn call(&mut self, slot: u32, transfer: Transfer) -> i32 {
-        let Transfer { operation, offset, skip, length } = transfer;
+    fn call(&mut self, slot: u32, transfer: EngineRequest) -> i32 {
+        let EngineRequest { operation, offset, skip, length } = transfer;
         let file = self.file.as_raw_fd();
         // SAFETY: `skip` is inside the slot, as `push` asserts.
         let base = unsafe { self.arena.pointer(slot).add(skip as usize) };
@@ -70,7 +70,7 @@ impl Engine for SynchronousEngine<'_> {
         unsafe { self.arena.buffer_mut(slot) }
     }
 
-    fn push(&mut self, slot: u32, transfer: Transfer) {
+    fn push(&mut self, slot: u32, transfer: EngineRequest) {
         assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
         assert!(self.queued.replace((slot, transfer)).is_none(), "one request at a time");
     }
@@ -108,7 +108,7 @@ mod tests {
             if let Some(fill) = fill {
                 engine.buffer_mut(0).fill(fill);
             }
-            engine.push(0, Transfer { operation, offset: 4096, skip: 0, length: 4096 });
+            engine.push(0, EngineRequest { operation, offset: 4096, skip: 0, length: 4096 });
             assert_eq!(engine.outstanding(), 1);
             engine.submit_and_wait(Some(0)).unwrap();
             let (_, answer) = engine.next_completion().unwrap();
@@ -120,7 +120,8 @@ mod tests {
         let pipe = std::io::pipe().unwrap();
         let mut engine =
             SynchronousEngine::new(pipe.0.as_fd(), Arena::new(1, 4096).unwrap(), false);
-        engine.push(0, Transfer { operation: Operation::Read, offset: 0, skip: 0, length: 512 });
+        engine
+            .push(0, EngineRequest { operation: Operation::Read, offset: 0, skip: 0, length: 512 });
         engine.submit_and_wait(Some(0)).unwrap();
         assert_eq!(engine.next_completion(), Some((0, -libc::ESPIPE)));
     }

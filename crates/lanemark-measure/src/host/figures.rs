@@ -29,7 +29,7 @@ pub struct MeasuredValue {
 
 /// The cost of a target's driver.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Driver {
+pub struct DriverCost {
     /// The target's protocol.
     pub protocol: ProtocolName,
     /// Processor time of a request in addition to a read of zeros.
@@ -48,7 +48,7 @@ pub struct HostFigures {
     /// Time from an interrupt to the thread that it wakes.
     pub wake: MeasuredValue,
     /// The cost of the target's driver, if there was a target.
-    pub driver: Option<Driver>,
+    pub driver: Option<DriverCost>,
     /// Processor time of a request for each number of concurrent threads.
     pub by_threads: Vec<(u32, f64)>,
 }
@@ -58,12 +58,16 @@ impl MeasuredValue {
     /// from the median.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
-        let at = |share: f64| {
+        let value_at = |share: f64| {
             let last = values.len().saturating_sub(1) as f64;
             values.get((share * last).round() as usize).copied().unwrap_or(0.0).max(SHORTEST_NS)
         };
-        let value = at(0.5);
-        Self { value, low: at(0.1).min(value / APART), high: at(0.9).max(value * APART) }
+        let value = value_at(0.5);
+        Self {
+            value,
+            low: value_at(0.1).min(value / APART),
+            high: value_at(0.9).max(value * APART),
+        }
     }
 
     /// Returns the value as text for TOML, with its range and the measured quantity.
@@ -75,7 +79,7 @@ impl MeasuredValue {
     }
 }
 
-impl Driver {
+impl DriverCost {
     /// Returns the driver's cost: the cost of reading a target minus the cost of reading /dev/zero.
     pub(super) fn of(protocol: ProtocolName, zeros: &[ReadSlice], target: &[ReadSlice]) -> Self {
         let of = |slices: &[ReadSlice], time: fn(&ReadSlice) -> f64| {
@@ -94,7 +98,7 @@ impl Driver {
 impl HostFigures {
     pub(super) fn of(
         zeros: &[ReadSlice],
-        driver: Option<Driver>,
+        driver: Option<DriverCost>,
         by_threads: &[(u32, f64)],
         wakes: &[f64],
     ) -> Self {
@@ -168,7 +172,7 @@ impl HostFigures {
             text,
             "thread_growth    = {{ value = \"{growth:.1}%\", source = \"measured: 1 to {most} threads\"{range} }}"
         );
-        if let Some(Driver { protocol, time, submit_share }) = &self.driver {
+        if let Some(DriverCost { protocol, time, submit_share }) = &self.driver {
             let what = match protocol {
                 ProtocolName::Other => {
                     "reads of the target, less reads of /dev/zero; the protocol of the target is not known"
@@ -209,11 +213,12 @@ mod tests {
     #[test]
     fn a_driver_is_the_difference_to_zeros() {
         let driver =
-            Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(1400.0, 600.0)]);
+            DriverCost::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(1400.0, 600.0)]);
         assert!((driver.time.value - 1200.0).abs() < 1e-9);
         assert!((driver.submit_share - 0.75).abs() < 1e-9);
         // If reading a target costs no more than reading zeros, its driver takes the minimum time.
-        let none = Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)]);
+        let none =
+            DriverCost::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)]);
         assert_eq!((none.time.value, none.submit_share), (SHORTEST_NS, 0.5));
     }
 

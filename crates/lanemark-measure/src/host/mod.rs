@@ -21,11 +21,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use figures::{Driver, HostFigures, MARK, MeasuredValue};
+pub use figures::{DriverCost, HostFigures, MARK, MeasuredValue};
 pub use target::ProtocolName;
 
 use crate::error::MeasureError;
-use reads::{ReadSlice, Reads};
+use reads::{HostReads, ReadSlice};
 use target::HostTarget;
 
 /// Number of slices per part; the range of each value is computed from its slices.
@@ -67,14 +67,16 @@ impl HostProbe<'_> {
             let Some(slices) = self.slices(target, slice(1, f64::from(SLICES)))? else {
                 return Ok(None);
             };
-            driver = Some(Driver::of(target.protocol, &of_zeros, &slices));
+            driver = Some(DriverCost::of(target.protocol, &of_zeros, &slices));
         }
         let counts = thread_counts();
         let mut by_threads = Vec::new();
         for &threads in &counts {
             on("reads by several threads");
-            let each = slice(2, counts.len() as f64);
-            let Some(slice) = self.threads(&zeros, threads, each)? else { return Ok(None) };
+            let slice_per_thread = slice(2, counts.len() as f64);
+            let Some(slice) = self.threads(&zeros, threads, slice_per_thread)? else {
+                return Ok(None);
+            };
             by_threads.push((threads as u32, slice.request_ns()));
         }
         on("wakes");
@@ -90,7 +92,8 @@ impl HostProbe<'_> {
     ) -> Result<Option<Vec<ReadSlice>>, MeasureError> {
         let mut slices = Vec::new();
         for number in 0..SLICES {
-            let reads = Reads { target, seed: u64::from(number), duration: each, stop: self.stop };
+            let reads =
+                HostReads { target, seed: u64::from(number), duration: each, stop: self.stop };
             let Some(slice) = reads.run()? else { return Ok(None) };
             slices.push(slice);
         }
@@ -104,7 +107,7 @@ impl HostProbe<'_> {
         threads: usize,
         duration: Duration,
     ) -> Result<Option<ReadSlice>, MeasureError> {
-        let run = |seed: u64| Reads { target, seed, duration, stop: self.stop }.run();
+        let run = |seed: u64| HostReads { target, seed, duration, stop: self.stop }.run();
         let all = std::thread::scope(|scope| {
             let running: Vec<_> =
                 (0..threads).map(|seed| scope.spawn(move || run(seed as u64))).collect();

@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::target::{BLOCK, HostTarget};
 use crate::arena::Arena;
-use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
+use crate::engine::{Engine, EngineRequest, Ring, RingOptions, open_uring};
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
@@ -23,7 +23,7 @@ const READINGS: u32 = 2_000;
 
 /// Reads by one thread.
 #[derive(Clone, Copy)]
-pub(super) struct Reads<'a> {
+pub(super) struct HostReads<'a> {
     pub target: &'a HostTarget,
     pub seed: u64,
     pub duration: Duration,
@@ -64,7 +64,7 @@ impl ReadSlice {
     }
 }
 
-impl Reads<'_> {
+impl HostReads<'_> {
     /// Reads for the duration. Returns `None` if the measurement was stopped.
     pub(super) fn run(&self) -> Result<Option<ReadSlice>, MeasureError> {
         let ring = |source| MeasureError::Ring { source };
@@ -73,7 +73,7 @@ impl Reads<'_> {
         let mut ring = Ring::new(&mut uring, self.target.file.as_fd(), arena, true);
         let mut rng = Rng::new(StreamKey::from_seed(self.seed));
         let blocks = (self.target.size / u64::from(BLOCK)).max(1);
-        let mut transfer = || Transfer {
+        let mut transfer = || EngineRequest {
             operation: Operation::Read,
             offset: rng.below(blocks) * u64::from(BLOCK),
             skip: 0,

@@ -80,16 +80,16 @@ impl HostTarget {
     /// suitable, because io_uring passes their requests to other threads.
     pub(super) fn zeros() -> Result<Self, MeasureError> {
         let path = PathBuf::from("/dev/zero");
-        let failed =
+        let to_error =
             |source| MeasureError::HostTarget { path: path.clone(), action: "open", source };
-        let file = File::open(&path).map_err(failed)?;
+        let file = File::open(&path).map_err(to_error)?;
         Ok(Self { path, file, size: FILE_SIZE, protocol: ProtocolName::Other })
     }
 
     /// Opens a block device for reading, or creates a file in a folder. The file does not have a name, so it disappears
     /// with the run.
     pub(super) fn open(path: &Path) -> Result<Self, MeasureError> {
-        let failed = |action: &'static str| {
+        let to_error = |action: &'static str| {
             move |source: io::Error| match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     MeasureError::Permission { path: path.to_owned(), action }
@@ -97,15 +97,15 @@ impl HostTarget {
                 _ => MeasureError::HostTarget { path: path.to_owned(), action, source },
             }
         };
-        let about = path.metadata().map_err(failed("open"))?;
+        let about = path.metadata().map_err(to_error("open"))?;
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_DIRECT);
         if about.file_type().is_block_device() {
-            let file = options.open(path).map_err(failed("read"))?;
+            let file = options.open(path).map_err(to_error("read"))?;
             let end = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0));
-            let size = end.map_err(io::Error::from).map_err(failed("read"))?;
+            let size = end.map_err(io::Error::from).map_err(to_error("read"))?;
             if size < u64::from(BLOCK) {
-                return Err(failed("read")(io::ErrorKind::UnexpectedEof.into()));
+                return Err(to_error("read")(io::ErrorKind::UnexpectedEof.into()));
             }
             let protocol = ProtocolName::of_device(about.rdev());
             return Ok(Self { path: path.to_owned(), file, size, protocol });
@@ -115,14 +115,14 @@ impl HostTarget {
         }
         let mut unnamed = OpenOptions::new();
         unnamed.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE);
-        let mut file = unnamed.open(path).map_err(failed("write a file in"))?;
-        fill(&mut file).map_err(failed("write a file in"))?;
-        file.sync_all().map_err(failed("write a file in"))?;
+        let mut file = unnamed.open(path).map_err(to_error("write a file in"))?;
+        fill(&mut file).map_err(to_error("write a file in"))?;
+        file.sync_all().map_err(to_error("write a file in"))?;
         // The page cache is bypassed from now on. A file system without direct I/O cannot be measured.
         let flags = rustix::fs::fcntl_getfl(&file).map_err(io::Error::from);
-        let direct = flags.map_err(failed("open"))? | rustix::fs::OFlags::DIRECT;
+        let direct = flags.map_err(to_error("open"))? | rustix::fs::OFlags::DIRECT;
         let set = rustix::fs::fcntl_setfl(&file, direct).map_err(io::Error::from);
-        set.map_err(failed("read without the page cache"))?;
+        set.map_err(to_error("read without the page cache"))?;
         let protocol = ProtocolName::of_device(about.dev());
         Ok(Self { path: path.to_owned(), file, size: FILE_SIZE, protocol })
     }

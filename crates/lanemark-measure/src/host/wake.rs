@@ -15,11 +15,11 @@ pub(super) fn samples(duration: Duration, stop: &AtomicBool) -> Option<Vec<f64>>
     // The kernel may delay the timers of a thread by the thread's slack, which is 50 µs by default. SAFETY: the call
     // changes only a number of this thread.
     let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
-    let set = |slack: libc::c_ulong| {
+    let set_slack = |slack: libc::c_ulong| {
         // SAFETY: this call also changes only a number of this thread.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) };
     };
-    set(1);
+    set_slack(1);
     let begun = now_ns();
     let mut delays = Vec::new();
     let mut stopped = false;
@@ -32,7 +32,7 @@ pub(super) fn samples(duration: Duration, stop: &AtomicBool) -> Option<Vec<f64>>
         sleep_until(until);
         delays.push(now_ns().saturating_sub(until) as f64);
     }
-    set(slack.max(1) as libc::c_ulong);
+    set_slack(slack.max(1) as libc::c_ulong);
     if stopped {
         return None;
     }

@@ -2,10 +2,10 @@
 
 use super::*;
 
-impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
+impl<E: Engine, C: ThreadClock> Worker<'_, E, C> {
     /// Takes the available completions, and counts the completions in the window.
     pub(super) fn reap(&mut self, now: u64) {
-        self.settle(now);
+        self.integrate_outstanding(now);
         while let Some((slot, result)) = self.engine.next_completion() {
             match self.answer(slot, result) {
                 EngineAnswer::Whole => {
@@ -38,7 +38,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
     }
 
     pub(super) fn count(&mut self, slot: u32, now: u64) {
-        let Slot { operation, length, asked_ns, .. } = self.slots[slot as usize];
+        let RequestSlot { operation, length, asked_ns, .. } = self.slots[slot as usize];
         let length = u64::from(length);
         self.quota.outstanding -= length;
         if operation.moves_data() {
@@ -80,7 +80,8 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
     /// Releases a slot whose request failed, and ends the run if the settings require it.
     #[cold]
     pub(super) fn fail(&mut self, slot: u32, errno: Option<u32>, now: u64) {
-        let Slot { operation, offset, length, done, asked_ns, .. } = self.slots[slot as usize];
+        let RequestSlot { operation, offset, length, done, asked_ns, .. } =
+            self.slots[slot as usize];
         self.level -= 1;
         self.quota.outstanding -= u64::from(length);
         self.moved += u64::from(done);
@@ -99,7 +100,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         let achieved = self.moved + self.quota.counted;
         match self.failures.take(errno, error, achieved, now) {
             FailureAction::GoesOn => self.resting.push_back((self.rests_until(now), slot)),
-            FailureAction::RestsUntil(until_ns) => self.failures.rest(until_ns, slot),
+            FailureAction::RestsUntil(until_ns) => self.failures.pause_slot(until_ns, slot),
             FailureAction::Ends => {
                 self.resting.push_back((self.rests_until(now), slot));
                 self.shared.abort.store(true, Ordering::Relaxed);

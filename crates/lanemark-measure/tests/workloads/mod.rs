@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, MeasureError, Outcome, Settings};
+use lanemark_measure::{Bench, MeasureError, MeasureOutcome, MeasureSettings};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Average, Order, Test, Workload};
+use lanemark_schema::workload::{AverageMethod, Test, TestOrder, Workload};
 
 /// Returns a test of 256 random 4 KiB reads over 1 MiB.
 pub(crate) fn read() -> Test {
@@ -38,8 +38,8 @@ pub(crate) fn workload(tests: impl IntoIterator<Item = Test>) -> Workload {
         id: "small".to_owned(),
         name: "Small".to_owned(),
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests,
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(
     path: &Path,
     workload: &Workload,
     overwrite: Option<&Path>,
-) -> Result<Outcome, MeasureError> {
+) -> Result<MeasureOutcome, MeasureError> {
     let stop = AtomicBool::new(false);
     Bench {
         path,
@@ -57,7 +57,7 @@ pub(crate) fn run(
         overwrite,
         offered: None,
         purge: None,
-        settings: Settings::default(),
+        settings: MeasureSettings::default(),
         stop: &stop,
     }
     .run(&mut |_| ())

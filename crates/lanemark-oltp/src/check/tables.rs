@@ -9,14 +9,14 @@
 use crate::schema::{DISTRICTS, Scale, Table};
 
 /// A rule for a table, with the statement that counts its violations.
-pub(super) struct Rule {
+pub(super) struct TableRule {
     pub(super) table: Table,
     pub(super) text: &'static str,
     pub(super) sql: String,
 }
 
 /// Returns the condition that a column is a whole number from `low` to `high`.
-fn whole(column: &str, low: i64, high: i64) -> String {
+fn integer_rule(column: &str, low: i64, high: i64) -> String {
     format!("{column} BETWEEN {low} AND {high} AND ROUND({column}) = {column}")
 }
 
@@ -26,13 +26,13 @@ fn at_least(column: &str, low: i64) -> String {
 }
 
 /// Returns the condition that a column is a string of `low` to `high` characters.
-fn long(column: &str, low: i64, high: i64) -> String {
+fn length_rule(column: &str, low: i64, high: i64) -> String {
     format!("LENGTH({column}) BETWEEN {low} AND {high}")
 }
 
 /// Returns the condition that a column is NULL or a whole number from `low` to `high`.
 fn absent_or(column: &str, low: i64, high: i64) -> String {
-    format!("({column} IS NULL OR ({}))", whole(column, low, high))
+    format!("({column} IS NULL OR ({}))", integer_rule(column, low, high))
 }
 
 /// Returns the columns that identify a row, each with its maximum at this scale; the minimum is 1.
@@ -60,19 +60,19 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
     let customers = scale.customers();
     match table {
         Table::Item => vec![
-            whole("i_im_id", 1, 10_000),
-            whole("i_price", 100, 10_000),
-            long("i_name", 14, 24),
-            long("i_data", 26, 50),
+            integer_rule("i_im_id", 1, 10_000),
+            integer_rule("i_price", 100, 10_000),
+            length_rule("i_name", 14, 24),
+            length_rule("i_data", 26, 50),
         ],
         Table::Warehouse => vec![
-            whole("w_tax", 0, 2_000),
+            integer_rule("w_tax", 0, 2_000),
             at_least("w_ytd", 1_000 * customers * DISTRICTS),
-            long("w_name", 6, 10),
+            length_rule("w_name", 6, 10),
         ],
         Table::Stock => vec![
             // A transaction adds 91 to a quantity that would fall below ten.
-            whole("s_quantity", 10, 100),
+            integer_rule("s_quantity", 10, 100),
             at_least("s_order_cnt", 0),
             "s_remote_cnt BETWEEN 0 AND s_order_cnt".to_owned(),
             "s_ytd BETWEEN s_order_cnt AND 10 * s_order_cnt".to_owned(),
@@ -80,49 +80,49 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
                 .map(|d| format!("LENGTH(s_dist_{d:02}) = 24"))
                 .collect::<Vec<_>>()
                 .join(" AND "),
-            long("s_data", 26, 50),
+            length_rule("s_data", 26, 50),
         ],
         Table::District => vec![
-            whole("d_tax", 0, 2_000),
+            integer_rule("d_tax", 0, 2_000),
             at_least("d_ytd", 1_000 * customers),
             at_least("d_next_o_id", customers + 1),
-            long("d_name", 6, 10),
+            length_rule("d_name", 6, 10),
         ],
         Table::Customer => vec![
             "c_credit IN ('GC', 'BC')".to_owned(),
             "c_middle = 'OE'".to_owned(),
             "c_credit_lim = 5000000".to_owned(),
-            whole("c_discount", 0, 5_000),
+            integer_rule("c_discount", 0, 5_000),
             at_least("c_ytd_payment", 1_000),
             at_least("c_payment_cnt", 1),
             at_least("c_delivery_cnt", 0),
             "ROUND(c_balance) = c_balance".to_owned(),
-            long("c_last", 9, 16),
-            long("c_first", 8, 16),
-            long("c_phone", 16, 16),
-            long("c_data", 300, 500),
+            length_rule("c_last", 9, 16),
+            length_rule("c_first", 8, 16),
+            length_rule("c_phone", 16, 16),
+            length_rule("c_data", 300, 500),
         ],
         Table::History => vec![
-            whole("h_amount", 100, 500_000),
+            integer_rule("h_amount", 100, 500_000),
             at_least("h_date", 0),
-            long("h_data", 12, 24),
+            length_rule("h_data", 12, 24),
         ],
         Table::Orders => vec![
             at_least("o_id", 1),
             absent_or("o_carrier_id", 1, 10),
-            whole("o_ol_cnt", 5, 15),
-            whole("o_all_local", 0, 1),
+            integer_rule("o_ol_cnt", 5, 15),
+            integer_rule("o_all_local", 0, 1),
             at_least("o_entry_d", 0),
         ],
         Table::NewOrder => vec![at_least("no_o_id", scale.delivered() + 1)],
         Table::OrderLine => vec![
             at_least("ol_o_id", 1),
-            whole("ol_number", 1, 15),
-            whole("ol_quantity", 1, 10),
-            whole("ol_amount", 0, 999_999),
+            integer_rule("ol_number", 1, 15),
+            integer_rule("ol_quantity", 1, 10),
+            integer_rule("ol_amount", 0, 999_999),
             "(ol_delivery_d IS NULL OR (ol_delivery_d >= 0 AND ROUND(ol_delivery_d) = ol_delivery_d))"
                 .to_owned(),
-            long("ol_dist_info", 24, 24),
+            length_rule("ol_dist_info", 24, 24),
         ],
     }
 }
@@ -144,11 +144,13 @@ fn bad_rows(from: &str, good: &str) -> String {
 }
 
 /// Returns the rules of all tables.
-pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
+pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
     let mut rules = Vec::new();
     for table in Table::ALL {
-        let keys: Vec<String> =
-            keys(table, scale).iter().map(|(column, most)| whole(column, 1, *most)).collect();
+        let keys: Vec<String> = keys(table, scale)
+            .iter()
+            .map(|(column, most)| integer_rule(column, 1, *most))
+            .collect();
         let keys = keys.join(" AND ");
         if let Some(rows) = fixed_rows(table, scale) {
             // Keys are unique, so all rows exist if the number of valid rows is as expected.
@@ -156,21 +158,21 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
                 "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
                 table.name()
             );
-            rules.push(Rule { table, text: "contains exactly the rows of its scale", sql });
+            rules.push(TableRule { table, text: "contains exactly the rows of its scale", sql });
         }
-        let all = [vec![keys], values(table, scale)].concat().join(" AND ");
-        let sql = bad_rows(table.name(), &all);
-        rules.push(Rule { table, text: "contains only valid values", sql });
+        let conditions = [vec![keys], values(table, scale)].concat().join(" AND ");
+        let sql = bad_rows(table.name(), &conditions);
+        rules.push(TableRule { table, text: "contains only valid values", sql });
     }
     rules.extend(together(scale));
     rules
 }
 
 /// Returns the rules that compare several tables.
-fn together(scale: &Scale) -> [Rule; 6] {
+fn together(scale: &Scale) -> [TableRule; 6] {
     let (fresh, delivered) = (scale.customers(), scale.delivered());
     [
-        Rule {
+        TableRule {
             table: Table::Stock,
             text: "matches the quantities of the orders",
             sql: bad_rows(
@@ -185,7 +187,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
                 "sold = COALESCE(took, 0) AND times = COALESCE(seen, 0) AND away = COALESCE(remote, 0)",
             ),
         },
-        Rule {
+        TableRule {
             table: Table::Customer,
             text: "counts as many payments as the history",
             sql: bad_rows(
@@ -195,7 +197,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
                 "c_payment_cnt = COALESCE(seen, 0)",
             ),
         },
-        Rule {
+        TableRule {
             table: Table::Customer,
             text: "counts as many deliveries as the orders",
             sql: bad_rows(
@@ -208,7 +210,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
                 "c_delivery_cnt = COALESCE(seen, 0)",
             ),
         },
-        Rule {
+        TableRule {
             table: Table::Orders,
             text: "contains every order of a district below its next order number",
             sql: bad_rows(
@@ -218,7 +220,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
                 "seen = d_next_o_id - 1 AND low_id = 1 AND high_id = seen",
             ),
         },
-        Rule {
+        TableRule {
             table: Table::OrderLine,
             text: "numbers an order's lines from 1, and the order states whether all lines are local",
             sql: bad_rows(
@@ -231,7 +233,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
                  AND o_all_local = CASE WHEN remote = 0 THEN 1 ELSE 0 END",
             ),
         },
-        Rule {
+        TableRule {
             table: Table::OrderLine,
             text: "contains the item's price",
             sql: bad_rows(
@@ -279,8 +281,8 @@ mod tests {
             let all = values(table, &scale).join(" AND ") + " AND";
             assert!(all.contains(condition), "{condition} in {all}");
         }
-        assert_eq!(whole("x", 2, 5), "x BETWEEN 2 AND 5 AND ROUND(x) = x");
+        assert_eq!(integer_rule("x", 2, 5), "x BETWEEN 2 AND 5 AND ROUND(x) = x");
         assert_eq!(absent_or("x", 2, 5), "(x IS NULL OR (x BETWEEN 2 AND 5 AND ROUND(x) = x))");
-        assert_eq!(long("x", 2, 5), "LENGTH(x) BETWEEN 2 AND 5");
+        assert_eq!(length_rule("x", 2, 5), "LENGTH(x) BETWEEN 2 AND 5");
     }
 }

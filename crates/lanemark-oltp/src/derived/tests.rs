@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    Counters, DeviceUse, Evidence, ServerTime, SessionWaits, TransactionsUse,
+    DatabaseCounters, DeviceUse, Evidence, ServerProcessorTime, SessionWaits, TransactionFigures,
 };
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::{DatabaseUsers, Profile, TransactionKind};
+use lanemark_schema::workload::{DatabaseUsers, TransactionKind, TransactionProfile};
 
 use super::*;
 
@@ -31,16 +31,19 @@ fn the_sums_of_repeats_add_every_value() {
         ]),
         ..SessionWaits::default()
     };
-    let transactions = TransactionsUse {
+    let transactions = TransactionFigures {
         count: 11,
-        processor_time: Some(ServerTime {
+        processor_time: Some(ServerProcessorTime {
             server_s: Some(1.5),
             driver_s: Some(0.25),
             sessions: None,
         }),
         waits: Some(waits),
-        counters: Counters::from_iter([(Counter::WalBytes, 1_000), (Counter::WalWrites, 10)]),
-        ..TransactionsUse::default()
+        counters: DatabaseCounters::from_iter([
+            (DatabaseCounter::WalBytes, 1_000),
+            (DatabaseCounter::WalWrites, 10),
+        ]),
+        ..TransactionFigures::default()
     };
     let sample = Sample {
         elapsed: Duration::from_seconds(2),
@@ -48,7 +51,7 @@ fn the_sums_of_repeats_add_every_value() {
         evidence: Some(Evidence { device: Some(device), ..Evidence::default() }),
         ..Sample::empty()
     };
-    let mut sums = Sums::default();
+    let mut sums = RepeatSums::default();
     for repeat in 1..=3u64 {
         sums.add(&sample).unwrap();
         let times = repeat as f64;
@@ -70,7 +73,7 @@ fn the_sums_of_repeats_add_every_value() {
 }
 
 /// Returns a repeat with 1,000 transactions in ten seconds, half of them with changes to data.
-fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
+fn repeat(counters: DatabaseCounters, waits: Option<SessionWaits>) -> Sample {
     let device = DeviceUse {
         reads: 2_500,
         read_time: Duration::from_microseconds(500_000),
@@ -80,10 +83,11 @@ fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
         flush_time: Duration::from_microseconds(100_000),
         ..DeviceUse::default()
     };
-    let kind = |count| lanemark_schema::result::KindUse { count, ..Default::default() };
-    let transactions = TransactionsUse {
+    let kind =
+        |count| lanemark_schema::result::TransactionKindFigures { count, ..Default::default() };
+    let transactions = TransactionFigures {
         count: 1_000,
-        processor_time: Some(ServerTime {
+        processor_time: Some(ServerProcessorTime {
             server_s: Some(1.5),
             driver_s: Some(0.5),
             sessions: None,
@@ -94,7 +98,7 @@ fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
         ]),
         waits,
         counters,
-        ..TransactionsUse::default()
+        ..TransactionFigures::default()
     };
     Sample {
         elapsed: Duration::from_seconds(10),
@@ -107,7 +111,7 @@ fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
 /// Returns a run of four users on three warehouses at a tenth of the normal scale.
 fn run(samples: Vec<Sample>) -> RunResult {
     let users = DatabaseUsers {
-        profile: Profile::Hammerdb,
+        profile: TransactionProfile::Hammerdb,
         warehouses: 3,
         divisor: 10,
         contents_seed: 1,
@@ -128,9 +132,9 @@ fn run(samples: Vec<Sample>) -> RunResult {
     crate::outcome::result(Default::default(), target, workload, samples)
 }
 
-fn logged(bytes: u64, writes: Option<u64>) -> Counters {
-    let writes = writes.map(|writes| (Counter::WalWrites, writes));
-    Counters::from_iter(std::iter::once((Counter::WalBytes, bytes)).chain(writes))
+fn logged(bytes: u64, writes: Option<u64>) -> DatabaseCounters {
+    let writes = writes.map(|writes| (DatabaseCounter::WalWrites, writes));
+    DatabaseCounters::from_iter(std::iter::once((DatabaseCounter::WalBytes, bytes)).chain(writes))
 }
 
 fn assert_lines(text: &str, lines: &[&str]) {
@@ -217,7 +221,7 @@ fn a_run_that_lacks_its_counters_has_no_workload() {
     let good = || repeat(logged(1_000_000, Some(400)), None);
     assert!(workload(&run(vec![good(), good()])).unwrap().contains("2000 transactions in 20 s"));
     let mut silent = good();
-    silent.transactions.as_mut().unwrap().counters = Counters::default();
+    silent.transactions.as_mut().unwrap().counters = DatabaseCounters::default();
     assert_eq!(what(&run(vec![silent])), "the amount of log that it wrote");
     let mut reading = good();
     let kinds = &mut reading.transactions.as_mut().unwrap().kinds;

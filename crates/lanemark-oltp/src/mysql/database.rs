@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mysql::Opts;
 
-use super::{Mysql, parse, quoted};
+use super::{MysqlConnection, parse, quoted};
 use crate::backend::{Backend, DatabaseContents, Footprint, judged_contents, without_password};
 use crate::error::OltpError;
 use crate::schema::{ColumnType, INDEXES, Table};
@@ -36,7 +36,7 @@ impl Backend for MysqlDatabase {
 
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError> {
         let opts = self.opts.clone();
-        Ok(Box::new(Mysql::connect(opts, &self.database, &self.name(), create)?))
+        Ok(Box::new(MysqlConnection::connect(opts, &self.database, &self.name(), create)?))
     }
 
     fn holding(&self) -> Result<DatabaseContents, OltpError> {

@@ -1,13 +1,13 @@
 //! Tests the figures of a repeat.
 
-use lanemark_schema::workload::Profile;
+use lanemark_schema::workload::TransactionProfile;
 
 use super::*;
 
 /// Returns users of one warehouse, without think times.
 fn users() -> DatabaseUsers {
     DatabaseUsers {
-        profile: Profile::Tpcc,
+        profile: TransactionProfile::Tpcc,
         warehouses: 1,
         divisor: 1,
         contents_seed: 1,
@@ -44,11 +44,11 @@ fn few_repeats_of_a_complete_run_are_reported() {
     assert_eq!((about(&[None; 3], true, None), about(&[None; 2], false, None)), (vec![], vec![]));
 }
 
-fn kind(count: u64, rolled_back: u64) -> KindUse {
-    KindUse { count, rolled_back, ..KindUse::default() }
+fn kind(count: u64, rolled_back: u64) -> TransactionKindFigures {
+    TransactionKindFigures { count, rolled_back, ..TransactionKindFigures::default() }
 }
 
-fn kinds() -> BTreeMap<TransactionKind, KindUse> {
+fn kinds() -> BTreeMap<TransactionKind, TransactionKindFigures> {
     BTreeMap::from([
         (TransactionKind::NewOrder, kind(60, 2)),
         (TransactionKind::Payment, kind(40, 1)),
@@ -74,10 +74,10 @@ fn work() -> DeviceWork {
 
 #[test]
 fn the_figures_of_a_repeat_are_for_each_transaction_and_minute() {
-    let counters = Counters::from_iter([
-        (Counter::WalWrites, 240),
-        (Counter::WalBytes, 1_200_000),
-        (Counter::WalFlushes, 90),
+    let counters = DatabaseCounters::from_iter([
+        (DatabaseCounter::WalWrites, 240),
+        (DatabaseCounter::WalBytes, 1_200_000),
+        (DatabaseCounter::WalFlushes, 90),
     ]);
     let counts = || RepeatCounts {
         seconds: 30.0,
@@ -95,7 +95,7 @@ fn the_figures_of_a_repeat_are_for_each_transaction_and_minute() {
     assert_eq!((found.page_reads, found.page_writes), (Some(3.0), Some(2.0)));
     assert_eq!((found.log_writes, found.log_bytes), (Some(2.0), Some(10_000.0)));
     assert_eq!(found.log_flushes, Some(0.75));
-    assert_eq!(changing(&kinds()), 58 + 39);
+    assert_eq!(changing_transactions(&kinds()), 58 + 39);
     assert_eq!(found.commits_per_log_write, Some(97.0 / 240.0));
     let device = sample.evidence.unwrap().device.unwrap();
     let ms = |ms: u64| Duration::from_microseconds(1_000 * ms);
@@ -111,7 +111,7 @@ fn the_figures_of_a_repeat_are_for_each_transaction_and_minute() {
     assert_eq!((found.count, found.per_minute), (0, 0.0));
     assert_eq!((found.page_reads, found.page_writes, found.log_bytes), (None, None, None));
     assert_eq!(found.commits_per_log_write, Some(0.0));
-    let no_log = Counters::from_iter([(Counter::WalWrites, 0)]);
+    let no_log = DatabaseCounters::from_iter([(DatabaseCounter::WalWrites, 0)]);
     let found = RepeatCounts { counters: no_log, ..counts() }.sample().transactions.unwrap();
     assert_eq!((found.commits_per_log_write, found.log_writes), (None, Some(0.0)));
     assert_eq!(found.page_writes, Some(4.0));

@@ -17,17 +17,17 @@
 
 use std::collections::HashMap;
 
-use super::Postgres;
-use super::message::{Message, int, text};
+use super::PostgresConnection;
+use super::message::{StatementBatch, int, text};
 use crate::error::OltpError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, OrderStatus, Payment, StockLevel};
 use crate::session::Connection as _;
-use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle, noted};
+use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle_customer, noted};
 
 /// Rolls back a failed transaction.
-fn undone<T>(
-    postgres: &mut Postgres,
-    body: impl FnOnce(&mut Postgres) -> Result<T, OltpError>,
+fn with_rollback<T>(
+    postgres: &mut PostgresConnection,
+    body: impl FnOnce(&mut PostgresConnection) -> Result<T, OltpError>,
 ) -> Result<T, OltpError> {
     let outcome = body(postgres);
     if outcome.is_err() {
@@ -37,7 +37,7 @@ fn undone<T>(
     outcome
 }
 
-fn damaged(what: String) -> OltpError {
+fn damaged_data_error(what: String) -> OltpError {
     OltpError::Damaged(what)
 }
 
@@ -58,45 +58,49 @@ fn passes(lines: &[OrderLine]) -> Vec<Vec<OrderLine>> {
 
 /// Runs New-Order.
 pub(super) fn new_order(
-    postgres: &mut Postgres,
+    postgres: &mut PostgresConnection,
     input: &NewOrder,
 ) -> Result<NewOrderOutcome, OltpError> {
-    undone(postgres, |postgres| enter(postgres, input))
+    with_rollback(postgres, |postgres| enter(postgres, input))
 }
 
-fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
+fn enter(
+    postgres: &mut PostgresConnection,
+    input: &NewOrder,
+) -> Result<NewOrderOutcome, OltpError> {
     let (w, d, c) = (input.warehouse, input.district, input.customer);
-    let of = |lines: &[OrderLine], value: fn(&OrderLine) -> i64| {
+    let values_of = |lines: &[OrderLine], value: fn(&OrderLine) -> i64| {
         lines.iter().map(value).collect::<Vec<_>>()
     };
-    let message = Message::begin()
+    let message = StatementBatch::begin()
         .call("warehouse_tax", &[&w])
         .call("take_order_number", &[&w, &d])
         .call("order_customer", &[&w, &d, &c])
-        .call("items", &[&of(&input.lines, |line| line.item)]);
+        .call("items", &[&values_of(&input.lines, |line| line.item)]);
     let mut answers = postgres.send(&message)?;
-    let warehouse_tax = int(&answers.one("the warehouse of an order")?, 0)?;
-    let district = answers.one("the district of an order")?;
+    let warehouse_tax = int(&answers.next_single_row("the warehouse of an order")?, 0)?;
+    let district = answers.next_single_row("the district of an order")?;
     let (order, district_tax) = (int(&district, 0)?, int(&district, 1)?);
-    let discount = int(&answers.one("the customer of an order")?, 0)?;
+    let discount = int(&answers.next_single_row("the customer of an order")?, 0)?;
     let mut prices = HashMap::new();
     for row in answers.rows() {
         prices.insert(int(&row, 0)?, int(&row, 1)?);
     }
     // The specification (clause 2.4.2.3) requires an order with an invalid item to perform all the work that it can
     // before it is rolled back.
-    let known = |line: &&OrderLine| prices.contains_key(&line.item);
-    let lines: Vec<OrderLine> = input.lines.iter().filter(known).copied().collect();
+    let has_price = |line: &&OrderLine| prices.contains_key(&line.item);
+    let lines: Vec<OrderLine> = input.lines.iter().filter(has_price).copied().collect();
     let valid = lines.len() == input.lines.len();
     let local = i64::from(input.lines.iter().all(|line| line.supply_warehouse == w));
     let count = input.lines.len() as i64;
-    let mut message = Message::within()
+    let mut message = StatementBatch::within()
         .call("insert_order", &[&w, &d, &order, &c, &input.at_ms, &count, &local])
         .call("insert_new_order", &[&w, &d, &order]);
     let passes = passes(&lines);
     for pass in &passes {
-        let supplies = of(pass, |line| line.supply_warehouse);
-        let (items, quantities) = (of(pass, |line| line.item), of(pass, |line| line.quantity));
+        let supplies = values_of(pass, |line| line.supply_warehouse);
+        let (items, quantities) =
+            (values_of(pass, |line| line.item), values_of(pass, |line| line.quantity));
         message = message.call("take_stock", &[&w, &d, &supplies, &items, &quantities]);
     }
     let mut answers = postgres.send(&message)?;
@@ -107,7 +111,9 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
         let rows = answers.rows();
         if rows.len() != pass.len() {
             let (found, wanted) = (rows.len(), pass.len());
-            return Err(damaged(format!("{found} of {wanted} items of an order are in stock")));
+            return Err(damaged_data_error(format!(
+                "{found} of {wanted} items of an order are in stock"
+            )));
         }
         for row in rows {
             stocks.insert((int(&row, 0)?, int(&row, 1)?), text(&row, 2)?.to_owned());
@@ -117,16 +123,16 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     let infos: Vec<&str> =
         lines.iter().map(|line| stocks[&(line.supply_warehouse, line.item)].as_str()).collect();
     let numbers: Vec<i64> = (1..=lines.len() as i64).collect();
-    let message = Message::within().call(
+    let message = StatementBatch::within().call(
         "insert_lines",
         &[
             &w,
             &d,
             &order,
             &numbers,
-            &of(&lines, |line| line.item),
-            &of(&lines, |line| line.supply_warehouse),
-            &of(&lines, |line| line.quantity),
+            &values_of(&lines, |line| line.item),
+            &values_of(&lines, |line| line.supply_warehouse),
+            &values_of(&lines, |line| line.quantity),
             &amounts,
             &infos,
         ],
@@ -143,28 +149,33 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
 /// Returns the customer's number and the message for the next statements. The message begins the transaction, unless
 /// the query for the last name has already begun it.
 fn customer(
-    postgres: &mut Postgres,
+    postgres: &mut PostgresConnection,
     warehouse: i64,
     district: i64,
     key: &CustomerKey,
-) -> Result<(i64, Message), OltpError> {
+) -> Result<(i64, StatementBatch), OltpError> {
     match key {
-        CustomerKey::Number(number) => Ok((*number, Message::begin())),
+        CustomerKey::Number(number) => Ok((*number, StatementBatch::begin())),
         CustomerKey::LastName(name) => {
-            let keys = Message::begin();
+            let keys = StatementBatch::begin();
             let keys = keys.call("customers_by_name", &[&warehouse, &district, &name.as_str()]);
             let rows = postgres.send(&keys)?.rows();
-            let row = middle(&rows).ok_or_else(|| {
-                damaged(format!("no customer in {warehouse}/{district} is called {name}"))
+            let row = middle_customer(&rows).ok_or_else(|| {
+                damaged_data_error(format!(
+                    "no customer in {warehouse}/{district} is called {name}"
+                ))
             })?;
-            Ok((int(row, 0)?, Message::within()))
+            Ok((int(row, 0)?, StatementBatch::within()))
         }
     }
 }
 
 /// Runs Payment; returns the customer's balance in cents.
-pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, OltpError> {
-    undone(postgres, |postgres| {
+pub(super) fn payment(
+    postgres: &mut PostgresConnection,
+    input: &Payment,
+) -> Result<i64, OltpError> {
+    with_rollback(postgres, |postgres| {
         let (w, d, amount) = (input.warehouse, input.district, input.amount);
         let (cw, cd) = (input.customer_warehouse, input.customer_district);
         let (c, message) = customer(postgres, cw, cd, &input.customer)?;
@@ -172,9 +183,9 @@ pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, O
             .call("pay_customer", &[&amount, &cw, &cd, &c])
             .call("pay_district", &[&amount, &w, &d]);
         let mut answers = postgres.send(&message)?;
-        let paid = answers.one("the customer of a payment")?;
-        let district = answers.one("the district of a payment")?;
-        let mut message = Message::within();
+        let paid = answers.next_single_row("the customer of a payment")?;
+        let district = answers.next_single_row("the district of a payment")?;
+        let mut message = StatementBatch::within();
         if text(&paid, 2)? == "BC" {
             let note = noted([c, cd, cw, d, w, amount], text(&paid, 1)?);
             message = message.call("note_customer", &[&note.as_str(), &cw, &cd, &c]);
@@ -188,37 +199,37 @@ pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, O
         if noted {
             answers.rows();
         }
-        answers.one("the warehouse of a payment")?;
+        answers.next_single_row("the warehouse of a payment")?;
         int(&paid, 0)
     })
 }
 
 /// Runs Order-Status; returns the number of lines of the customer's last order.
 pub(super) fn order_status(
-    postgres: &mut Postgres,
+    postgres: &mut PostgresConnection,
     input: &OrderStatus,
 ) -> Result<usize, OltpError> {
-    undone(postgres, |postgres| {
+    with_rollback(postgres, |postgres| {
         let (w, d) = (input.warehouse, input.district);
         let (c, message) = customer(postgres, w, d, &input.customer)?;
         let message =
             message.call("status_customer", &[&w, &d, &c]).call("last_order", &[&w, &d, &c]);
         let mut answers = postgres.send(&message)?;
-        answers.one("the customer of an order-status query")?;
-        let order = int(&answers.one("a customer's last order")?, 0)?;
-        let message = Message::within().call("order_lines", &[&w, &d, &order]).commit();
+        answers.next_single_row("the customer of an order-status query")?;
+        let order = int(&answers.next_single_row("a customer's last order")?, 0)?;
+        let message = StatementBatch::within().call("order_lines", &[&w, &d, &order]).commit();
         Ok(postgres.send(&message)?.rows().len())
     })
 }
 
 /// Runs Delivery.
 pub(super) fn delivery(
-    postgres: &mut Postgres,
+    postgres: &mut PostgresConnection,
     input: &Delivery,
 ) -> Result<DeliveryOutcome, OltpError> {
-    undone(postgres, |postgres| {
+    with_rollback(postgres, |postgres| {
         let w = input.warehouse;
-        let message = Message::begin().call("close_oldest", &[&w]);
+        let message = StatementBatch::begin().call("close_oldest", &[&w]);
         let (mut districts, mut orders) = (Vec::new(), Vec::new());
         for row in postgres.send(&message)?.rows() {
             if int(&row, 2)? == 0 {
@@ -227,7 +238,7 @@ pub(super) fn delivery(
             districts.push(int(&row, 0)?);
             orders.push(int(&row, 1)?);
         }
-        let message = Message::within()
+        let message = StatementBatch::within()
             .call("carry_orders", &[&input.carrier, &w, &districts, &orders])
             .call("deliver_lines", &[&input.at_ms, &w, &districts, &orders]);
         let mut answers = postgres.send(&message)?;
@@ -236,32 +247,41 @@ pub(super) fn delivery(
             pairs.collect::<Result<HashMap<i64, i64>, OltpError>>()
         };
         let (bearers, sums) = (by_district()?, by_district()?);
-        let of = |found: &HashMap<i64, i64>, what: &str| {
+        let values_of_districts = |found: &HashMap<i64, i64>, what: &str| {
             let one = |district: &i64| {
-                let lacks = || damaged(format!("an open order of {w}/{district} lacks its {what}"));
+                let lacks = || {
+                    damaged_data_error(format!("an open order of {w}/{district} lacks its {what}"))
+                };
                 found.get(district).copied().ok_or_else(lacks)
             };
             districts.iter().map(one).collect::<Result<Vec<i64>, OltpError>>()
         };
-        let (customers, amounts) = (of(&bearers, "row")?, of(&sums, "lines")?);
+        let (customers, amounts) =
+            (values_of_districts(&bearers, "row")?, values_of_districts(&sums, "lines")?);
         // Customers are last, because payments also lock their rows.
         let given: [&dyn super::message::Argument; 4] = [&w, &districts, &customers, &amounts];
-        postgres.send(&Message::within().call("charge_customers", &given).commit())?;
+        postgres.send(&StatementBatch::within().call("charge_customers", &given).commit())?;
         let delivered = districts.len() as i64;
         Ok(DeliveryOutcome { delivered, skipped: crate::schema::DISTRICTS - delivered })
     })
 }
 
 /// Runs Stock-Level; returns the number of items whose stock is low.
-pub(super) fn stock_level(postgres: &mut Postgres, input: &StockLevel) -> Result<i64, OltpError> {
-    undone(postgres, |postgres| {
+pub(super) fn stock_level(
+    postgres: &mut PostgresConnection,
+    input: &StockLevel,
+) -> Result<i64, OltpError> {
+    with_rollback(postgres, |postgres| {
         let (w, d) = (input.warehouse, input.district);
-        let message = Message::begin().call("next_order_number", &[&w, &d]);
-        let next = int(&postgres.send(&message)?.one("the district of a stock-level query")?, 0)?;
+        let message = StatementBatch::begin().call("next_order_number", &[&w, &d]);
+        let next = int(
+            &postgres.send(&message)?.next_single_row("the district of a stock-level query")?,
+            0,
+        )?;
         let given: [&dyn super::message::Argument; 5] =
             [&w, &d, &(next - 20), &next, &input.threshold];
-        let message = Message::within().call("low_items", &given).commit();
-        int(&postgres.send(&message)?.one("a count")?, 0)
+        let message = StatementBatch::within().call("low_items", &given).commit();
+        int(&postgres.send(&message)?.next_single_row("a count")?, 0)
     })
 }
 

@@ -8,12 +8,12 @@
 //! and ends.
 
 use crate::error::OltpError;
-use crate::observer::Observer;
+use crate::observer::DatabaseObserver;
 use crate::processor::ProcessFamily;
 use crate::session::Connection;
 use crate::value::Value;
 use lanemark_schema::result::WaitClass;
-use lanemark_schema::result::{Counter, Counters};
+use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
 
 /// The first version that has `pg_stat_force_next_flush`.
 const REPORTS_FROM: u32 = 150_000;
@@ -26,7 +26,7 @@ pub(crate) struct PostgresObserver {
     connection: Box<dyn Connection>,
     version: u32,
     process: Option<u32>,
-    counters: Vec<(Counter, String)>,
+    counters: Vec<(DatabaseCounter, String)>,
 }
 
 impl PostgresObserver {
@@ -53,40 +53,48 @@ fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
 }
 
 /// Returns a scalar SQL expression for each counter that this version of the server has.
-fn expressions(version: u32) -> Vec<(Counter, String)> {
+fn expressions(version: u32) -> Vec<(DatabaseCounter, String)> {
     let mut found = Vec::new();
-    let mut put = |counter, what: &str, view: &str| {
+    let mut add_expression = |counter, what: &str, view: &str| {
         found.push((counter, format!("(SELECT ({what})::bigint FROM {view})")));
     };
     let database_view = "pg_stat_database WHERE datname = current_database()";
-    put(Counter::Commits, "xact_commit", database_view);
-    put(Counter::Rollbacks, "xact_rollback", database_view);
-    put(Counter::BufferHits, "blks_hit", database_view);
-    put(Counter::BufferMisses, "blks_read", database_view);
-    put(Counter::Deadlocks, "deadlocks", database_view);
-    put(Counter::TemporaryFiles, "temp_files", database_view);
+    add_expression(DatabaseCounter::Commits, "xact_commit", database_view);
+    add_expression(DatabaseCounter::Rollbacks, "xact_rollback", database_view);
+    add_expression(DatabaseCounter::BufferHits, "blks_hit", database_view);
+    add_expression(DatabaseCounter::BufferMisses, "blks_read", database_view);
+    add_expression(DatabaseCounter::Deadlocks, "deadlocks", database_view);
+    add_expression(DatabaseCounter::TemporaryFiles, "temp_files", database_view);
     if version >= 140_000 {
-        put(Counter::WalRecords, "wal_records", "pg_stat_wal");
-        put(Counter::WalBytes, "wal_bytes", "pg_stat_wal");
-        put(Counter::WalFullPages, "wal_fpi", "pg_stat_wal");
+        add_expression(DatabaseCounter::WalRecords, "wal_records", "pg_stat_wal");
+        add_expression(DatabaseCounter::WalBytes, "wal_bytes", "pg_stat_wal");
+        add_expression(DatabaseCounter::WalFullPages, "wal_fpi", "pg_stat_wal");
     }
     let log = "pg_stat_io WHERE object = 'wal'";
     match version {
         180_000.. => {
-            put(Counter::WalWrites, "sum(writes)", log);
-            put(Counter::WalFlushes, "sum(fsyncs)", log);
+            add_expression(DatabaseCounter::WalWrites, "sum(writes)", log);
+            add_expression(DatabaseCounter::WalFlushes, "sum(fsyncs)", log);
         }
         140_000.. => {
-            put(Counter::WalWrites, "wal_write", "pg_stat_wal");
-            put(Counter::WalFlushes, "wal_sync", "pg_stat_wal");
+            add_expression(DatabaseCounter::WalWrites, "wal_write", "pg_stat_wal");
+            add_expression(DatabaseCounter::WalFlushes, "wal_sync", "pg_stat_wal");
         }
         _ => {}
     }
     match version {
         170_000.. => {
-            put(Counter::Checkpoints, "num_timed + num_requested", "pg_stat_checkpointer");
+            add_expression(
+                DatabaseCounter::Checkpoints,
+                "num_timed + num_requested",
+                "pg_stat_checkpointer",
+            );
         }
-        _ => put(Counter::Checkpoints, "checkpoints_timed + checkpoints_req", "pg_stat_bgwriter"),
+        _ => add_expression(
+            DatabaseCounter::Checkpoints,
+            "checkpoints_timed + checkpoints_req",
+            "pg_stat_bgwriter",
+        ),
     }
     found
 }
@@ -115,9 +123,9 @@ fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
     }
 }
 
-impl Observer for PostgresObserver {
-    fn counters(&mut self) -> Result<Counters, OltpError> {
-        let (counters, mut found) = (&self.counters, Counters::default());
+impl DatabaseObserver for PostgresObserver {
+    fn counters(&mut self) -> Result<DatabaseCounters, OltpError> {
+        let (counters, mut found) = (&self.counters, DatabaseCounters::default());
         let values: Vec<&str> = counters.iter().map(|(_, sql)| sql.as_str()).collect();
         self.connection.script(AFRESH)?;
         self.connection.scan(&format!("SELECT {}", values.join(", ")), &mut |row| {
@@ -173,11 +181,11 @@ mod tests {
             let found = expressions(version).into_iter().find(|(counter, _)| *counter == wanted);
             found.map(|(_, sql)| sql).unwrap_or_default()
         };
-        assert_eq!(sql(130_000, Counter::WalBytes), "");
-        assert!(sql(140_000, Counter::WalFlushes).contains("wal_sync"));
-        assert!(sql(180_000, Counter::WalFlushes).contains("pg_stat_io"));
-        assert!(sql(160_000, Counter::Checkpoints).contains("pg_stat_bgwriter"));
-        assert!(sql(170_000, Counter::Checkpoints).contains("pg_stat_checkpointer"));
+        assert_eq!(sql(130_000, DatabaseCounter::WalBytes), "");
+        assert!(sql(140_000, DatabaseCounter::WalFlushes).contains("wal_sync"));
+        assert!(sql(180_000, DatabaseCounter::WalFlushes).contains("pg_stat_io"));
+        assert!(sql(160_000, DatabaseCounter::Checkpoints).contains("pg_stat_bgwriter"));
+        assert!(sql(170_000, DatabaseCounter::Checkpoints).contains("pg_stat_checkpointer"));
     }
 
     #[test]

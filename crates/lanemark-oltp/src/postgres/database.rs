@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use postgres::Config;
 
 use super::counters::PostgresObserver;
-use super::{Postgres, parse};
+use super::{PostgresConnection, parse};
 use crate::backend::{
     Backend, DatabaseContents, Footprint, Templates, judged_contents, without_password,
 };
 use crate::error::OltpError;
-use crate::observer::Observer;
+use crate::observer::DatabaseObserver;
 use crate::schema::{ColumnType, INDEXES, Scale, Table};
 use crate::session::Connection;
 
@@ -26,8 +26,8 @@ impl PostgresDatabase {
         Ok(Self { url: url.to_owned(), config: parse(url)? })
     }
 
-    fn connect(&self) -> Result<Postgres, OltpError> {
-        Postgres::open(self.config.clone(), &self.name())
+    fn connect(&self) -> Result<PostgresConnection, OltpError> {
+        PostgresConnection::open(self.config.clone(), &self.name())
     }
 }
 
@@ -117,7 +117,7 @@ impl Backend for PostgresDatabase {
         Some(self)
     }
 
-    fn observe(&self) -> Result<Box<dyn Observer>, OltpError> {
+    fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(PostgresObserver::new(self.open(false)?)?))
     }
 }

@@ -75,14 +75,14 @@ fn put_quoted(sql: &mut String, text: &str) {
 }
 
 /// Statements that are sent to the server together.
-pub(super) struct Message {
+pub(super) struct StatementBatch {
     pub(super) sql: String,
     pub(super) statements: u64,
     pub(super) begins: bool,
     pub(super) ends: bool,
 }
 
-impl Message {
+impl StatementBatch {
     /// Creates a message that begins a transaction.
     pub(super) fn begin() -> Self {
         Self { sql: "BEGIN".to_owned(), statements: 1, begins: true, ends: false }
@@ -145,7 +145,7 @@ impl StatementRows {
     }
 
     /// Returns the only row of the next statement. Error messages call the row `what`.
-    pub(super) fn one(&mut self, what: &str) -> Result<SimpleQueryRow, OltpError> {
+    pub(super) fn next_single_row(&mut self, what: &str) -> Result<SimpleQueryRow, OltpError> {
         let row = self.rows().into_iter().next();
         row.ok_or_else(|| OltpError::Damaged(format!("{what} was not found")))
     }
@@ -171,7 +171,7 @@ mod tests {
     fn a_message_is_its_statements_with_values_that_cannot_leave_their_quotes() {
         let lines = vec![3, -4];
         let texts = vec!["a'b", "c\"d\\", ""];
-        let message = Message::begin()
+        let message = StatementBatch::begin()
             .call("one", &[&1i64, &"O'BAR"])
             .call("two", &[&lines, &texts, &"\\'; DROP"])
             .commit();
@@ -181,7 +181,7 @@ mod tests {
              EXECUTE two('{3,-4}', E'{\"a''b\",\"c\\\\\"d\\\\\\\\\",\"\"}', E'\\\\''; DROP');COMMIT"
         );
         assert_eq!((message.statements, message.begins, message.ends), (4, true, true));
-        let within = Message::within().call("three", &[&1i64]).rollback();
+        let within = StatementBatch::within().call("three", &[&1i64]).rollback();
         assert_eq!(within.sql, "EXECUTE three(1);ROLLBACK");
     }
 }

@@ -22,7 +22,7 @@ const THERE: &str = "SELECT FROM pg_proc WHERE oid = to_regproc('lanemark_oltp.d
     AND obj_description(oid, 'pg_proc') = $1";
 
 /// The prepared calls.
-pub(super) struct Procedures {
+pub(super) struct PreparedCalls {
     new_order: postgres::Statement,
     payment: postgres::Statement,
     order_status: postgres::Statement,
@@ -30,9 +30,9 @@ pub(super) struct Procedures {
     stock_level: postgres::Statement,
 }
 
-type Parameters<'a> = [&'a (dyn ToSql + Sync)];
+type CallParameters<'a> = [&'a (dyn ToSql + Sync)];
 
-impl Procedures {
+impl PreparedCalls {
     /// Creates the procedures in our schema unless they exist, and prepares the calls.
     pub(super) fn make(client: &mut Client) -> Result<Self, OltpError> {
         let version = server_version(client)?;
@@ -80,7 +80,8 @@ impl Procedures {
         let supplies = lines(|line| line.supply_warehouse)?;
         let (items, quantities) = (lines(|line| line.item)?, lines(|line| line.quantity)?);
         let (w, d, c) = (int(input.warehouse)?, int(input.district)?, int(input.customer)?);
-        let given: &Parameters<'_> = &[&w, &d, &c, &input.at_ms, &supplies, &items, &quantities];
+        let given: &CallParameters<'_> =
+            &[&w, &d, &c, &input.at_ms, &supplies, &items, &quantities];
         let row = client.query_one(&self.new_order, given).map_err(from_postgres)?;
         let entered: Option<i32> = row.try_get(0).map_err(from_postgres)?;
         let total = row.try_get(1).map_err(from_postgres)?;
@@ -94,7 +95,7 @@ impl Procedures {
         let (w, d) = (int(input.warehouse)?, int(input.district)?);
         let (cw, cd) = (int(input.customer_warehouse)?, int(input.customer_district)?);
         let (number, name) = customer(&input.customer)?;
-        let given: &Parameters<'_> =
+        let given: &CallParameters<'_> =
             &[&w, &d, &cw, &cd, &name, &input.amount, &input.at_ms, &number];
         let row = client.query_one(&self.payment, given).map_err(from_postgres)?;
         row.try_get(1).map_err(from_postgres)
@@ -107,7 +108,7 @@ impl Procedures {
     ) -> Result<usize, OltpError> {
         let (w, d) = (int(input.warehouse)?, int(input.district)?);
         let (number, name) = customer(&input.customer)?;
-        let given: &Parameters<'_> = &[&w, &d, &name, &number];
+        let given: &CallParameters<'_> = &[&w, &d, &name, &number];
         let row = client.query_one(&self.order_status, given).map_err(from_postgres)?;
         row.try_get::<_, i32>(1).map(|lines| lines as usize).map_err(from_postgres)
     }
@@ -117,7 +118,8 @@ impl Procedures {
         client: &mut Client,
         input: &Delivery,
     ) -> Result<DeliveryOutcome, OltpError> {
-        let given: &Parameters<'_> = &[&int(input.warehouse)?, &int(input.carrier)?, &input.at_ms];
+        let given: &CallParameters<'_> =
+            &[&int(input.warehouse)?, &int(input.carrier)?, &input.at_ms];
         let row = client.query_one(&self.delivery, given).map_err(from_postgres)?;
         let count = |at| row.try_get::<_, i32>(at).map(i64::from).map_err(from_postgres);
         Ok(DeliveryOutcome { delivered: count(0)?, skipped: count(1)? })
@@ -128,7 +130,7 @@ impl Procedures {
         client: &mut Client,
         input: &StockLevel,
     ) -> Result<i64, OltpError> {
-        let given: &Parameters<'_> =
+        let given: &CallParameters<'_> =
             &[&int(input.warehouse)?, &int(input.district)?, &int(input.threshold)?];
         let row = client.query_one(&self.stock_level, given).map_err(from_postgres)?;
         row.try_get(0).map_err(from_postgres)
@@ -145,6 +147,6 @@ fn customer(key: &CustomerKey) -> Result<(Option<i32>, Option<&str>), OltpError>
 
 /// Returns the number of a key, in the integer type of the tables.
 fn int(number: i64) -> Result<i32, OltpError> {
-    let long = || OltpError::Damaged(format!("{number} is too long for a key"));
-    i32::try_from(number).map_err(|_| long())
+    let length_error = || OltpError::Damaged(format!("{number} is too long for a key"));
+    i32::try_from(number).map_err(|_| length_error())
 }

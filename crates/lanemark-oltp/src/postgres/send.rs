@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 
 use postgres::SimpleQueryMessage;
 
-use super::Postgres;
+use super::PostgresConnection;
 use super::errors::from_postgres;
-use super::message::{Message, StatementRows};
+use super::message::{StatementBatch, StatementRows};
 use crate::error::OltpError;
 
 /// The statements that a session prepares before its first message.
 const PREPARED: &str = include_str!("batch.sql");
 
-impl Postgres {
+impl PostgresConnection {
     /// Sends a message; returns the rows of each statement except BEGIN.
-    pub(super) fn send(&mut self, message: &Message) -> Result<StatementRows, OltpError> {
+    pub(super) fn send(&mut self, message: &StatementBatch) -> Result<StatementRows, OltpError> {
         if !self.batched {
             self.client.batch_execute(PREPARED).map_err(from_postgres)?;
             self.batched = true;

@@ -4,7 +4,7 @@
 //! privileges or settings, is rejected. Servers of version 15 or later copy files, so that the data is not written to
 //! the log as well. Servers of version 18 or later share blocks if the file system supports this.
 
-use super::Postgres;
+use super::PostgresConnection;
 use super::database::PostgresDatabase;
 use super::errors::server_version;
 use crate::backend::{Backend as _, Templates, read_loaded};
@@ -38,17 +38,17 @@ impl Templates for PostgresDatabase {
     fn keep(&self, name: &str, overwrite: bool) -> Result<(), OltpError> {
         self.refuse_others()?;
         let mut server = self.beside("postgres")?;
-        let kept = format!("{START}{name}");
-        match comment(&mut server, &kept)? {
+        let comment_text = format!("{START}{name}");
+        match comment(&mut server, &comment_text)? {
             None => {}
             Some(_) if !overwrite => {
                 return Err(OltpError::Kept { database: self.name(), name: name.to_owned() });
             }
-            Some(mark) if mark != MARK => return Err(OltpError::Foreign(kept)),
-            Some(_) => server.script(&format!("DROP DATABASE {}", quoted(&kept)))?,
+            Some(mark) if mark != MARK => return Err(OltpError::Foreign(comment_text)),
+            Some(_) => server.script(&format!("DROP DATABASE {}", quoted(&comment_text)))?,
         }
-        copy(&mut server, self.own_name()?, &kept)?;
-        server.script(&format!("COMMENT ON DATABASE {} IS '{MARK}'", quoted(&kept)))
+        copy(&mut server, self.own_name()?, &comment_text)?;
+        server.script(&format!("COMMENT ON DATABASE {} IS '{MARK}'", quoted(&comment_text)))
     }
 
     /// The database may have been removed.
@@ -78,21 +78,21 @@ impl Templates for PostgresDatabase {
 
 impl PostgresDatabase {
     /// Connects to another database on the same server.
-    fn beside(&self, name: &str) -> Result<Postgres, OltpError> {
+    fn beside(&self, name: &str) -> Result<PostgresConnection, OltpError> {
         let mut config = self.config.clone();
         config.dbname(name);
-        Postgres::open(config, &self.name())
+        PostgresConnection::open(config, &self.name())
     }
 
     /// Returns the name of the database. Without a name, PostgreSQL would use the name of the account.
     fn own_name(&self) -> Result<&str, OltpError> {
-        let none = || OltpError::Name("a server without a database".to_owned());
-        self.config.get_dbname().or(self.config.get_user()).ok_or_else(none)
+        let no_database_error = || OltpError::Name("a server without a database".to_owned());
+        self.config.get_dbname().or(self.config.get_user()).ok_or_else(no_database_error)
     }
 }
 
 /// Returns a database's comment: empty if there is no comment, `None` if there is no such database.
-fn comment(server: &mut Postgres, name: &str) -> Result<Option<String>, OltpError> {
+fn comment(server: &mut PostgresConnection, name: &str) -> Result<Option<String>, OltpError> {
     let sql = "SELECT datname::TEXT, COALESCE(shobj_description(oid, 'pg_database'), '')::TEXT \
         FROM pg_database";
     let rows = server.rows(sql)?;
@@ -100,7 +100,7 @@ fn comment(server: &mut Postgres, name: &str) -> Result<Option<String>, OltpErro
     Ok(found.map(|row| row[1].text().to_owned()))
 }
 
-fn copy(server: &mut Postgres, from: &str, to: &str) -> Result<(), OltpError> {
+fn copy(server: &mut PostgresConnection, from: &str, to: &str) -> Result<(), OltpError> {
     let version = server_version(&mut server.client)?;
     let files = if version >= 15 { " STRATEGY FILE_COPY" } else { "" };
     let sql = format!("CREATE DATABASE {} TEMPLATE {}{files}", quoted(to), quoted(from));

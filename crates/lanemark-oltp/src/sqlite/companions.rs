@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use super::beside;
+use super::companion_path;
 use crate::error::OltpError;
 
 /// The suffixes of the file names, each with the valid first bytes.
@@ -23,7 +23,7 @@ const COMPANIONS: [(&str, &[&[u8]]); 3] = [
 /// Rejects a database if a file of another program next to it has a name that SQLite uses.
 pub(super) fn check(path: &Path) -> Result<(), OltpError> {
     for (ending, begins) in COMPANIONS {
-        let file = beside(path, ending);
+        let file = companion_path(path, ending);
         let foreign = |reason: &str| {
             let reason = format!("exists and {reason}; move it away, or use a different database");
             OltpError::System { what: file.display().to_string(), reason }
@@ -47,7 +47,7 @@ pub(super) fn check(path: &Path) -> Result<(), OltpError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Sqlite, SqliteFile};
+    use super::super::{SqliteConnection, SqliteFile};
     use super::*;
     use crate::backend::Backend as _;
     use crate::session::Connection as _;
@@ -56,18 +56,18 @@ mod tests {
     fn another_programs_file_is_refused_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.db");
-        drop(Sqlite::open(&path, true).unwrap());
+        drop(SqliteConnection::open(&path, true).unwrap());
         for (ending, _) in COMPANIONS {
-            let file = beside(&path, ending);
+            let file = companion_path(&path, ending);
             for content in ["an unrelated letter", "no"] {
                 fs::write(&file, content).unwrap();
-                assert!(Sqlite::open(&path, true).is_err(), "{ending}");
+                assert!(SqliteConnection::open(&path, true).is_err(), "{ending}");
                 assert!(SqliteFile(path.clone()).remove().is_err(), "{ending}");
                 assert_eq!(fs::read_to_string(&file).unwrap(), content, "{ending}");
             }
             fs::remove_file(&file).unwrap();
             std::os::unix::fs::symlink(&path, &file).unwrap();
-            assert!(Sqlite::open(&path, true).is_err(), "{ending}");
+            assert!(SqliteConnection::open(&path, true).is_err(), "{ending}");
             fs::remove_file(&file).unwrap();
         }
         assert!(path.exists());
@@ -77,16 +77,16 @@ mod tests {
     fn journals_that_sqlite_writes_are_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.db");
-        let mut first = Sqlite::open(&path, true).unwrap();
+        let mut first = SqliteConnection::open(&path, true).unwrap();
         first.script("CREATE TABLE one (a); INSERT INTO one VALUES (1)").unwrap();
-        assert!(fs::metadata(beside(&path, "-wal")).unwrap().len() > 0);
-        assert!(fs::metadata(beside(&path, "-shm")).unwrap().len() > 0);
-        assert!(Sqlite::open(&path, false).is_ok());
+        assert!(fs::metadata(companion_path(&path, "-wal")).unwrap().len() > 0);
+        assert!(fs::metadata(companion_path(&path, "-shm")).unwrap().len() > 0);
+        assert!(SqliteConnection::open(&path, false).is_ok());
         first
             .inner
             .execute_batch("PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE; DELETE FROM one")
             .unwrap();
-        assert!(beside(&path, "-journal").exists());
+        assert!(companion_path(&path, "-journal").exists());
         assert!(check(&path).is_ok());
     }
 }

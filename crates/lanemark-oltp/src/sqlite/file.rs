@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::{Sqlite, companions, ownership};
+use super::{SqliteConnection, companions, ownership};
 use crate::backend::{Backend, DatabaseContents, Footprint, Templates};
 use crate::error::OltpError;
 use crate::schema::{ColumnType, Scale, Table};
@@ -29,11 +29,11 @@ impl Backend for SqliteFile {
         if !create && !self.0.exists() {
             return Err(OltpError::NotLoaded(self.name()));
         }
-        Ok(Box::new(Sqlite::open(&self.0, create)?))
+        Ok(Box::new(SqliteConnection::open(&self.0, create)?))
     }
 
     fn holding(&self) -> Result<DatabaseContents, OltpError> {
-        ownership::holding(&self.0)
+        ownership::database_contents(&self.0)
     }
 
     fn remove(&self) -> Result<(), OltpError> {
@@ -43,17 +43,19 @@ impl Backend for SqliteFile {
             return Err(OltpError::System { what: self.name(), reason });
         }
         companions::check(&self.0)?;
-        Sqlite::files(&self.0).iter().try_for_each(|file| match std::fs::remove_file(file) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                let what = file.display().to_string();
-                Err(OltpError::System { what, reason: error.to_string() })
+        SqliteConnection::files(&self.0).iter().try_for_each(|file| {
+            match std::fs::remove_file(file) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    let what = file.display().to_string();
+                    Err(OltpError::System { what, reason: error.to_string() })
+                }
+                _ => Ok(()),
             }
-            _ => Ok(()),
         })
     }
 
     fn freed_by_removal(&self) -> u64 {
-        let files = Sqlite::files(&self.0);
+        let files = SqliteConnection::files(&self.0);
         files.iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
     }
 

@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
-use super::{Sqlite, at_opening, from_sqlite};
+use super::{SqliteConnection, at_opening, from_sqlite};
 use crate::backend::{DatabaseContents, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
-use lanemark_schema::result::Counters;
+use lanemark_schema::result::DatabaseCounters;
 
 /// First bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -45,7 +45,7 @@ fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
 }
 
 /// Returns the contents of `path`.
-pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
+pub(crate) fn database_contents(path: &Path) -> Result<DatabaseContents, OltpError> {
     let lacks = |error: std::io::Error| OltpError::Rights {
         database: format!("sqlite:{}", path.display()),
         reason: error.to_string(),
@@ -61,7 +61,7 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     let Some(head) = head(path).map_err(lacks)?.filter(|head| head.starts_with(MAGIC)) else {
         return Ok(DatabaseContents::Foreign);
     };
-    let [_, log, index] = Sqlite::files(path);
+    let [_, log, index] = SqliteConnection::files(path);
     let logged = head[WRITE_VERSION.0] == WRITE_VERSION.1;
     let modes: &[&str] = match logged {
         true if index.exists() => &["mode=ro&readonly_shm=1", "immutable=1"],
@@ -85,7 +85,7 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
 
 /// Opens a read-only connection, and returns whether a table has one of our names; `None` if the file is empty and no
 /// program has marked it.
-fn look(path: &Path, mode: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
+fn look(path: &Path, mode: &str) -> Result<(SqliteConnection, Option<bool>), OltpError> {
     let uri = uri(path, mode);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -93,7 +93,7 @@ fn look(path: &Path, mode: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
     let inner = rusqlite::Connection::open_with_flags(uri, flags);
     let inner = inner.map_err(|error| at_opening(path, &error))?;
     inner.busy_timeout(BUSY).map_err(from_sqlite)?;
-    let mut connection = Sqlite { inner, counted: Counters::default() };
+    let mut connection = SqliteConnection { inner, counted: DatabaseCounters::default() };
     let (names, marks) = (connection.rows(NAMES)?, connection.rows(MARKS)?);
     let marked = marks.iter().flatten().any(|mark| mark.int() != 0);
     let ours = names.iter().any(|row| row[0].text() == "lanemark_oltp");
@@ -105,8 +105,8 @@ fn uri(path: &Path, mode: &str) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     // Two slashes at the front would begin a host name.
     let here = if path.is_absolute() { "/" } else { "./" };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    let encoded = |&byte: &u8| match plain(byte) {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    let encoded = |&byte: &u8| match is_plain(byte) {
         true => char::from(byte).to_string(),
         false => format!("%{byte:02x}"),
     };

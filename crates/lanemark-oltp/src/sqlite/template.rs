@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use lanemark_files::companion;
 
 use super::file::SqliteFile;
-use super::{Sqlite, beside};
+use super::{SqliteConnection, companion_path};
 use crate::backend::{Backend as _, Templates, check_kept_name};
 use crate::error::OltpError;
 
@@ -20,39 +20,39 @@ impl Templates for SqliteFile {
 
     fn keep(&self, name: &str, overwrite: bool) -> Result<(), OltpError> {
         self.refuse_others()?;
-        let kept = self.kept_file(name);
-        if !overwrite && kept.exists() {
+        let kept_file = self.kept_file(name);
+        if !overwrite && kept_file.exists() {
             return Err(OltpError::Kept { database: self.name(), name: name.to_owned() });
         }
-        let is_link = fs::symlink_metadata(&kept).is_ok_and(|there| !there.is_file());
-        if kept.exists() && !Sqlite::is_database(&kept) || is_link {
+        let is_link = fs::symlink_metadata(&kept_file).is_ok_and(|there| !there.is_file());
+        if kept_file.exists() && !SqliteConnection::is_database(&kept_file) || is_link {
             let reason = "exists and is not a kept database; move it away".to_owned();
-            return Err(OltpError::System { what: kept.display().to_string(), reason });
+            return Err(OltpError::System { what: kept_file.display().to_string(), reason });
         }
-        Sqlite::alone(&self.0, || copy(&self.0, &kept))
+        SqliteConnection::alone(&self.0, || copy(&self.0, &kept_file))
     }
 
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError> {
-        let kept = self.kept_file(name);
-        if !kept.exists() {
+        let kept_file = self.kept_file(name);
+        if !kept_file.exists() {
             return Err(self.not_kept(name, self.kept_names()));
         }
-        let scale = Self(kept.clone()).loaded()?.scale;
+        let scale = Self(kept_file.clone()).loaded()?.scale;
         if !overwrite {
             self.refuse_other(&scale)?;
         }
-        if Sqlite::is_database(&self.0) {
-            return Sqlite::alone(&self.0, || copy(&kept, &self.0));
+        if SqliteConnection::is_database(&self.0) {
+            return SqliteConnection::alone(&self.0, || copy(&kept_file, &self.0));
         }
         // The file is absent or may be replaced. SQLite would apply a remaining log of a removed file to the new file.
         self.remove()?;
-        copy(&kept, &self.0)
+        copy(&kept_file, &self.0)
     }
 }
 
 impl SqliteFile {
     fn kept_file(&self, name: &str) -> PathBuf {
-        beside(&self.0, &format!(".kept-{name}"))
+        companion_path(&self.0, &format!(".kept-{name}"))
     }
 
     fn kept_names(&self) -> Vec<String> {
@@ -79,7 +79,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), OltpError> {
 
 fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
-    let (mut part, name) = companion::part(to)?;
+    let (mut part, name) = companion::create_partial_file(to)?;
     let copied = io::copy(&mut source, &mut part)
         .and_then(|_| part.set_permissions(source.metadata()?.permissions()))
         .and_then(|()| part.sync_all())

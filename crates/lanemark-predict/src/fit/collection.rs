@@ -7,9 +7,9 @@
 //! processor or program time of more than [`PLAUSIBLE`] times the template's time is rejected.
 
 use lanemark_schema::units::Duration;
-use lanemark_sim::spec::{Condition, DriveSpec};
+use lanemark_sim::spec::{DriveCondition, DriveSpec};
 
-use super::engine::{TrialSimulator, enough};
+use super::engine::{TrialSimulator, busy_buffer_bytes};
 use super::parameter::{COLLECTION, Parameter, flash};
 use super::solve::{SearchResult, search};
 use super::trials::Trial;
@@ -96,13 +96,13 @@ fn is_identifiable(drive: &DriveSpec) -> bool {
         !flash.technology.in_place()
             && flash.translation.pseudo_slc.is_none()
             && flash.translation.beside_collection.is_none()
-            && matches!(flash.condition, Condition::Fresh | Condition::Purged)
+            && matches!(flash.condition, DriveCondition::Fresh | DriveCondition::Purged)
     })
 }
 
 /// Fills the buffer before random writes whose rate is near the maximum, because the dies may limit them.
 fn fill_buffers(engine: &mut TrialSimulator, trials: &[usize], random: f64) {
-    let buffer = enough(&engine.base.attachments[0].drive).get() as f64;
+    let buffer = busy_buffer_bytes(&engine.base.attachments[0].drive).get() as f64;
     for &trial in trials {
         let trial = &mut engine.trials[trial];
         let rate = trial.throughput();
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn random_writes_above_half_of_the_fastest_rate_fill_the_buffer_four_times() {
         let (mut engine, trials) = with_trials();
-        let buffer = enough(&engine.base.attachments[0].drive).get() as f64;
+        let buffer = busy_buffer_bytes(&engine.base.attachments[0].drive).get() as f64;
         fill_buffers(&mut engine, &trials, 400e6);
         let ramps: Vec<f64> =
             engine.trials.iter().map(|trial| trial.short.ramp.as_seconds()).collect();
@@ -195,7 +195,7 @@ mod tests {
         let drive = engine("samsung-950-pro-512gb").base.attachments[0].drive.clone();
         let fresh = |drive: &mut DriveSpec| {
             change(drive, |flash| {
-                flash.condition = Condition::Fresh;
+                flash.condition = DriveCondition::Fresh;
                 flash.translation.pseudo_slc = None;
                 flash.translation.beside_collection = None;
             });
@@ -206,8 +206,8 @@ mod tests {
             change(&mut drive, how);
             is_identifiable(&drive)
         };
-        assert!(with(|_| ()) && with(|flash| flash.condition = Condition::Purged));
-        assert!(!with(|flash| flash.condition = Condition::Sequential));
+        assert!(with(|_| ()) && with(|flash| flash.condition = DriveCondition::Purged));
+        assert!(!with(|flash| flash.condition = DriveCondition::Sequential));
         assert!(!with(|flash| flash.translation.beside_collection = Ratio::new(0.5)));
         assert!(!with(|flash| flash.technology = lanemark_sim::spec::Technology::XPoint));
         assert!(!with(|flash| {

@@ -9,7 +9,7 @@
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
 
-use super::parameter::{AffectedTests, Parameter, Unit, time};
+use super::parameter::{AffectedTests, Parameter, ParameterUnit, time};
 
 /// The maximum margin, as a share of a revolution.
 const MARGIN_MOST: f64 = 0.95;
@@ -22,7 +22,7 @@ const SPARE: f64 = 1.003;
 pub(super) const PARAMETERS: [Parameter; 5] = [
     Parameter {
         name: "drive.disk.read_seek.average",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (300.0, 60_000.0),
         shows: AffectedTests::Reads,
@@ -34,7 +34,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
     Parameter {
         name: "drive.disk.command_overhead",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 100.0,
         bounds: (0.0, 20_000.0),
         shows: AffectedTests::Reads,
@@ -44,7 +44,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
     Parameter {
         name: "drive.disk.reorder_margin",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 300.0,
         bounds: (0.0, 20_000.0),
         shows: AffectedTests::Both,
@@ -59,7 +59,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
     Parameter {
         name: "drive.disk.zones.sectors_outer",
-        unit: Unit::Count,
+        unit: ParameterUnit::Count,
         offset: 0.0,
         bounds: (64.0, 65_535.0),
         shows: AffectedTests::Both,
@@ -72,7 +72,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
     Parameter {
         name: "drive.disk.write_seek.average",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (300.0, 60_000.0),
         shows: AffectedTests::Writes,
@@ -176,16 +176,17 @@ fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
         let sectors = f64::from(zone.sectors_per_track) * factor;
         zone.sectors_per_track = sectors.round().clamp(8.0, 65_535.0) as u32;
     }
-    let held = disk.raw_capacity().get() as f64;
-    let needed = (SPARE * capacity / held).max(1e-6);
+    let raw_capacity = disk.raw_capacity().get() as f64;
+    let needed = (SPARE * capacity / raw_capacity).max(1e-6);
     let count = disk.zones.len() as f64;
-    let all =
+    let total_sectors =
         (disk.cylinders() as f64 * needed).ceil().clamp(count.max(16.0), CYLINDERS_MOST) as u64;
     let zones = disk.zones.len() as u64;
     // The cylinders are distributed over the zones as in `[disk.zones]`.
     for (index, zone) in disk.zones.iter_mut().enumerate() {
         let index = index as u64;
-        zone.cylinders = (all * (index + 1) / zones - all * index / zones) as u32;
+        zone.cylinders =
+            (total_sectors * (index + 1) / zones - total_sectors * index / zones) as u32;
     }
 }
 

@@ -5,7 +5,7 @@
 //! template value, the value has the remaining range, so that this uncertainty contributes to the intervals of
 //! predictions.
 
-use lanemark_schema::result::{Calibration, Determination, FittedDrive, FittedParameter};
+use lanemark_schema::result::{Determination, FittedDrive, FittedParameter, ParameterOverride};
 use lanemark_schema::units::Duration;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
@@ -27,7 +27,7 @@ pub fn drive_file(
     fitted: &FittedDrive,
     name: &str,
     template: &str,
-    settings: &[Calibration],
+    settings: &[ParameterOverride],
 ) -> Result<String, PredictError> {
     let mut document: DocumentMut = template.parse().map_err(|error: toml_edit::TomlError| {
         StudyError::new(Location::file(&fitted.template), error.message().to_owned())

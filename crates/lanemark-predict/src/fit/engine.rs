@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lanemark_lab::{Cancel, Pool};
+use lanemark_lab::{CancelFlag, Pool};
 use lanemark_schema::result::FigureKind;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -36,7 +36,7 @@ pub(super) struct TrialSimulator {
     pub(super) held: Vec<usize>,
     seed: u64,
     pool: Pool,
-    cancel: Cancel,
+    cancel: CancelFlag,
     simulations: AtomicU64,
     pub(super) budget: WorkBudget,
 }
@@ -51,7 +51,7 @@ impl TrialSimulator {
         parameters: Vec<Parameter>,
         seed: u64,
         pool: Pool,
-        cancel: Cancel,
+        cancel: CancelFlag,
         work_max: u64,
     ) -> Self {
         let fastest = |reads: bool| {
@@ -61,8 +61,9 @@ impl TrialSimulator {
         };
         let prior = |parameter: &Parameter| {
             // If the template does not state a limit, the prior of the limit is high enough not to limit any test.
-            let none = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
-            parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
+            let rate_without_limit = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
+            parameter
+                .log(parameter.get(&base.attachments[0].drive).unwrap_or_else(rate_without_limit))
         };
         let priors = parameters.iter().map(prior).collect();
         Self {
@@ -90,7 +91,7 @@ impl TrialSimulator {
         for (parameter, &log) in self.parameters.iter().zip(logs) {
             parameter.set(&mut system.attachments[0].drive, log);
         }
-        system.attachments[0].drive.buffer = enough(&system.attachments[0].drive);
+        system.attachments[0].drive.buffer = busy_buffer_bytes(&system.attachments[0].drive);
         system
     }
 
@@ -124,7 +125,7 @@ impl TrialSimulator {
             let go_on = &mut |_: &_| !self.cancel.is_cancelled();
             let sample = run_test_watched(system, &test, key, go_on)
                 .map_err(|error| PredictError::Refused { test: trial.test.name.clone(), error })?;
-            self.budget.add(work(sample.operations(), &short));
+            self.budget.add(simulated_requests(sample.operations(), &short));
             if sample.operations() >= 20 {
                 let kinds = trial.figures.iter().map(|measured| measured.kind);
                 return Ok(kinds.map(|kind| figure(&sample, kind)).collect());
@@ -194,7 +195,7 @@ impl TrialSimulator {
     }
 
     /// Returns the parameters that are not fixed.
-    pub(super) fn free(&self) -> Vec<usize> {
+    pub(super) fn free_parameters(&self) -> Vec<usize> {
         (0..self.parameters.len()).filter(|index| !self.held.contains(index)).collect()
     }
 
@@ -214,7 +215,7 @@ impl TrialSimulator {
 }
 
 /// Returns the number of requests of a simulation including the ramp, computed from the number of counted requests.
-fn work(counted: u64, test: &Test) -> u64 {
+fn simulated_requests(counted: u64, test: &Test) -> u64 {
     let seconds = test.duration.map_or(0.0, Duration::as_seconds);
     let share = (seconds + test.ramp.as_seconds()) / seconds.max(1e-12);
     (counted as f64 * share) as u64
@@ -223,7 +224,7 @@ fn work(counted: u64, test: &Test) -> u64 {
 /// Returns the amount of buffered data that keeps all dies of a drive busy, in bytes. A measured test runs long enough
 /// that the buffer, if it fills, is full for nearly all of the time, so a short test must fill the buffer quickly. A
 /// disk needs its whole buffer, because the arm chooses among the buffered writes.
-pub(super) fn enough(drive: &DriveSpec) -> Bytes {
+pub(super) fn busy_buffer_bytes(drive: &DriveSpec) -> Bytes {
     let Some(flash) = flash(drive) else { return drive.buffer };
     let stripe = flash.unit() * flash.dies();
     drive.buffer.min((stripe * STRIPES).max(Bytes::mebi(4)))
@@ -253,7 +254,7 @@ pub(super) mod tests {
         let base = system.spec.into_spec();
         let parameters = Parameter::of(&base.attachments[0].drive);
         let pool = Pool::new(NonZeroUsize::MIN);
-        TrialSimulator::new(base, Vec::new(), parameters, 1, pool, Cancel::default(), u64::MAX)
+        TrialSimulator::new(base, Vec::new(), parameters, 1, pool, CancelFlag::default(), u64::MAX)
     }
 
     #[test]
@@ -261,9 +262,9 @@ pub(super) mod tests {
         let mut engine = engine("samsung-950-pro-512gb");
         let count = engine.parameters.len();
         assert!(count > 4);
-        assert_eq!(engine.free(), (0..count).collect::<Vec<_>>());
+        assert_eq!(engine.free_parameters(), (0..count).collect::<Vec<_>>());
         engine.held = vec![count - 1, 0, 2];
-        let free = engine.free();
+        let free = engine.free_parameters();
         assert_eq!(free.len(), count - 3);
         assert!(free.iter().all(|index| !engine.held.contains(index)) && free.is_sorted());
     }

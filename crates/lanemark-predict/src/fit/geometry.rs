@@ -27,7 +27,7 @@ const UNIT_MAX: u64 = 32;
 
 /// The number of dies of a drive, and the number of 4 KiB slots in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Geometry {
+pub(super) struct FlashGeometry {
     pub(super) dies: u64,
     pub(super) unit: u64,
 }
@@ -35,13 +35,13 @@ pub(super) struct Geometry {
 /// The result of the search over geometries.
 #[derive(Clone, Debug)]
 pub(super) struct GeometrySearch {
-    pub(super) best: Geometry,
+    pub(super) best: FlashGeometry,
     pub(super) found: SearchResult,
     /// The geometries that were tried, each with its cost.
-    pub(super) tried: Vec<(Geometry, f64)>,
+    pub(super) tried: Vec<(FlashGeometry, f64)>,
 }
 
-impl Geometry {
+impl FlashGeometry {
     /// Returns the geometry of a drive.
     pub(super) fn of(drive: &DriveSpec) -> Option<Self> {
         let flash = flash(drive)?;
@@ -49,7 +49,7 @@ impl Geometry {
     }
 
     /// Sets the geometry of a drive without changing its capacity.
-    pub(super) fn give(self, drive: &mut DriveSpec) {
+    pub(super) fn apply_to(self, drive: &mut DriveSpec) {
         let capacity = drive.capacity.get();
         change(drive, |flash| {
             let raw = flash.capacity().get();
@@ -92,12 +92,12 @@ impl Geometry {
 
     /// Returns the number of doublings and halvings between two geometries.
     fn distance(self, other: Self) -> f64 {
-        let apart = |one: u64, other: u64| (one as f64 / other as f64).log2().abs();
-        apart(self.dies, other.dies) + apart(self.unit, other.unit)
+        let log_distance = |one: u64, other: u64| (one as f64 / other as f64).log2().abs();
+        log_distance(self.dies, other.dies) + log_distance(self.unit, other.unit)
     }
 }
 
-impl fmt::Display for Geometry {
+impl fmt::Display for FlashGeometry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} dies of {} KiB units", self.dies, self.unit * 4)
     }
@@ -110,8 +110,8 @@ pub(super) fn explore(
     free: &[usize],
     trials: &[usize],
 ) -> Result<GeometrySearch, PredictError> {
-    let Some(template) = Geometry::of(&engine.base.attachments[0].drive) else {
-        let best = Geometry { dies: 1, unit: 1 };
+    let Some(template) = FlashGeometry::of(&engine.base.attachments[0].drive) else {
+        let best = FlashGeometry { dies: 1, unit: 1 };
         return Ok(GeometrySearch { best, tried: Vec::new(), found: search_result });
     };
     let original = engine.base.clone();
@@ -120,27 +120,29 @@ pub(super) fn explore(
         tried: vec![(template, search_result.cost)],
         found: search_result,
     };
-    let judged = |geometry: Geometry, cost: f64| cost + WORTH * geometry.distance(template);
+    let cost_with_prior =
+        |geometry: FlashGeometry, cost: f64| cost + WORTH * geometry.distance(template);
     while !engine.budget.is_spent() {
         let here = explored.best;
-        let mut better: Option<(Geometry, SearchResult)> = None;
+        let mut better: Option<(FlashGeometry, SearchResult)> = None;
         for next in here.neighbours() {
             if explored.tried.iter().any(|(tried, _)| *tried == next) {
                 continue;
             }
             engine.base = original.clone();
-            next.give(&mut engine.base.attachments[0].drive);
-            let given = Geometry::of(&engine.base.attachments[0].drive) == Some(next);
+            next.apply_to(&mut engine.base.attachments[0].drive);
+            let given = FlashGeometry::of(&engine.base.attachments[0].drive) == Some(next);
             if !given || engine.base.check().is_err() {
                 continue;
             }
             let search_result = search(engine, &explored.found.logs, free, trials, 1)?;
             explored.tried.push((next, search_result.cost));
-            let least =
-                better.as_ref().map_or(judged(here, explored.found.cost), |(geometry, best)| {
-                    judged(*geometry, best.cost)
+            let least = better
+                .as_ref()
+                .map_or(cost_with_prior(here, explored.found.cost), |(geometry, best)| {
+                    cost_with_prior(*geometry, best.cost)
                 });
-            if judged(next, search_result.cost) < least {
+            if cost_with_prior(next, search_result.cost) < least {
                 better = Some((next, search_result));
             }
         }
@@ -150,14 +152,14 @@ pub(super) fn explore(
         }
     }
     engine.base = original;
-    explored.best.give(&mut engine.base.attachments[0].drive);
+    explored.best.apply_to(&mut engine.base.attachments[0].drive);
     Ok(explored)
 }
 
 impl GeometrySearch {
     /// Returns the range of the number of dies, or of units, for which the fit is as good as the best fit with any
     /// value of the other number.
-    pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {
+    pub(super) fn range(&self, of: fn(FlashGeometry) -> u64) -> (u64, u64) {
         let good = self.tried.iter().filter(|(_, cost)| *cost <= self.found.cost + AS_GOOD);
         good.fold((of(self.best), of(self.best)), |(low, high), (geometry, _)| {
             (low.min(of(*geometry)), high.max(of(*geometry)))
@@ -170,8 +172,8 @@ mod tests {
     use super::super::engine::tests::engine;
     use super::*;
 
-    fn geometry(dies: u64, unit: u64) -> Geometry {
-        Geometry { dies, unit }
+    fn geometry(dies: u64, unit: u64) -> FlashGeometry {
+        FlashGeometry { dies, unit }
     }
 
     #[test]
@@ -218,7 +220,7 @@ mod tests {
     fn a_drive_keeps_its_capacity_and_its_blocks_with_another_geometry() {
         let drive = engine("samsung-950-pro-512gb").base.attachments[0].drive.clone();
         let before = flash(&drive).unwrap();
-        let own = Geometry::of(&drive).unwrap();
+        let own = FlashGeometry::of(&drive).unwrap();
         assert_eq!(own.dies, u64::from(before.channels) * u64::from(before.dies_per_channel));
         let block = before.page.get() * u64::from(before.pages_per_block);
         for (dies, unit) in [
@@ -232,9 +234,9 @@ mod tests {
             (own.dies, 1),
         ] {
             let (wanted, mut drive) = (geometry(dies, unit), drive.clone());
-            wanted.give(&mut drive);
+            wanted.apply_to(&mut drive);
             let now = flash(&drive).unwrap();
-            assert_eq!(Geometry::of(&drive), Some(wanted));
+            assert_eq!(FlashGeometry::of(&drive), Some(wanted));
             // The number of channels does not change if each channel has a die.
             let channels = u64::from(before.channels).min(dies);
             assert_eq!(u64::from(now.channels), channels, "{wanted}");

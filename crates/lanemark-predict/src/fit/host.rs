@@ -5,7 +5,7 @@
 //! driver, and back. The additional time of a single request is spent on sleeping and waking, and becomes the
 //! platform's `wake`. Interrupt time in other contexts is not included in either.
 
-use lanemark_schema::result::Calibration;
+use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::platform;
@@ -22,14 +22,14 @@ const PREFIX: &str = "platform.";
 pub(super) fn measured(
     system: &mut SystemSpec,
     host: MeasuredHost,
-    settings: &[&Calibration],
-) -> Vec<Calibration> {
+    settings: &[&ParameterOverride],
+) -> Vec<ParameterOverride> {
     let is_overridden = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));
     let mut set = Vec::new();
     if is_overridden {
         return set;
     }
-    let note = |parameter: String, value: String, reason: &str| Calibration {
+    let note = |parameter: String, value: String, reason: &str| ParameterOverride {
         parameter,
         value,
         figure: None,
@@ -41,8 +41,8 @@ pub(super) fn measured(
         set.push(note(format!("{PREFIX}cpu.cores"), cores.to_string(), "the machine's"));
     }
     let Some(request_ns) = host.deep_ns.or(host.alone_ns) else { return set };
-    let all = cpu.request_submit + cpu.request_complete + protocol.read_time;
-    let share = request_ns / 1e3 / all.as_microseconds();
+    let total_time = cpu.request_submit + cpu.request_complete + protocol.read_time;
+    let share = request_ns / 1e3 / total_time.as_microseconds();
     if !(BELIEVED.0..=BELIEVED.1).contains(&share) {
         return set;
     }
@@ -132,7 +132,7 @@ mod tests {
             let set = measured(&mut kept, measured_host(None, Some(1e3 * us)), &[]);
             assert_eq!((kept.cpu.request_submit, set.len()), (Duration::from_microseconds(2), 1));
         }
-        let calibration = Calibration {
+        let calibration = ParameterOverride {
             parameter: "platform.cpu.wake".to_owned(),
             value: "1 us".to_owned(),
             figure: None,

@@ -90,7 +90,7 @@ pub(super) fn identify(
     loop {
         let free: Vec<usize> = (0..count).filter(|&index| held[index].is_none()).collect();
         let covariance = covariance(engine, &search_result.logs, &free, trials)?;
-        let open = covariance.open();
+        let open = covariance.open_values();
         if open.is_empty() || round == ROUNDS || engine.budget.is_spent() {
             let at = |index| free.iter().position(|&one| one == index);
             // A value that is still open after the last round is not determined.
@@ -196,10 +196,10 @@ fn at_template(
     let rest: Vec<usize> = free.iter().copied().filter(|index| !indices.contains(index)).collect();
     let mut logs = search_result.logs.clone();
     indices.iter().for_each(|&index| logs[index] = engine.priors[index]);
-    let kept = search(engine, &logs, &rest, trials, 1)?;
-    let good = kept.cost <= search_result.cost + AS_GOOD;
+    let search_with_kept = search(engine, &logs, &rest, trials, 1)?;
+    let good = search_with_kept.cost <= search_result.cost + AS_GOOD;
     if good {
-        *search_result = kept;
+        *search_result = search_with_kept;
     }
     Ok(good)
 }
@@ -232,7 +232,7 @@ impl Covariance {
     /// Returns the indices of the open values among the free values, each with the value with which it correlates. If
     /// two values cannot be separated, the less certain value is open. Only one pair is reported, because fixing one
     /// value may separate other pairs.
-    fn open(&self) -> Vec<(usize, Option<usize>)> {
+    fn open_values(&self) -> Vec<(usize, Option<usize>)> {
         let wide = |&at: &usize| self.deviations[at] > OPEN || self.lopsided[at] > BOUNDED;
         let wide: Vec<_> = (0..self.deviations.len()).filter(wide).collect();
         if !wide.is_empty() {
@@ -354,18 +354,18 @@ mod tests {
             });
             Covariance::of(&slopes, &[0.5; 12], vec![1.0; 3])
         };
-        assert_eq!(together(-1.0).open(), []);
-        let open = together(0.7).open();
+        assert_eq!(together(-1.0).open_values(), []);
+        let open = together(0.7).open_values();
         assert!(matches!(open[..], [(0, Some(1)) | (1, Some(0))]), "{open:?}");
         let mut bounded = together(-1.0);
         bounded.lopsided[2] = BOUNDED;
-        assert_eq!(bounded.open(), []);
+        assert_eq!(bounded.open_values(), []);
         bounded.lopsided[2] = BOUNDED * 1.01;
-        assert_eq!(bounded.open(), [(2, None)]);
+        assert_eq!(bounded.open_values(), [(2, None)]);
         bounded.lopsided[2] = 1.0;
         bounded.deviations[0] = OPEN;
-        assert_eq!(bounded.open(), []);
+        assert_eq!(bounded.open_values(), []);
         bounded.deviations[0] = OPEN * 1.01;
-        assert_eq!(bounded.open(), [(0, None)]);
+        assert_eq!(bounded.open_values(), [(0, None)]);
     }
 }

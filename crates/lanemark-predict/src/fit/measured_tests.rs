@@ -4,7 +4,7 @@ use lanemark_schema::result::{
     CpuUse, DirectionResult, Machine, MeasuredTarget, Provenance, Warning,
 };
 use lanemark_schema::workload::{
-    ArrivalProcess, Load, Rounds, TestBuilder, TrackedFigure, Workload,
+    ArrivalProcess, Load, RoundSettings, TestBuilder, TrackedFigure, Workload,
 };
 
 use super::*;
@@ -113,8 +113,8 @@ fn the_spread_of_all_tests_is_the_mean_of_those_with_repeats() {
         (test.clone(), vec![&slow, &faster]),
         (test, vec![&slow]),
     ];
-    assert_near(pooled(&groups), 1.25 * step, "mean of two tests");
-    assert_eq!(pooled(&groups[2..]), 0.0);
+    assert_near(pooled_variance(&groups), 1.25 * step, "mean of two tests");
+    assert_eq!(pooled_variance(&groups[2..]), 0.0);
     assert_eq!(variance(&[&slow], FigureKind::Throughput), None);
 }
 
@@ -180,8 +180,10 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
     let mut beside = plain();
     beside.start.beside = true;
     let length = Duration::from_seconds(1);
-    let rounds =
-        Test { rounds: Some(Rounds { length, tracked: TrackedFigure::default() }), ..plain() };
+    let rounds = Test {
+        rounds: Some(RoundSettings { length, tracked: TrackedFigure::default() }),
+        ..plain()
+    };
     let open = plain().with(|requests| {
         requests.load = Load::Open { rate_per_second: 100.0, process: ArrivalProcess::Even };
     });

@@ -24,14 +24,14 @@ mod start;
 mod summary;
 mod trials;
 
-use lanemark_lab::{Cancel, Pool};
+use lanemark_lab::{CancelFlag, Pool};
 use lanemark_schema::result::{
-    Calibration, FitWarning, FittedDrive, Provenance, RunResult, Target,
+    FitWarning, FittedDrive, ParameterOverride, Provenance, RunResult, Target,
 };
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::document::{Context, Document};
-use lanemark_study::drive::Plug;
+use lanemark_study::drive::Connector;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
 use lanemark_study::system::{NameLocations, SystemName};
@@ -56,7 +56,7 @@ pub struct FitInput<'j> {
     /// A similar drive; `None` for a generic drive with the protocol of the port.
     pub like: Option<&'j str>,
     /// Values that replace library values.
-    pub settings: &'j [(Calibration, Location)],
+    pub settings: &'j [(ParameterOverride, Location)],
     /// The number of small requests in a simulated test; a larger number makes the fit more accurate and slower.
     pub requests: u64,
     /// The maximum work, in simulated requests. A search that has used up its share returns the best values so far.
@@ -66,7 +66,7 @@ pub struct FitInput<'j> {
     /// Provenance of the fit.
     pub provenance: Provenance,
     /// The flag that cancels the fit; a cancelled fit returns an error.
-    pub cancel: Cancel,
+    pub cancel: CancelFlag,
 }
 
 /// The maximum time of a single read from a solid-state drive. A read from a hard disk takes longer.
@@ -85,7 +85,7 @@ pub struct Fit {
     /// The text of the template's file.
     pub template: String,
     /// The settings of the drive that were used for the fit.
-    pub settings: Vec<Calibration>,
+    pub settings: Vec<ParameterOverride>,
     /// The work of the fit, in simulated requests.
     pub work: u64,
 }
@@ -142,10 +142,10 @@ pub fn fit(
     if let Some(least) = least_read(&base) {
         measurements.without_flash(least)?;
     }
-    let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
+    let set: Vec<&ParameterOverride> = job.settings.iter().map(|(setting, _)| setting).collect();
     let host = host::measured(&mut base, measurements.host, &set);
     measurements.shorten(
-        engine::enough(&base.attachments[0].drive),
+        engine::busy_buffer_bytes(&base.attachments[0].drive),
         is_disk,
         base.attachments[0].drive.capacity,
         job.requests,
@@ -174,7 +174,7 @@ pub fn fit(
     );
     let reads = engine.trials_of(|trial| !trial.writes());
     let writes = engine.trials_of(|trial| !trial.reads());
-    let all = engine.trials_of(|_| true);
+    let all_trials = engine.trials_of(|_| true);
 
     on_stage("reads (1 of 6)");
     let found = start::reads(&engine, &reading, &reads)?;
@@ -184,21 +184,21 @@ pub fn fit(
     let found = start::writes(&engine, &explored.found.logs, &writing, &writes)?;
     let found = collection::explore(&mut engine, found, &writing, &writes)?;
     on_stage("reads and writes together (4 of 6)");
-    let everything = engine.free();
-    let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
+    let everything = engine.free_parameters();
+    let found = solve::search(&engine, &found.logs, &everything, &all_trials, 1)?;
     // The effects of dies and units on writes are also included.
-    let explored = geometry::explore(&mut engine, found, &everything, &all)?;
-    let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
+    let explored = geometry::explore(&mut engine, found, &everything, &all_trials)?;
+    let found = solve::search(&engine, &explored.found.logs, &everything, &all_trials, 1)?;
     on_stage("occupancies (5 of 6)");
-    let found = occupancy::fix(&mut engine, found, &all)?;
+    let found = occupancy::fix_occupancy(&mut engine, found, &all_trials)?;
     on_stage("the precision of each value (6 of 6)");
     let is_cut = engine.budget.is_spent();
-    let known = identify::identify(&mut engine, found, &all)?;
+    let known = identify::identify(&mut engine, found, &all_trials)?;
     if is_cut || engine.budget.is_spent() {
         measurements.warnings.push(FitWarning::Ended { requests: engine.budget.done() });
     }
 
-    let outcome = summary::EndedFit { original: &original, engine: &engine, explored, known };
+    let outcome = summary::FinishedFit { original: &original, engine: &engine, explored, known };
     let fitted = FittedDrive {
         schema_version: lanemark_schema::result::SCHEMA_VERSION,
         provenance: Provenance { inputs: library.used(), ..job.provenance.clone() },
@@ -210,13 +210,13 @@ pub fn fit(
         parameters: outcome.parameters(),
         host,
         figures: outcome.figures()?,
-        unseen: summary::unseen(&original),
+        unseen: summary::values_kept_from_template(&original),
         warnings: measurements.warnings,
         simulations: engine.simulations(),
     };
     let work = engine.budget.done();
     let drive = outcome.with_warnings(fitted);
-    let is_of_drive = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
+    let is_of_drive = |setting: &&&ParameterOverride| setting.parameter.starts_with("drive.");
     let settings = set.iter().filter(is_of_drive).map(|&setting| setting.clone()).collect();
     Ok(Fit { drive, template: text, settings, work })
 }
@@ -242,10 +242,12 @@ fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, Predic
         return Err(StudyError::unknown(location, "port", job.port, known).into());
     };
     Ok(match port.plug {
-        Plug::Sata(_) => "generic-sata",
-        Plug::Pcie(..) if job.results.iter().any(|(_, run)| is_scsi(run)) => "generic-pcie-ahci",
-        Plug::Pcie(..) => "generic-nvme",
-        Plug::Sas(..) => "generic-sas",
+        Connector::Sata(_) => "generic-sata",
+        Connector::Pcie(..) if job.results.iter().any(|(_, run)| is_scsi(run)) => {
+            "generic-pcie-ahci"
+        }
+        Connector::Pcie(..) => "generic-nvme",
+        Connector::Sas(..) => "generic-sas",
     })
 }
 

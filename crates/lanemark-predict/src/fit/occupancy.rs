@@ -29,7 +29,7 @@ const TIMES: [(&str, &str, bool); 2] = [
 ];
 
 /// Fixes each occupancy that `trials` do not determine, and fits the other values again.
-pub(super) fn fix(
+pub(super) fn fix_occupancy(
     engine: &mut TrialSimulator,
     search_result: SearchResult,
     trials: &[usize],
@@ -59,7 +59,7 @@ pub(super) fn fix(
     }
     match is_changed {
         false => Ok(search_result),
-        true => search(engine, &logs, &engine.free(), trials, 1),
+        true => search(engine, &logs, &engine.free_parameters(), trials, 1),
     }
 }
 
@@ -72,7 +72,7 @@ fn is_of_occupancy(test: &Test, reads: bool) -> bool {
 }
 
 /// Returns the latency after the occupancy beyond `least` was added to it.
-fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
+fn latency_with_occupancy(latency: f64, occupancy: f64, least: f64) -> f64 {
     latency + (occupancy - least)
 }
 
@@ -89,7 +89,7 @@ fn is_shown(
     let occupancy = parameters[index].value(logs[index]);
     let least = parameters[index].bounds.0;
     without[index] = parameters[index].log(least);
-    let longer = joined(parameters[latency].value(logs[latency]), occupancy, least);
+    let longer = latency_with_occupancy(parameters[latency].value(logs[latency]), occupancy, least);
     without[latency] = parameters[latency].log(longer);
     let fastest = trials.iter().map(|&trial| engine.trials[trial].iops()).fold(0.0, f64::max);
     let jobs: Vec<(usize, usize)> = trials
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_request_takes_as_long_with_its_occupancy_in_its_latency() {
         let (latency, occupancy, least) = (80.0, 12.0, 0.5);
-        assert_eq!(joined(latency, occupancy, least) + least, latency + occupancy);
+        assert_eq!(latency_with_occupancy(latency, occupancy, least) + least, latency + occupancy);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) struct Parameter {
     /// The path of the value, as for `--set`.
     pub(super) name: &'static str,
     /// Unit of the value.
-    pub(super) unit: Unit,
+    pub(super) unit: ParameterUnit,
     /// Offset that is added before the logarithm is taken.
     pub(super) offset: f64,
     /// The minimum and maximum value that is tried.
@@ -37,7 +37,7 @@ pub(super) struct Parameter {
 
 /// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum ParameterUnit {
     Microseconds,
     Megabytes,
     Percent,
@@ -56,7 +56,7 @@ pub(super) enum AffectedTests {
 const ALL: [Parameter; 11] = [
     Parameter {
         name: "drive.front_end.read_time",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (0.05, 500.0),
         shows: AffectedTests::Reads,
@@ -67,7 +67,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.front_end.read_latency",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 5.0,
         bounds: (0.0, 2000.0),
         shows: AffectedTests::Reads,
@@ -78,7 +78,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.flash.read",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (1.0, 3000.0),
         shows: AffectedTests::Reads,
@@ -88,7 +88,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.pseudo_slc.read",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (1.0, 3000.0),
         shows: AffectedTests::Reads,
@@ -98,7 +98,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.flash.channel_rate",
-        unit: Unit::Megabytes,
+        unit: ParameterUnit::Megabytes,
         offset: 0.0,
         bounds: (20.0, 20_000.0),
         shows: AffectedTests::Both,
@@ -108,7 +108,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.data_path.read",
-        unit: Unit::Megabytes,
+        unit: ParameterUnit::Megabytes,
         offset: 0.0,
         bounds: (2.0, 100_000.0),
         shows: AffectedTests::Reads,
@@ -118,7 +118,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.front_end.write_time",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (0.05, 2000.0),
         shows: AffectedTests::Writes,
@@ -130,7 +130,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.front_end.write_latency",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 5.0,
         bounds: (0.0, 20_000.0),
         shows: AffectedTests::Writes,
@@ -140,7 +140,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.data_path.write",
-        unit: Unit::Megabytes,
+        unit: ParameterUnit::Megabytes,
         offset: 0.0,
         bounds: (2.0, 100_000.0),
         shows: AffectedTests::Writes,
@@ -150,7 +150,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.pseudo_slc.program",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (5.0, 20_000.0),
         shows: AffectedTests::Writes,
@@ -160,7 +160,7 @@ const ALL: [Parameter; 11] = [
     },
     Parameter {
         name: "drive.flash.program",
-        unit: Unit::Microseconds,
+        unit: ParameterUnit::Microseconds,
         offset: 0.0,
         bounds: (5.0, 50_000.0),
         shows: AffectedTests::Writes,
@@ -174,7 +174,7 @@ const ALL: [Parameter; 11] = [
 /// require it.
 pub(super) const COLLECTION: Parameter = Parameter {
     name: "drive.translation.beside_collection",
-    unit: Unit::Percent,
+    unit: ParameterUnit::Percent,
     offset: 0.0,
     bounds: (1.0, 100.0),
     shows: AffectedTests::Writes,
@@ -246,17 +246,17 @@ impl Parameter {
     /// Returns the value in the format of a drive file, with four digits.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
-            Unit::Microseconds => format!("{} us", digits(value)),
-            Unit::Megabytes => format!("{} MB/s", digits(value)),
-            Unit::Percent => format!("{}%", digits(value)),
-            Unit::Count => format!("{value:.0}"),
+            ParameterUnit::Microseconds => format!("{} us", digits(value)),
+            ParameterUnit::Megabytes => format!("{} MB/s", digits(value)),
+            ParameterUnit::Percent => format!("{}%", digits(value)),
+            ParameterUnit::Count => format!("{value:.0}"),
         }
     }
 
     /// Returns the value rounded in the same way as its text.
     pub(super) fn rounded(&self, value: f64) -> f64 {
         match self.unit {
-            Unit::Count => value.round(),
+            ParameterUnit::Count => value.round(),
             _ => digits(value).parse().unwrap_or(value),
         }
     }
@@ -353,7 +353,7 @@ mod tests {
                 let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
                 assert_eq!(number.parse(), Ok(rounded), "{}: {text}", parameter.name);
                 // The value is rounded to four digits, but not more finely than a nanosecond or a whole number.
-                let step: f64 = if parameter.unit == Unit::Count { 0.5 } else { 5.1e-4 };
+                let step: f64 = if parameter.unit == ParameterUnit::Count { 0.5 } else { 5.1e-4 };
                 assert!((rounded - value).abs() <= step.max(value * 5.1e-4), "{text} for {value}");
             }
         }

@@ -21,7 +21,7 @@ const STEP: f64 = 0.04;
 const STEP_BOTH: f64 = 0.1;
 
 /// A search over some parameters that compares the model with some trials.
-struct Search<'e> {
+struct ParameterSearch<'e> {
     engine: &'e TrialSimulator,
     /// Logarithms of all parameters; parameters that are not free do not change.
     logs: Vec<f64>,
@@ -55,7 +55,7 @@ pub(super) fn search(
         return Ok(SearchResult { logs: logs.to_vec(), cost: engine.cost(logs, trials)? });
     }
     let unknowns = free.iter().map(|&index| (logs[index] - engine.priors[index]) / PRIOR_SD);
-    let problem = Search {
+    let problem = ParameterSearch {
         engine,
         logs: logs.to_vec(),
         free: free.to_vec(),
@@ -161,7 +161,7 @@ fn slopes(
     Ok(matrices)
 }
 
-impl Search<'_> {
+impl ParameterSearch<'_> {
     fn all(&self) -> Vec<f64> {
         let mut logs = self.logs.clone();
         for (&index, unknown) in self.free.iter().zip(self.unknowns.iter()) {
@@ -188,7 +188,7 @@ impl Search<'_> {
     }
 }
 
-impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
+impl LeastSquaresProblem<f64, Dyn, Dyn> for ParameterSearch<'_> {
     type ResidualStorage = Owned<f64, Dyn>;
     type JacobianStorage = Owned<f64, Dyn, Dyn>;
     type ParameterStorage = Owned<f64, Dyn>;

@@ -8,7 +8,7 @@
 use lanemark_schema::result::FigureKind;
 
 use super::engine::TrialSimulator;
-use super::parameter::{Parameter, Unit, flash};
+use super::parameter::{Parameter, ParameterUnit, flash};
 use super::solve::{SearchResult, search};
 use super::trials::Trial;
 use crate::PredictError;
@@ -32,11 +32,11 @@ pub(super) fn reads(
     let senses = ["drive.pseudo_slc.read", "drive.disk.read_seek.average"];
     let sense = senses.into_iter().find(|name| engine.index_of(name).is_some());
     let sense = sense.unwrap_or("drive.flash.read");
-    let mut guesses = combined(engine, &engine.priors, &bounds);
+    let mut guesses = bound_combinations(engine, &engine.priors, &bounds);
     for logs in &mut guesses {
-        latency(engine, logs, trials, sense, FigureKind::ReadMean)?;
+        set_start_latency(engine, logs, trials, sense, FigureKind::ReadMean)?;
     }
-    best(engine, guesses, free, trials)
+    search_best_guesses(engine, guesses, free, trials)
 }
 
 /// Fits the writes, starting from the best guesses. All other values are taken from `logs`.
@@ -63,11 +63,17 @@ pub(super) fn writes(
         ("drive.data_path.write", any / 1e6),
         (program, unit / any * 1e6),
     ];
-    let mut guesses = combined(engine, logs, &bounds);
+    let mut guesses = bound_combinations(engine, logs, &bounds);
     for logs in &mut guesses {
-        latency(engine, logs, trials, "drive.front_end.write_latency", FigureKind::WriteMean)?;
+        set_start_latency(
+            engine,
+            logs,
+            trials,
+            "drive.front_end.write_latency",
+            FigureKind::WriteMean,
+        )?;
     }
-    best(engine, guesses, free, trials)
+    search_best_guesses(engine, guesses, free, trials)
 }
 
 /// Returns the maximum of a figure over the `wanted` trials.
@@ -83,7 +89,11 @@ fn fastest(
 
 /// Returns a guess for each subset of `bounds`. The parameters of the subset are at their bounds, and all others are
 /// taken from `logs`.
-fn combined(engine: &TrialSimulator, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f64>> {
+fn bound_combinations(
+    engine: &TrialSimulator,
+    logs: &[f64],
+    bounds: &[(&str, f64)],
+) -> Vec<Vec<f64>> {
     let subsets = 0..1_u32 << bounds.len();
     let guess = subsets.map(|subset| {
         let mut logs = logs.to_vec();
@@ -106,24 +116,27 @@ fn put(engine: &TrialSimulator, logs: &mut [f64], name: &str, bound: f64, taken:
     let log = parameter.log(bound);
     logs[index] = match (taken, parameter.unit) {
         (true, _) => log,
-        (false, Unit::Microseconds) => logs[index].min(log - 0.3),
-        (false, Unit::Megabytes | Unit::Percent | Unit::Count) => logs[index].max(log + 0.3),
+        (false, ParameterUnit::Microseconds) => logs[index].min(log - 0.3),
+        (false, ParameterUnit::Megabytes | ParameterUnit::Percent | ParameterUnit::Count) => {
+            logs[index].max(log + 0.3)
+        }
     };
 }
 
 /// Changes a time so that the latency of one request at a time equals the measured latency.
-fn latency(
+fn set_start_latency(
     engine: &TrialSimulator,
     logs: &mut [f64],
     trials: &[usize],
     name: &str,
     kind: FigureKind,
 ) -> Result<(), PredictError> {
-    let alone = |&&trial: &&usize| {
+    let is_alone = |&&trial: &&usize| {
         let trial: &Trial = &engine.trials[trial];
         trial.outstanding() == 1 && !trial.test.is_in_order() && trial.figure(kind).is_some()
     };
-    let least = trials.iter().filter(alone).min_by_key(|&&trial| engine.trials[trial].test.block);
+    let least =
+        trials.iter().filter(is_alone).min_by_key(|&&trial| engine.trials[trial].test.block);
     let (Some(&trial), Some(position)) = (least, engine.index_of(name)) else { return Ok(()) };
     let figures = engine.tell(&[engine.system(logs)], &[(0, trial)])?;
     let index = engine.trials[trial].figures.iter().position(|figure| figure.kind == kind);
@@ -149,7 +162,7 @@ fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 }
 
 /// Searches from the guesses with the lowest cost.
-fn best(
+fn search_best_guesses(
     engine: &TrialSimulator,
     guesses: Vec<Vec<f64>>,
     free: &[usize],
@@ -192,7 +205,7 @@ mod tests {
         ];
         for count in 0..=bounds.len() {
             let bounds = &bounds[..count];
-            let guesses = combined(&engine, &engine.priors, bounds);
+            let guesses = bound_combinations(&engine, &engine.priors, bounds);
             assert_eq!(guesses.len(), 1 << count);
             let mut subsets = BTreeSet::new();
             for guess in &guesses {

@@ -9,7 +9,7 @@ use lanemark_sim::spec::SystemSpec;
 
 use super::disk;
 use super::engine::TrialSimulator;
-use super::geometry::{Geometry, GeometrySearch};
+use super::geometry::{FlashGeometry, GeometrySearch};
 use super::identify::{FittedValues, SIDES_95, ValueDetermination};
 use super::parameter::{UNSEEN, flash};
 use crate::PredictError;
@@ -20,7 +20,7 @@ const MISS: f64 = 0.10;
 const SCATTER: f64 = 1.5;
 
 /// A completed fit.
-pub(super) struct EndedFit<'o> {
+pub(super) struct FinishedFit<'o> {
     /// The system with the template's values.
     pub(super) original: &'o SystemSpec,
     pub(super) engine: &'o TrialSimulator,
@@ -28,7 +28,7 @@ pub(super) struct EndedFit<'o> {
     pub(super) known: FittedValues,
 }
 
-impl EndedFit<'_> {
+impl FinishedFit<'_> {
     /// Returns each free value with its precision.
     pub(super) fn parameters(&self) -> Vec<FittedParameter> {
         let indices = 0..self.engine.parameters.len();
@@ -43,20 +43,25 @@ impl EndedFit<'_> {
         let template = parameter.get(&self.original.attachments[0].drive);
         let log = self.known.logs[index];
         let value = parameter.text(parameter.value(log));
-        let at = |log: f64| parameter.text(parameter.value(log));
+        let value_text = |log: f64| parameter.text(parameter.value(log));
         let [below, above] = self.known.reaches[index];
-        let range_80 = (below + above > 0.0).then(|| (at(log - below), at(log + above)));
+        let range_80 =
+            (below + above > 0.0).then(|| (value_text(log - below), value_text(log + above)));
         let (value, interval_95, standing) = match self.known.standings[index] {
             ValueDetermination::Identified(deviation) => {
                 let reach = SIDES_95 * deviation;
-                (Some(value), Some((at(log - reach), at(log + reach))), Determination::Identified)
+                (
+                    Some(value),
+                    Some((value_text(log - reach), value_text(log + reach))),
+                    Determination::Identified,
+                )
             }
             ValueDetermination::Held { at_template, with } => {
                 let with = with.map(|with| self.engine.parameters[with].name.to_owned());
                 let needs = parameter.needs.to_owned();
                 let standing = Determination::Open { kept_template: at_template, with, needs };
-                let kept = template.map(|value| parameter.text(value));
-                (if at_template { kept } else { Some(value) }, None, standing)
+                let template_text = template.map(|value| parameter.text(value));
+                (if at_template { template_text } else { Some(value) }, None, standing)
             }
         };
         FittedParameter {
@@ -91,7 +96,8 @@ impl EndedFit<'_> {
         ) else {
             return Vec::new();
         };
-        let same = Geometry::of(&self.original.attachments[0].drive) == Some(self.explored.best);
+        let same =
+            FlashGeometry::of(&self.original.attachments[0].drive) == Some(self.explored.best);
         let row = |key: &str, value: String, template: String, interval_95| FittedParameter {
             parameter: format!("drive.flash.{key}"),
             value: Some(value),
@@ -152,8 +158,8 @@ impl EndedFit<'_> {
     /// Returns each measured figure, and the model's figure for the rounded values.
     pub(super) fn figures(&self) -> Result<Vec<FittedFigure>, PredictError> {
         let system = self.engine.system(&self.rounded());
-        let all = self.engine.trials_of(|_| true);
-        let jobs: Vec<(usize, usize)> = all.iter().map(|&trial| (0, trial)).collect();
+        let all_trials = self.engine.trials_of(|_| true);
+        let jobs: Vec<(usize, usize)> = all_trials.iter().map(|&trial| (0, trial)).collect();
         let answers = self.engine.tell(&[system], &jobs)?;
         let mut figures = Vec::new();
         for (trial, answers) in self.engine.trials.iter().zip(&answers) {
@@ -193,8 +199,8 @@ impl EndedFit<'_> {
 }
 
 /// Returns the values that stay at the template's values.
-pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
-    let all = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
+pub(super) fn values_kept_from_template(original: &SystemSpec) -> Vec<UndeterminedValue> {
+    let undetermined_values = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
         let undetermined = |(parameter, needs): &(&str, &str)| UndeterminedValue {
             parameter: (*parameter).to_owned(),
             needs: (*needs).to_owned(),
@@ -202,13 +208,13 @@ pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
         values.iter().map(undetermined).collect()
     };
     if disk::disk(&original.attachments[0].drive).is_some() {
-        return all(&disk::UNSEEN);
+        return undetermined_values(&disk::UNSEEN);
     }
     let cached = flash(&original.attachments[0].drive)
         .is_some_and(|flash| flash.translation.pseudo_slc.is_some());
     let mut there = UNSEEN.to_vec();
     there.retain(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));
-    all(&there)
+    undetermined_values(&there)
 }
 
 #[cfg(test)]
@@ -226,14 +232,14 @@ mod tests {
         original: &'o SystemSpec,
         tried: &[(u64, u64, f64)],
         standing: ValueDetermination,
-    ) -> EndedFit<'o> {
+    ) -> FinishedFit<'o> {
         let count = engine.parameters.len();
-        let geometry = |&(dies, unit, cost): &(u64, u64, f64)| (Geometry { dies, unit }, cost);
-        EndedFit {
+        let geometry = |&(dies, unit, cost): &(u64, u64, f64)| (FlashGeometry { dies, unit }, cost);
+        FinishedFit {
             original,
             engine,
             explored: GeometrySearch {
-                best: Geometry::of(&engine.base.attachments[0].drive).unwrap(),
+                best: FlashGeometry::of(&engine.base.attachments[0].drive).unwrap(),
                 found: SearchResult { logs: engine.priors.clone(), cost: 1.0 },
                 tried: tried.iter().map(geometry).collect(),
             },
@@ -289,7 +295,8 @@ mod tests {
     fn a_geometry_is_open_if_a_factor_of_four_fits_as_well() {
         let engine = engine("samsung-950-pro-512gb");
         let original = engine.base.clone();
-        let Geometry { dies, unit } = Geometry::of(&original.attachments[0].drive).unwrap();
+        let FlashGeometry { dies, unit } =
+            FlashGeometry::of(&original.attachments[0].drive).unwrap();
         let rows = |tried: &[(u64, u64, f64)]| {
             outcome(&engine, &original, tried, ValueDetermination::Identified(0.1)).geometry()
         };
@@ -321,9 +328,10 @@ mod tests {
     fn another_geometry_lists_every_value_that_changes_with_it() {
         let mut engine = engine("samsung-950-pro-512gb");
         let original = engine.base.clone();
-        let Geometry { dies, unit } = Geometry::of(&original.attachments[0].drive).unwrap();
-        let other = Geometry { dies, unit: unit * 2 };
-        other.give(&mut engine.base.attachments[0].drive);
+        let FlashGeometry { dies, unit } =
+            FlashGeometry::of(&original.attachments[0].drive).unwrap();
+        let other = FlashGeometry { dies, unit: unit * 2 };
+        other.apply_to(&mut engine.base.attachments[0].drive);
         let (now, before) = (
             flash(&engine.base.attachments[0].drive).unwrap().clone(),
             flash(&original.attachments[0].drive).unwrap().clone(),
@@ -380,7 +388,7 @@ mod tests {
         };
         let mut fit = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1));
         fit.known.scatter = 1.5;
-        let tests = |fit: &EndedFit<'_>| -> Vec<String> {
+        let tests = |fit: &FinishedFit<'_>| -> Vec<String> {
             let warnings = fit.with_warnings(fitted()).warnings;
             let name = |warning: FitWarning| match warning {
                 FitWarning::Misses { test, .. } => test,
@@ -397,7 +405,10 @@ mod tests {
     #[test]
     fn a_cache_is_undetermined_only_in_a_drive_with_one() {
         let names = |drive: &str| -> Vec<String> {
-            unseen(&engine(drive).base).into_iter().map(|value| value.parameter).collect()
+            values_kept_from_template(&engine(drive).base)
+                .into_iter()
+                .map(|value| value.parameter)
+                .collect()
         };
         let plain = names("samsung-950-pro-512gb");
         let cached = names("samsung-980-pro-1tb");

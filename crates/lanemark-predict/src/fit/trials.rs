@@ -109,7 +109,7 @@ impl Trial {
     }
 
     /// Returns a key that places similar tests next to each other.
-    fn place(&self) -> (bool, bool, bool, Bytes, u64) {
+    fn similarity_key(&self) -> (bool, bool, bool, Bytes, u64) {
         let test = &self.test;
         (self.writes(), self.reads(), test.is_in_order(), test.block, self.outstanding())
     }
@@ -142,7 +142,7 @@ impl Measurements {
             }
             warnings += run.warnings.len() as u32;
             for result in &run.tests {
-                stated(name, result)?;
+                check_is_stated(name, result)?;
                 if let Some(reason) = left_out(&result.test) {
                     let (test, reason) = (result.test.name.clone(), reason.to_owned());
                     fit_warnings.push(FitWarning::LeftOut { test, reason });
@@ -160,11 +160,11 @@ impl Measurements {
         } else if warnings > 0 {
             fit_warnings.push(FitWarning::Warned { warnings });
         }
-        missing(&groups)?;
+        check_required_tests(&groups)?;
         if !groups.iter().any(|(test, _)| test.writes()) {
             fit_warnings.push(FitWarning::NoWrites);
         }
-        let pooled = pooled(&groups);
+        let pooled = pooled_variance(&groups);
         let measured = matches!(first.target, Target::Measured(_));
         let machine = first.provenance.machine.as_ref().filter(|_| measured);
         let host = MeasuredHost {
@@ -185,12 +185,12 @@ impl Measurements {
     /// Returns an error if no test of small random requests remains.
     pub(super) fn without_flash(&mut self, least: Duration) -> Result<(), PredictError> {
         let least_ns = least.as_seconds() * 1e9;
-        let alone = |trial: &&Trial| trial.reads_alone();
+        let reads_alone = |trial: &&Trial| trial.reads_alone();
         let latency = |trial: &Trial| {
             let mean = trial.figure(FigureKind::ReadMean).unwrap_or(f64::INFINITY);
             (mean < least_ns).then(|| (trial.test.clone(), mean))
         };
-        while let Some((test, read_ns)) = self.trials.iter().filter(alone).find_map(latency) {
+        while let Some((test, read_ns)) = self.trials.iter().filter(reads_alone).find_map(latency) {
             let before = self.trials.len();
             let region = |test: &Test| (test.offset, test.span);
             self.trials.retain(|trial| !trial.reads() || region(&trial.test) != region(&test));
@@ -265,16 +265,16 @@ impl Measurements {
             return;
         }
         let mut order: Vec<usize> = (0..all).collect();
-        order.sort_by_key(|&index| self.trials[index].place());
+        order.sort_by_key(|&index| self.trials[index].similarity_key());
         let mut used: BTreeSet<usize> = self.anchors();
         let rest =
             pass_max as f64 - used.iter().map(|&index| self.trials[index].work()).sum::<f64>();
         let (mut room, step) = (0.0, rest.max(0.0) / work);
         for index in order {
-            let own = self.trials[index].work();
-            room += step * own;
-            if room >= own && used.insert(index) {
-                room -= own;
+            let own_work = self.trials[index].work();
+            room += step * own_work;
+            if room >= own_work && used.insert(index) {
+                room -= own_work;
             }
         }
         let mut index = 0;
@@ -302,13 +302,13 @@ impl Measurements {
         let mut found = BTreeSet::new();
         for kind in kinds {
             let trial = |index: usize| &self.trials[index];
-            let by = |figure: fn(&Trial) -> f64| {
+            let order_by = |figure: fn(&Trial) -> f64| {
                 move |one: &usize, other: &usize| {
                     figure(trial(*one)).total_cmp(&figure(trial(*other)))
                 }
             };
-            found.extend(of_kind(kind).max_by(by(Trial::iops)));
-            found.extend(of_kind(kind).max_by(by(Trial::throughput)));
+            found.extend(of_kind(kind).max_by(order_by(Trial::iops)));
+            found.extend(of_kind(kind).max_by(order_by(Trial::throughput)));
             let single = of_kind(kind).filter(|&index| trial(index).outstanding() == 1);
             found.extend(single.min_by_key(|&index| trial(index).test.block));
         }
@@ -368,7 +368,7 @@ fn is_small_random(test: &Test) -> bool {
 }
 
 /// Returns an error if a test does not state a setting that its simulation needs.
-fn stated(result: &str, test: &TestResult) -> Result<(), PredictError> {
+fn check_is_stated(result: &str, test: &TestResult) -> Result<(), PredictError> {
     match test.test.unstated().first().copied() {
         None => Ok(()),
         Some((what, option)) => {
@@ -401,7 +401,7 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
 
 /// Checks for small random requests in one direction or in both, which every fit needs. If other tests are missing,
 /// some values are not determined, and the table of values names the tests that would determine them.
-fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
+fn check_required_tests(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     match groups.iter().any(|(test, _)| is_small_random(test)) {
         true => Ok(()),
         false => Err(PredictError::Missing {
@@ -411,7 +411,7 @@ fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
 }
 
 /// Returns the mean squared spread of the throughput over the repeats of all tests.
-fn pooled(groups: &[(Test, Vec<&Sample>)]) -> f64 {
+fn pooled_variance(groups: &[(Test, Vec<&Sample>)]) -> f64 {
     let variances: Vec<f64> = groups
         .iter()
         .filter_map(|(_, samples)| variance(samples, FigureKind::Throughput))
@@ -457,11 +457,11 @@ fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
 }
 
 fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
-    let counted = |sample: &&Sample| {
+    let has_counted = |sample: &&Sample| {
         let direction = if kind == FigureKind::ReadTail { &sample.reads } else { &sample.writes };
         direction.as_ref().map_or(0, |direction| direction.latency.count())
     };
-    samples.iter().map(counted).sum::<u64>() >= TAIL_MIN
+    samples.iter().map(has_counted).sum::<u64>() >= TAIL_MIN
 }
 
 /// Returns the processor time of a small request in ns, as the minimum over the tests with a `wanted` number of

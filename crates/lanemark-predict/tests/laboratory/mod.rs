@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use lanemark_lab::Pool;
 use lanemark_predict::{Fit, FitInput, PredictError, WORK_MAX, fit};
 use lanemark_schema::result::{
-    Calibration, DirectionResult, LatencyHistogram, Provenance, RunResult, Sample, TestResult,
+    DirectionResult, LatencyHistogram, ParameterOverride, Provenance, RunResult, Sample, TestResult,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::Duration;
@@ -51,10 +51,10 @@ pub(crate) fn short_workload(library: &Library, milliseconds: u64) -> Workload {
     workload
 }
 
-pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(Calibration, Location)> {
+pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(ParameterOverride, Location)> {
     let one = |(parameter, value): &(String, String)| {
         let (parameter, value) = (parameter.clone(), value.clone());
-        (Calibration { parameter, value, figure: None, reason: None }, Location::file("test"))
+        (ParameterOverride { parameter, value, figure: None, reason: None }, Location::file("test"))
     };
     settings.iter().map(one).collect()
 }

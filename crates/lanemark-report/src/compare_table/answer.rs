@@ -1,8 +1,8 @@
 //! The answer of a comparison: which run is faster, in how many tests and by how much.
 
-use lanemark_schema::result::{Metric, RunResult, Target, TestResult};
+use lanemark_schema::result::{FigureMetric, RunResult, Target, TestResult};
 
-use super::{FigurePair, TestPair, Verdict, figure, shared};
+use super::{FigurePair, FigureVerdict, TestPair, figure, shared_tests};
 use crate::number::ratio;
 
 /// Returns a sentence such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x
@@ -11,8 +11,8 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     if a.1 == b.1 {
         return format!("{} and {} are the same result.", a.0, b.0);
     }
-    let [one, other] = distinct([a, b]);
-    let shared = shared(a.1, b.1);
+    let [one, other] = distinguishing_names([a, b]);
+    let shared = shared_tests(a.1, b.1);
     if shared.is_empty() {
         return format!("{other} and {one} do not have a test in common.");
     }
@@ -20,7 +20,7 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
         return format!("{other} and {one} cannot be ranked: {reason}.");
     }
     let transactions = shared.iter().all(|(a, b)| a.has_transactions() && b.has_transactions());
-    let metric = if transactions { Metric::Transactions } else { Metric::Throughput };
+    let metric = if transactions { FigureMetric::Transactions } else { FigureMetric::Throughput };
     let pairs: Vec<(&str, FigurePair)> = shared
         .iter()
         .map(|(a, b)| {
@@ -35,16 +35,16 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     };
     // A single repeat does not have a spread, so a ratio counts as a difference if its shown digits differ from 1.
     let direction = |pair: &FigurePair| match (pair.verdict(), pair.ratio()) {
-        (Verdict::Higher, _) => 1,
-        (Verdict::Lower, _) => -1,
-        (Verdict::NoSpread, Some(value)) => match ratio(value).as_str() {
+        (FigureVerdict::Higher, _) => 1,
+        (FigureVerdict::Lower, _) => -1,
+        (FigureVerdict::NoSpread, Some(value)) => match ratio(value).as_str() {
             "1.00x" => 0,
             _ if value > 1.0 => 1,
             _ => -1,
         },
         _ => 0,
     };
-    let of = |wanted: i32| {
+    let pairs_in_direction = |wanted: i32| {
         let wanted_pairs = pairs.iter().filter(|(_, pair)| direction(pair) == wanted);
         let mut wanted_pairs: Vec<(&str, f64)> =
             wanted_pairs.filter_map(|(name, pair)| Some((*name, pair.ratio()?))).collect();
@@ -59,14 +59,14 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
             format!(", {} ({low}) to {} ({high})", ratio(*least), ratio(*most))
         }
     };
-    let (faster, slower) = (of(1), of(-1));
+    let (faster, slower) = (pairs_in_direction(1), pairs_in_direction(-1));
     let equal = all - faster.len() - slower.len();
     let mut text = match (faster.as_slice(), slower.as_slice()) {
         ([], []) => {
             return format!(
                 "{other} is as fast as {one} in {}: no difference is larger than the spread{}.",
                 tests(all),
-                range(&of(0))
+                range(&pairs_in_direction(0))
             );
         }
         ([], slower) => {
@@ -112,8 +112,8 @@ fn unranked(
 }
 
 /// Returns names that distinguish two runs: their targets, or their files if the targets have the same name.
-fn distinct(runs: [(&str, &RunResult); 2]) -> [String; 2] {
-    let short = |(_, run): (&str, &RunResult)| match (
+fn distinguishing_names(runs: [(&str, &RunResult); 2]) -> [String; 2] {
+    let short_name = |(_, run): (&str, &RunResult)| match (
         &run.provenance.name,
         &run.target,
         run.target.served(),
@@ -122,7 +122,7 @@ fn distinct(runs: [(&str, &RunResult); 2]) -> [String; 2] {
         (None, _, Some(served)) => served.drive.clone(),
         _ => run.target_name(),
     };
-    for name in [short as fn((&str, &RunResult)) -> String, |(_, run)| run.target_name()] {
+    for name in [short_name as fn((&str, &RunResult)) -> String, |(_, run)| run.target_name()] {
         let names = runs.map(name);
         if names[0] != names[1] {
             return names;

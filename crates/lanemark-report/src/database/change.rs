@@ -31,7 +31,7 @@ const STUDENT: [f64; 30] = [
 
 /// The verdict of the repeats on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// The intervals do not overlap.
     Distinct,
     /// The intervals overlap.
@@ -42,7 +42,7 @@ pub enum Verdict {
     Others,
 }
 
-impl Verdict {
+impl ChangeVerdict {
     /// Returns the verdict as text; `None` if the repeats show the change.
     pub fn words(self) -> Option<&'static str> {
         match self {
@@ -56,7 +56,7 @@ impl Verdict {
 
 /// A figure with its values in two runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct FigureChange {
     /// Name of the figure, with its unit.
     pub name: String,
     /// Figure of the first run.
@@ -66,7 +66,7 @@ pub struct Change {
     /// Change in per cent of the first figure; `None` if that figure is 0.
     pub per_cent: Option<f64>,
     /// Whether the repeats show a difference.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// Returns the 95% confidence interval of the mean, on the assumption of normally distributed repeats; `None` for fewer
@@ -95,15 +95,15 @@ fn per_minute(run: &RunResult) -> Option<Statistic> {
 }
 
 /// Returns the maximum share of all processors that other programs used in a repeat.
-fn others(run: &RunResult) -> Option<f64> {
+fn other_processes_share(run: &RunResult) -> Option<f64> {
     let share = |sample: &Sample| sample.transactions.as_ref()?.processor_others;
     let shares: Option<Vec<f64>> = samples(run).iter().map(share).collect();
     shares?.into_iter().reduce(f64::max)
 }
 
 /// Describes the processor time of other programs, if it is high enough to make the figures uncertain.
-fn disturbed(run: &RunResult) -> Option<String> {
-    let share = others(run).filter(|&share| share > OTHERS)?;
+fn disturbance_sentence(run: &RunResult) -> Option<String> {
+    let share = other_processes_share(run).filter(|&share| share > OTHERS)?;
     Some(format!("other programs used up to {:.0}% of the processors", 100.0 * share))
 }
 
@@ -116,25 +116,33 @@ fn made_by_others(
     b: &Statistic,
     more: bool,
 ) -> bool {
-    let Some((of_a, of_b)) = others(from).zip(others(to)) else { return false };
+    let Some((of_a, of_b)) = other_processes_share(from).zip(other_processes_share(to)) else {
+        return false;
+    };
     let b_is_worse = (b.value < a.value) == more;
     let (worse, better) = if b_is_worse { (of_b, of_a) } else { (of_a, of_b) };
     worse > OTHERS && worse - better > OTHERS
 }
 
-fn verdict(from: &RunResult, to: &RunResult, a: &Statistic, b: &Statistic, more: bool) -> Verdict {
+fn verdict(
+    from: &RunResult,
+    to: &RunResult,
+    a: &Statistic,
+    b: &Statistic,
+    more: bool,
+) -> ChangeVerdict {
     match interval(a).zip(interval(b)) {
-        None => Verdict::NoSpread,
+        None => ChangeVerdict::NoSpread,
         Some(((a_low, a_high), (b_low, b_high))) if a_low <= b_high && b_low <= a_high => {
-            Verdict::Indistinct
+            ChangeVerdict::Indistinct
         }
-        Some(_) if made_by_others(from, to, a, b, more) => Verdict::Others,
-        Some(_) => Verdict::Distinct,
+        Some(_) if made_by_others(from, to, a, b, more) => ChangeVerdict::Others,
+        Some(_) => ChangeVerdict::Distinct,
     }
 }
 
 /// Compares the figures that both runs contain.
-pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
+pub fn compare(from: &RunResult, to: &RunResult) -> Vec<FigureChange> {
     let mut changes = Vec::new();
     let mut add = |name: String, more: bool, figure: &dyn Fn(&Sample) -> Option<f64>| {
         if let Some((a, b)) = statistic(from, figure).zip(statistic(to, figure))
@@ -142,7 +150,7 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
         {
             let per_cent = (a.value > 0.0).then(|| 100.0 * (b.value / a.value - 1.0));
             let verdict = verdict(from, to, &a, &b, more);
-            changes.push(Change { name, from: a, to: b, per_cent, verdict });
+            changes.push(FigureChange { name, from: a, to: b, per_cent, verdict });
         }
     };
     for figure in FIGURES.iter().filter(|figure| figure.compared) {
@@ -176,13 +184,13 @@ pub fn nodes_saved(
     from: &RunResult,
     to: &RunResult,
     nodes: u32,
-) -> Result<Option<NodesSaved>, PlanError> {
+) -> Result<Option<SavedServers>, PlanError> {
     let (Some(a), Some(b)) = (per_minute(from), per_minute(to)) else {
         let bound = "both runs must have at least one repeat";
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
     // The number of servers cannot be determined from a rate below one transaction a minute.
-    if verdict(from, to, &a, &b, true) != Verdict::Distinct || a.min < 1.0 || b.min < 1.0 {
+    if verdict(from, to, &a, &b, true) != ChangeVerdict::Distinct || a.min < 1.0 || b.min < 1.0 {
         return Ok(None);
     }
     let saved = |present: f64, other: f64| {
@@ -202,12 +210,12 @@ pub fn nodes_saved(
     };
     let least = saved(a.max, b.min)?;
     let greatest = saved(a.min, b.max)?;
-    Ok(Some(NodesSaved { plan: saved(a.value, b.value)?, least, greatest }))
+    Ok(Some(SavedServers { plan: saved(a.value, b.value)?, least, greatest }))
 }
 
 /// The servers that a faster run saves.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NodesSaved {
+pub struct SavedServers {
     /// The plan based on the mean tpm of both runs.
     pub plan: Plan,
     /// The plan based on the repeats that are the most unfavourable to the second run.
@@ -242,11 +250,12 @@ pub fn warnings(from: &RunResult, to: &RunResult) -> Vec<String> {
         if test.samples.len() < 3 {
             warnings.push(format!("{side}: fewer than 3 repeats, {}", test.samples.len()));
         }
-        match others(run) {
+        match other_processes_share(run) {
             None => {
                 warnings.push(format!("{side}: the processor time of other programs is not known"));
             }
-            _ => warnings.extend(disturbed(run).map(|warning| format!("{side}: {warning}"))),
+            _ => warnings
+                .extend(disturbance_sentence(run).map(|warning| format!("{side}: {warning}"))),
         }
     }
     warnings

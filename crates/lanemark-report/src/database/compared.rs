@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use lanemark_schema::result::RunResult;
 
-use super::change::{Change, compare, interval, warnings};
-use super::text::{NO_TPC_RESULT, line, parts, title};
+use super::change::{FigureChange, compare, interval, warnings};
+use super::text::{NO_TPC_RESULT, parts, push_line, title};
 use super::wrapped::{WIDTH, wrapped};
 use crate::number::{fixed, grouped, percent_whole};
 
@@ -35,12 +35,12 @@ pub fn database_compare_text(from: &RunResult, to: &RunResult) -> Option<String>
 
 /// Returns a text such as `B completes 12% more transactions a minute than A, 13,800 instead of 12,345 (PostgreSQL
 /// 17.11 with 4 users)`.
-fn answer(from: &RunResult, to: &RunResult, changes: &[Change]) -> Option<String> {
+fn answer(from: &RunResult, to: &RunResult, changes: &[FigureChange]) -> Option<String> {
     let (database, _, _) = parts(to)?;
     parts(from)?;
-    let of = |change: &&Change| change.name.starts_with("tpm");
+    let is_throughput = |change: &&FigureChange| change.name.starts_with("tpm");
     let product = &database.product;
-    let Some(change) = changes.iter().find(of) else {
+    let Some(change) = changes.iter().find(is_throughput) else {
         return Some(format!(
             "A and B on {product}: transactions a minute are not known for both runs."
         ));
@@ -60,7 +60,7 @@ fn answer(from: &RunResult, to: &RunResult, changes: &[Change]) -> Option<String
     })
 }
 
-fn row(change: &Change) -> String {
+fn row(change: &FigureChange) -> String {
     let (a, b) = (change.from.value, change.to.value);
     let digits = match a.max(b) {
         1_000.0.. => 0,
@@ -87,14 +87,14 @@ fn row(change: &Change) -> String {
     let mut one = String::new();
     for part in below {
         if !one.is_empty() && 2 + one.chars().count() + 2 + part.chars().count() > WIDTH {
-            line(&mut text, &format!("  {one}"));
+            push_line(&mut text, &format!("  {one}"));
             one.clear();
         }
         one += if one.is_empty() { "" } else { "; " };
         one += &part;
     }
     if !one.is_empty() {
-        line(&mut text, &format!("  {one}"));
+        push_line(&mut text, &format!("  {one}"));
     }
     text
 }

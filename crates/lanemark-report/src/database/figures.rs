@@ -3,14 +3,14 @@
 //! Rows are figures, and columns are runs. A figure that a run does not contain is shown as a dash: a real database
 //! does not report single requests, and a simulated database does not distinguish kinds of transactions.
 
-use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
+use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionFigures};
 use lanemark_schema::workload::Operation;
 
 use crate::number::{ABSENT, known_value, or_absent, significant, spread};
 use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// A figure of a sample with database transactions.
-pub(crate) struct Figure {
+pub(crate) struct TransactionFigure {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) of: fn(&Sample) -> Option<f64>,
@@ -23,12 +23,18 @@ pub(crate) struct Figure {
 }
 
 /// A figure that is neither drawn nor compared; smaller is better.
-const PLAIN: Figure =
-    Figure { name: "", unit: "", of: |_| None, more: false, compared: false, drawn: false };
+const PLAIN: TransactionFigure = TransactionFigure {
+    name: "",
+    unit: "",
+    of: |_| None,
+    more: false,
+    compared: false,
+    drawn: false,
+};
 
 /// All figures of a database run. The compared figures are in the order of the published chart.
-pub(crate) const FIGURES: [Figure; 18] = [
-    Figure {
+pub(crate) const FIGURES: [TransactionFigure; 18] = [
+    TransactionFigure {
         name: "tpm",
         unit: "1/min",
         of: |sample| Some(transactions(sample)?.per_minute),
@@ -36,7 +42,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
         compared: true,
         drawn: true,
     },
-    Figure {
+    TransactionFigure {
         name: "NOPM",
         unit: "1/min",
         of: |sample| transactions(sample)?.new_orders_per_minute,
@@ -44,7 +50,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
         compared: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device read",
         unit: "µs",
         of: |sample| us(sample.mean_latency_ns(Operation::Read)),
@@ -52,7 +58,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device write",
         unit: "µs",
         of: |sample| us(sample.mean_latency_ns(Operation::Write)),
@@ -60,14 +66,14 @@ pub(crate) const FIGURES: [Figure; 18] = [
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device overall",
         unit: "µs",
         of: |sample| us(Some(sample.latency_mean_ns()).filter(|&ns| ns > 0.0)),
         compared: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "processors busy",
         unit: "%",
         of: |sample| per_cent(transactions(sample)?.processor_busy),
@@ -75,7 +81,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "database CPU",
         unit: "µs each",
         of: |sample| {
@@ -85,13 +91,13 @@ pub(crate) const FIGURES: [Figure; 18] = [
         compared: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "all CPU",
         unit: "µs each",
         of: |sample| transactions(sample)?.processor_us(),
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device share of time",
         unit: "%",
         of: |sample| per_cent(sample.device_share()),
@@ -99,7 +105,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
         compared: true,
         drawn: true,
     },
-    Figure {
+    TransactionFigure {
         name: "latency, mean",
         unit: "ms",
         of: |sample| transactions(sample)?.response_ms(),
@@ -107,52 +113,52 @@ pub(crate) const FIGURES: [Figure; 18] = [
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "latency, 95%",
         unit: "ms",
         of: |sample| Some(transactions(sample)?.response.percentile_ns(95.0)? as f64 / 1e6),
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device reads",
         unit: "1/s",
         of: |sample| Some(sample.device_rates()?.reads),
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device writes",
         unit: "1/s",
         of: |sample| Some(sample.device_rates()?.writes),
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "device flushes",
         unit: "1/s",
         of: |sample| Some(sample.device_rates()?.flushes),
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "buffer hits",
         unit: "%",
         of: |sample| per_cent(transactions(sample)?.buffer_hit_ratio),
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "log writes",
         unit: "each",
         of: |sample| transactions(sample)?.log_writes,
         drawn: true,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "log flushes",
         unit: "each",
         of: |sample| transactions(sample)?.log_flushes,
         ..PLAIN
     },
-    Figure {
+    TransactionFigure {
         name: "log",
         unit: "KiB each",
         of: |sample| Some(transactions(sample)?.log_bytes? / 1024.0),
@@ -161,7 +167,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
     },
 ];
 
-fn transactions(sample: &Sample) -> Option<&TransactionsUse> {
+fn transactions(sample: &Sample) -> Option<&TransactionFigures> {
     sample.transactions.as_ref()
 }
 
@@ -174,12 +180,12 @@ fn per_cent(share: Option<f64>) -> Option<f64> {
 }
 
 /// Transaction tests to compare, in groups with names.
-pub(crate) type Groups<'a> = Vec<(String, Vec<(&'a str, &'a TestResult)>)>;
+pub(crate) type TestGroups<'a> = Vec<(String, Vec<(&'a str, &'a TestResult)>)>;
 
 /// Groups the transaction tests by name. If no name occurs in two runs and each run has only one transaction test, all
 /// tests form one group.
-pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
-    let mut groups: Groups<'a> = Vec::new();
+pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> TestGroups<'a> {
+    let mut groups: TestGroups<'a> = Vec::new();
     for (label, run) in runs {
         for test in run.tests.iter().filter(|test| test.has_transactions()) {
             match groups.iter_mut().find(|(name, _)| *name == test.test.name) {
@@ -188,9 +194,10 @@ pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
             }
         }
     }
-    let of = |run: &RunResult| run.tests.iter().filter(|test| test.has_transactions()).count();
+    let transaction_tests =
+        |run: &RunResult| run.tests.iter().filter(|test| test.has_transactions()).count();
     let alone = groups.iter().all(|(_, members)| members.len() == 1);
-    if alone && groups.len() > 1 && runs.iter().all(|(_, run)| of(run) <= 1) {
+    if alone && groups.len() > 1 && runs.iter().all(|(_, run)| transaction_tests(run) <= 1) {
         let names: Vec<String> = groups.iter().map(|(name, _)| name.clone()).collect();
         let members = groups.into_iter().flat_map(|(_, members)| members).collect();
         return vec![(names.join(" · "), members)];

@@ -16,9 +16,11 @@ mod split;
 mod text;
 mod wrapped;
 
-pub use change::{Change, NodesSaved, Verdict, compare, interval, nodes_saved, warnings};
+pub use change::{
+    ChangeVerdict, FigureChange, SavedServers, compare, interval, nodes_saved, warnings,
+};
 pub use compared::database_compare_text;
-pub(crate) use figures::{FIGURES, Figure, groups, table};
+pub(crate) use figures::{FIGURES, TransactionFigure, groups, table};
 pub(crate) use split::{TimePart, TimeSplit};
 pub use text::database_text;
 pub use wrapped::{WIDTH, wrapped};

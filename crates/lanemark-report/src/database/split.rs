@@ -1,6 +1,6 @@
 //! The parts of a transaction's time, for the text and the page of a run.
 
-use lanemark_schema::result::{SessionTime, TestResult, TransactionsUse, WaitClass};
+use lanemark_schema::result::{SessionProcessorTime, TestResult, TransactionFigures, WaitClass};
 
 /// The parts of a transaction's mean time.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl TimeSplit {
     /// Returns the parts of the transactions of `test`, from samples of the server if available, otherwise from the
     /// states of the users' threads; `None` if neither source is available.
     pub(crate) fn of(test: &TestResult) -> Option<Self> {
-        let response_ms = test.of_transactions(TransactionsUse::response_ms)?.value;
+        let response_ms = test.of_transactions(TransactionFigures::response_ms)?.value;
         let part = |class: usize, name: &'static str, ms: f64, note: String| TimePart {
             class,
             name,
@@ -42,8 +42,8 @@ impl TimeSplit {
             share: ms / response_ms.max(1e-9),
             note,
         };
-        let sessions = |part: fn(&SessionTime) -> f64| {
-            let each = |all: &TransactionsUse| {
+        let sessions = |part: fn(&SessionProcessorTime) -> f64| {
+            let each = |all: &TransactionFigures| {
                 all.each(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
             };
             test.of_transactions(each).map(|statistic| statistic.value)
@@ -64,7 +64,7 @@ impl TimeSplit {
         let all = samples.value * f64::from(samples.count);
         let mut parts = Vec::new();
         for (index, class) in WaitClass::ALL.into_iter().enumerate() {
-            let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
+            let share = |all: &TransactionFigures| Some(all.waits.as_ref()?.share(class)?.0);
             // The share is computed over the samples of all repeats together; repeats have nearly equal numbers of
             // samples.
             let share = test.of_transactions(share).map(|statistic| statistic.value);

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use lanemark_schema::result::{
-    Counter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample, ServerTime, Statistic,
-    Target, TestResult, TransactionsUse,
+    DatabaseCounter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample,
+    ServerProcessorTime, Statistic, Target, TestResult, TransactionFigures,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
@@ -32,11 +32,11 @@ pub fn database_text(run: &RunResult) -> Option<String> {
     let (database, test, users) = parts(run)?;
     let mut text = wrapped(&answer(database, test), 0);
     text.push('\n');
-    line(&mut text, &title(database));
+    push_line(&mut text, &title(database));
     let settings = database.settings.iter();
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
-    line(&mut text, &settings.join(", "));
-    line(&mut text, &settings_sentence(test, users));
+    push_line(&mut text, &settings.join(", "));
+    push_line(&mut text, &settings_sentence(test, users));
     text.push('\n');
     text += &figures(test);
     if let Some(found) = time_of_a_transaction(test) {
@@ -51,9 +51,9 @@ pub fn database_text(run: &RunResult) -> Option<String> {
     }
     warnings
         .iter()
-        .for_each(|(warning, advice)| line(&mut text, &format!("! {warning}: {advice}")));
+        .for_each(|(warning, advice)| push_line(&mut text, &format!("! {warning}: {advice}")));
     text.push('\n');
-    line(&mut text, NO_TPC_RESULT);
+    push_line(&mut text, NO_TPC_RESULT);
     Some(text)
 }
 
@@ -69,7 +69,7 @@ fn answer(database: &DatabaseTarget, test: &TestResult) -> String {
     let Some(rate) = test.transactions_per_minute().filter(|rate| rate.count > 0) else {
         return format!("{product}{version} completed no transaction with {users}.");
     };
-    let mean = test.of_transactions(TransactionsUse::response_ms);
+    let mean = test.of_transactions(TransactionFigures::response_ms);
     let mean = mean.map_or(String::new(), |mean| format!(": {} ms each", significant(mean.value)));
     let share = test.over_samples(Sample::device_share).map(|statistic| statistic.value);
     let share = share.filter(|_| !mean.is_empty()).map_or(String::new(), |share| {
@@ -123,20 +123,20 @@ fn figures(test: &TestResult) -> String {
             };
             let value = grouped(&fixed(found.value, digits));
             let row = format!("{name:<28}{value:>12}  {spread:<9}{beside}");
-            line(&mut text, row.trim_end());
+            push_line(&mut text, row.trim_end());
         }
     };
-    let of = |figure: fn(&TransactionsUse) -> Option<f64>| test.of_transactions(figure);
+    let of = |figure: fn(&TransactionFigures) -> Option<f64>| test.of_transactions(figure);
     let share = test.over_samples(Sample::device_share).map(|statistic| statistic.value);
     let share = share.map_or("device time unknown".to_owned(), |share| {
         format!("device time is {:.0}% of the response time", 100.0 * share)
     });
     figure("tpm, all transactions", test.transactions_per_minute(), 0, &share);
-    let differs = of(TransactionsUse::count_differs).map(|found| 100.0 * found.value);
+    let differs = of(TransactionFigures::count_differs).map(|found| 100.0 * found.value);
     let differs = differs.map_or(String::new(), |share| format!("{share:+.2}% from ours"));
     figure("tpm, database's count", of(|all| all.counted_per_minute), 0, &differs);
     figure("NOPM, new orders", of(|all| all.new_orders_per_minute), 0, "");
-    figure("latency, mean, ms", of(TransactionsUse::response_ms), 3, "");
+    figure("latency, mean, ms", of(TransactionFigures::response_ms), 3, "");
     let device = |figure: &dyn Fn(&DeviceUse) -> Option<f64>| {
         test.over_samples(|sample| figure(sample.evidence.as_ref()?.device.as_ref()?))
     };
@@ -160,28 +160,29 @@ fn figures(test: &TestResult) -> String {
     figure("processors busy, %", busy, 1, "all of the machine");
     let others = of(|all| all.processor_others.map(|share| 100.0 * share));
     figure("by other programs, %", others, 1, "");
-    let time = |of: fn(&ServerTime) -> Option<f64>| {
+    let time = |of: fn(&ServerProcessorTime) -> Option<f64>| {
         test.of_transactions(|all| all.each(1e6 * of(all.processor_time.as_ref()?)?))
     };
     let server = time(|time| time.server_s);
     let driver = if server.is_some() { "driver CPU, µs each" } else { "CPU, µs each" };
     figure("database CPU, µs each", server, 0, "of a transaction, all processes of the server");
     figure(driver, time(|time| time.driver_s), 0, "of a transaction");
-    let each =
-        |counter: Counter| test.of_transactions(|all| all.each(all.counters.get(counter)? as f64));
-    let statements = each(Counter::Statements)
+    let counter_per_transaction = |counter: DatabaseCounter| {
+        test.of_transactions(|all| all.each(all.counters.get(counter)? as f64))
+    };
+    let statements = counter_per_transaction(DatabaseCounter::Statements)
         .map_or(String::new(), |found| format!("with {:.1} statements", found.value));
-    figure("messages each", each(Counter::Messages), 2, &statements);
+    figure("messages each", counter_per_transaction(DatabaseCounter::Messages), 2, &statements);
     let hits = of(|all| all.buffer_hit_ratio.map(|share| 100.0 * share));
     figure("buffer hits, %", hits, 2, "");
-    let pages = each(Counter::WalFullPages)
+    let pages = counter_per_transaction(DatabaseCounter::WalFullPages)
         .map_or(String::new(), |pages| format!("with {:.2} whole pages", pages.value));
     figure("log, KiB each", of(|all| all.log_bytes.map(|bytes| bytes / 1024.0)), 2, &pages);
     figure("log flushes each", of(|all| all.log_flushes), 3, "");
     for (name, counter) in [
-        ("checkpoints", Counter::Checkpoints),
-        ("deadlocks", Counter::Deadlocks),
-        ("temporary files", Counter::TemporaryFiles),
+        ("checkpoints", DatabaseCounter::Checkpoints),
+        ("deadlocks", DatabaseCounter::Deadlocks),
+        ("temporary files", DatabaseCounter::TemporaryFiles),
     ] {
         let found = test.of_transactions(|all| Some(all.counters.get(counter)? as f64));
         figure(name, found.filter(|found| found.max > 0.0), 1, "in a repeat");
@@ -200,7 +201,7 @@ fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     }
     for TimePart { name, ms, share, note, .. } in parts {
         let row = format!("  {name:<26}{ms:>12.3}{:>7.1}%  {note}", 100.0 * share);
-        line(&mut text, row.trim_end());
+        push_line(&mut text, row.trim_end());
     }
     Some(text)
 }
@@ -218,7 +219,7 @@ fn transactions(test: &TestResult) -> String {
             0 => "–".to_owned(),
             _ => format!("{:.2}", 100.0 * usage.count as f64 / all as f64),
         };
-        let at = |percentile| {
+        let percentile_text = |percentile| {
             let found = usage.latency.percentile_ns(percentile);
             found.map_or("–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6))
         };
@@ -233,15 +234,15 @@ fn transactions(test: &TestResult) -> String {
             usage.count,
             usage.rolled_back,
             usage.retries,
-            at(50.0),
-            at(95.0),
-            at(99.0)
+            percentile_text(50.0),
+            percentile_text(95.0),
+            percentile_text(99.0)
         );
     }
     text
 }
 
-pub(super) fn line(text: &mut String, content: &str) {
+pub(super) fn push_line(text: &mut String, content: &str) {
     text.push_str(content);
     text.push('\n');
 }

@@ -1,27 +1,27 @@
 //! Tests of the medians, worst figures and coverage of a study.
 
 use lanemark_schema::result::{
-    Document, Figure, Metric, PredictionInterval, Statistic, StudySystem,
+    FigureMetric, PredictionInterval, Publication, PublishedFigure, Statistic, StudySystem,
 };
-use lanemark_schema::workload::Average;
+use lanemark_schema::workload::AverageMethod;
 
 use super::*;
 use crate::run_tests::{reads, run, test};
 
 /// Returns the check of a published figure of 100 MB/s with the simulated value `simulated`.
-fn check(test: &str, role: Role, bound: Bound, simulated: f64) -> FigureCheck {
-    let figure = Figure {
+fn check(test: &str, role: FigureRole, bound: BoundKind, simulated: f64) -> FigureCheck {
+    let figure = PublishedFigure {
         id: test.to_owned(),
         system: "s".to_owned(),
         test: test.to_owned(),
-        metric: Metric::Throughput,
+        metric: FigureMetric::Throughput,
         published: 100.0,
         bound,
         over: None,
         place: "Table 1".to_owned(),
         role,
     };
-    FigureCheck::new(figure, Statistic::of(&[simulated], Average::Mean))
+    FigureCheck::new(figure, Statistic::of(&[simulated], AverageMethod::Mean))
 }
 
 /// Returns a study with two tests that read; `figures` may name other tests.
@@ -39,7 +39,7 @@ fn study(figures: Vec<FigureCheck>, interval: Option<&PredictionInterval>) -> St
         id: "study".to_owned(),
         title: "Study".to_owned(),
         question: "Question?".to_owned(),
-        document: Document { file: String::new(), citation: String::new() },
+        document: Publication { file: String::new(), citation: String::new() },
         systems: vec![StudySystem { name: "s".to_owned(), label: "System".to_owned(), run }],
         figures,
         comparison: None,
@@ -52,7 +52,7 @@ fn study(figures: Vec<FigureCheck>, interval: Option<&PredictionInterval>) -> St
 fn predicted(errors: &[f64]) -> StudyOutcome {
     let all = errors.iter().enumerate();
     let of = |(index, simulated): (usize, &f64)| {
-        check(&format!("only {index}"), Role::Predicted, Bound::Exactly, *simulated)
+        check(&format!("only {index}"), FigureRole::Predicted, BoundKind::Exactly, *simulated)
     };
     study(all.map(of).collect(), None)
 }
@@ -61,7 +61,7 @@ fn predicted(errors: &[f64]) -> StudyOutcome {
 fn the_median_is_the_middle_and_the_worst_has_its_sign() {
     let text_of = |errors: &[f64]| {
         let outcome = predicted(errors);
-        ErrorSummary::of(&outcome, Role::Predicted).sentence(&outcome)
+        ErrorSummary::of(&outcome, FigureRole::Predicted).sentence(&outcome)
     };
     let end = "; these test the model.";
     for (simulated, wanted) in [
@@ -97,8 +97,8 @@ fn the_median_is_the_middle_and_the_worst_has_its_sign() {
 
 #[test]
 fn bounds_and_near_repeats_are_counted_apart() {
-    use Bound::{AtLeast, AtMost, Exactly};
-    let of = |bounds: &[(Bound, f64)], role: Role| {
+    use BoundKind::{AtLeast, AtMost, Exactly};
+    let of = |bounds: &[(BoundKind, f64)], role: FigureRole| {
         let bounds = bounds.iter().enumerate();
         let bounds = bounds.map(|(index, &(bound, simulated))| {
             check(&format!("bound {index}"), role, bound, simulated)
@@ -111,12 +111,12 @@ fn bounds_and_near_repeats_are_counted_apart() {
         ErrorSummary::of(&outcome, role).sentence(&outcome)
     };
     let distinct = "absolute error of the 1 distinct ones: median 10.0%, mean 10.0%";
-    let text = of(&[], Role::Calibrated);
+    let text = of(&[], FigureRole::Calibrated);
     assert!(text.starts_with(&format!("2 figures (of them 1 near repeat), {distinct}")), "{text}");
     assert!(text.ends_with("these set model values, so they do not test the model."), "{text}");
-    let text = of(&[(AtLeast, 120.0)], Role::Predicted);
+    let text = of(&[(AtLeast, 120.0)], FigureRole::Predicted);
     assert!(text.contains("3 figures (of them 1 bound, met; 1 near repeat)"), "{text}");
-    let text = of(&[(AtLeast, 120.0), (AtMost, 70.0), (AtMost, 125.0)], Role::Predicted);
+    let text = of(&[(AtLeast, 120.0), (AtMost, 70.0), (AtMost, 125.0)], FigureRole::Predicted);
     assert!(text.contains("5 figures (of them 3 bounds, 2 met; 1 near repeat)"), "{text}");
     assert!(text.contains("worst +25.0% (System bound 2)"), "{text}");
 }
@@ -127,9 +127,10 @@ fn figures_within_their_intervals_are_counted() {
         let interval =
             PredictionInterval { low_ratio, high_ratio, widest: None, percentiles: Vec::new() };
         let exact = [("a", 110.0), ("b", 160.0)];
-        let exact = exact.map(|(test, found)| check(test, Role::Predicted, Bound::Exactly, found));
+        let exact = exact
+            .map(|(test, found)| check(test, FigureRole::Predicted, BoundKind::Exactly, found));
         let outcome = study(exact.to_vec(), Some(&interval));
-        ErrorSummary::of(&outcome, Role::Predicted).sentence(&outcome)
+        ErrorSummary::of(&outcome, FigureRole::Predicted).sentence(&outcome)
     };
     let width = |inside: u32, width: &str| {
         format!(", {inside} of 2 in their 80% intervals (median width, high over low: {width});")
@@ -142,5 +143,8 @@ fn figures_within_their_intervals_are_counted() {
 
 #[test]
 fn roles_have_names() {
-    assert_eq!([Role::Calibrated, Role::Predicted].map(role_name), ["calibrated", "predicted"]);
+    assert_eq!(
+        [FigureRole::Calibrated, FigureRole::Predicted].map(role_name),
+        ["calibrated", "predicted"]
+    );
 }

@@ -20,7 +20,7 @@ fn explained(share: Option<f64>, bottleneck: Option<usize>) -> Explanation {
         ceilings: vec![ceiling(3_000, None), ceiling(800, Some(1_000))],
         bottleneck,
         ceiling_share: share,
-        verdict: Verdict::Undecided,
+        verdict: LimitingPart::Undecided,
         evidence: Vec::new(),
     }
 }
@@ -80,28 +80,28 @@ fn a_verdict_has_its_reason() {
         super::verdict(&Explanation { verdict, evidence, ..explained(None, None) })
     };
     for (verdict, wanted) in [
-        (Verdict::LinkBound, "link-bound; the path's slowest link was full."),
-        (Verdict::DriveBound, "drive-bound; the device was at its limit."),
-        (Verdict::CpuBound, "CPU-bound; the processors had no time left."),
+        (LimitingPart::LinkBound, "link-bound; the path's slowest link was full."),
+        (LimitingPart::DriveBound, "drive-bound; the device was at its limit."),
+        (LimitingPart::CpuBound, "CPU-bound; the processors had no time left."),
         (
-            Verdict::QueueStarved,
+            LimitingPart::QueueStarved,
             "queue-starved; more outstanding requests increase the throughput.",
         ),
         (
-            Verdict::FileSystemBound,
+            LimitingPart::FileSystemBound,
             "file-system-bound; most of a request's time passed before it reached the device.",
         ),
-        (Verdict::HeldBack, "held back; a limit of a control group was reached."),
-        (Verdict::Undecided, "undecided; no observed part was at its limit."),
+        (LimitingPart::HeldBack, "held back; a limit of a control group was reached."),
+        (LimitingPart::Undecided, "undecided; no observed part was at its limit."),
     ] {
         assert_eq!(text_of(verdict, Vec::new()), format!("Verdict: {wanted}"));
     }
     let (crowded, unprobed) = (EvidenceItem::Crowded, EvidenceItem::NoQueueProbe);
-    let text = text_of(Verdict::Undecided, vec![unprobed.clone(), crowded.clone()]);
+    let text = text_of(LimitingPart::Undecided, vec![unprobed.clone(), crowded.clone()]);
     assert!(text.ends_with("other programs on the processors could explain the result."), "{text}");
-    let text = text_of(Verdict::Undecided, vec![unprobed]);
+    let text = text_of(LimitingPart::Undecided, vec![unprobed]);
     assert!(text.ends_with("--explain tries a deeper queue, which may find the limit."), "{text}");
-    assert!(text_of(Verdict::CpuBound, vec![crowded]).ends_with("no time left."));
+    assert!(text_of(LimitingPart::CpuBound, vec![crowded]).ends_with("no time left."));
 }
 
 #[test]

@@ -8,8 +8,11 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid::{grid, typeset};
-use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, block, fitted, image, listed, named, num, part_title, split, text_width};
+use super::picture::{LegendEntry, PanelPicture, TitledPanel};
+use super::svg::{
+    SvgImage, block, image, named, num, part_title, shortened_list, split, text_fitted_to,
+    text_width,
+};
 use crate::budget::{Budget, HopShare};
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::palette;
@@ -30,7 +33,7 @@ const UNIT: f64 = 24.0;
 
 /// The budgets of one test.
 #[derive(Clone)]
-struct Panel<'a> {
+struct BudgetPanel<'a> {
     test: &'a str,
     bars: Vec<(&'a str, Budget)>,
 }
@@ -61,15 +64,15 @@ pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
-    let mut panels: Vec<Panel<'a>> = Vec::new();
+fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<BudgetPanel<'a>> {
+    let mut panels: Vec<BudgetPanel<'a>> = Vec::new();
     for (label, run) in runs {
         for result in &run.tests {
             let Some(budget) = Budget::of(result) else { continue };
             let test = result.test.name.as_str();
             match panels.iter_mut().find(|panel| panel.test == test) {
                 Some(panel) => panel.bars.push((label, budget)),
-                None => panels.push(Panel { test, bars: vec![(label, budget)] }),
+                None => panels.push(BudgetPanel { test, bars: vec![(label, budget)] }),
             }
         }
     }
@@ -80,8 +83,8 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
 const SAME: f64 = 0.01;
 
 /// Returns the panels, without those whose bars equal the bars of an earlier panel.
-fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
-    let mut visible: Vec<Panel<'a>> = Vec::new();
+fn distinct<'a>(panels: &[BudgetPanel<'a>]) -> Vec<BudgetPanel<'a>> {
+    let mut visible: Vec<BudgetPanel<'a>> = Vec::new();
     for panel in panels {
         if !visible.iter().any(|other| other.is_like(panel)) {
             visible.push(panel.clone());
@@ -91,11 +94,11 @@ fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
 }
 
 /// Draws the budgets of all tests.
-pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
+pub(super) fn picture(runs: &[(String, &RunResult)]) -> PanelPicture {
     draw_panels(&panels(runs))
 }
 
-fn draw_panels(panels: &[Panel<'_>]) -> Picture {
+fn draw_panels(panels: &[BudgetPanel<'_>]) -> PanelPicture {
     // Hops with the same colour, such as the first link of every system, share a legend entry.
     let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
@@ -111,18 +114,18 @@ fn draw_panels(panels: &[Panel<'_>]) -> Picture {
             rect class=(format!("wait {colour}")) width="11" height="12" {}
             rect class=(colour) x="11" width="11" height="12" {}
         };
-        Entry::new(swatch, names.join(", "))
+        LegendEntry::new(swatch, names.join(", "))
     };
     let pointed = is_pointed(panels);
-    let figures = |panel: &Panel<'_>| panel.figures(pointed);
-    Picture {
+    let figures = |panel: &BudgetPanel<'_>| panel.figures(pointed);
+    PanelPicture {
         entries: entries.iter().map(swatch).collect(),
         figures: panels.iter().flat_map(figures).collect(),
     }
 }
 
 /// Returns whether there are few enough bars for each part to show its numbers.
-fn is_pointed(panels: &[Panel<'_>]) -> bool {
+fn is_pointed(panels: &[BudgetPanel<'_>]) -> bool {
     panels.iter().map(|panel| panel.bars.len()).sum::<usize>() <= POINTED
 }
 
@@ -140,10 +143,10 @@ fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
     }
 }
 
-impl Panel<'_> {
+impl BudgetPanel<'_> {
     /// Returns whether the other panel has the same systems, with the same times at all hops.
     fn is_like(&self, other: &Self) -> bool {
-        let near = |one: f64, other: f64, total: f64| (one - other).abs() <= SAME * total;
+        let is_near = |one: f64, other: f64, total: f64| (one - other).abs() <= SAME * total;
         self.bars.len() == other.bars.len()
             && self.bars.iter().zip(&other.bars).all(|((label, one), (other_label, other))| {
                 let total = one.total_ns().max(other.total_ns());
@@ -151,8 +154,8 @@ impl Panel<'_> {
                     && one.hops.len() == other.hops.len()
                     && one.hops.iter().zip(&other.hops).all(|(one, other)| {
                         one.id == other.id
-                            && near(one.wait_ns, other.wait_ns, total)
-                            && near(one.service_ns, other.service_ns, total)
+                            && is_near(one.wait_ns, other.wait_ns, total)
+                            && is_near(one.service_ns, other.service_ns, total)
                     })
             })
     }
@@ -162,7 +165,7 @@ impl Panel<'_> {
     }
 
     /// Draws the panel with its title, split into several parts if it has many bars.
-    fn figures(&self, pointed: bool) -> Vec<Drawing> {
+    fn figures(&self, pointed: bool) -> Vec<TitledPanel> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
@@ -170,19 +173,19 @@ impl Panel<'_> {
         let count = ranges.len();
         let drawing = |(index, range): (usize, std::ops::Range<usize>)| {
             let title = part_title(self.test, index, count);
-            let part = Panel { test: &title, bars: self.bars[range].to_vec() };
+            let part = BudgetPanel { test: &title, bars: self.bars[range].to_vec() };
             let image = part.draw(unit, &axis, pointed);
-            Drawing { title, image }
+            TitledPanel { title, image }
         };
         ranges.into_iter().enumerate().map(drawing).collect()
     }
 
-    fn draw(&self, unit: LatencyUnit, axis: &Axis, pointed: bool) -> Image {
+    fn draw(&self, unit: LatencyUnit, axis: &Axis, pointed: bool) -> SvgImage {
         let height = self.bars.len() as f64 * (LINE + BAR + GAP);
         let top = |index: usize| index as f64 * (LINE + BAR + GAP);
-        let bars: Vec<Bar<'_>> = (0..)
+        let bars: Vec<BudgetBar<'_>> = (0..)
             .zip(&self.bars)
-            .map(|(index, (_, budget))| Bar::new(budget, unit, axis, top(index) + LINE))
+            .map(|(index, (_, budget))| BudgetBar::new(budget, unit, axis, top(index) + LINE))
             .collect();
         let content = html! {
             (axis.draw(0.0, height, &typeset(unit.name())))
@@ -195,7 +198,7 @@ impl Panel<'_> {
                 }
             }
             // Waiting parts are translucent, and the grid must not show through them.
-            path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
+            path class="ground" d=(bars.iter().map(BudgetBar::whole).collect::<String>()) {}
             @if pointed {
                 @for part in bars.iter().flat_map(|bar| &bar.parts) {
                     path class=(part.class()) d=(part.shape) { title { (part.description) } }
@@ -218,14 +221,14 @@ impl Panel<'_> {
             });
             format!("{label}: {} {}{most}", significant(unit.of(budget.total_ns())), unit.name())
         });
-        format!("Time budget of {}. {}", self.test, listed(bars))
+        format!("Time budget of {}. {}", self.test, shortened_list(bars))
     }
 }
 
 /// Names the busiest hop of a budget.
 fn busiest(budget: &Budget) -> String {
     budget.busiest().map_or(String::new(), |hop| {
-        format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
+        format!("{} {} busy", text_fitted_to(&hop.label(), 160.0), percent_whole(hop.utilisation))
     })
 }
 
@@ -241,7 +244,7 @@ fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup 
 }
 
 /// A budget as the parts of a bar.
-struct Bar<'b> {
+struct BudgetBar<'b> {
     top: f64,
     end: f64,
     parts: Vec<HopTimePart<'b>>,
@@ -258,7 +261,7 @@ struct HopTimePart<'b> {
     description: String,
 }
 
-impl<'b> Bar<'b> {
+impl<'b> BudgetBar<'b> {
     fn new(budget: &'b Budget, unit: LatencyUnit, axis: &Axis, top: f64) -> Self {
         let (mut from, mut parts) = (0.0, Vec::new());
         for hop in &budget.hops {
@@ -310,7 +313,7 @@ impl HopTimePart<'_> {
 }
 
 /// Groups the parts of all bars by style, with one path per style. Parts that are too thin to be visible are omitted.
-fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
+fn by_class(bars: &[BudgetBar<'_>]) -> Vec<(String, String)> {
     let mut looks: Vec<(String, String)> = Vec::new();
     for part in bars.iter().flat_map(|bar| &bar.parts).filter(|part| part.width >= 0.1) {
         let class = part.class();
@@ -336,7 +339,7 @@ fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: Laten
     )
 }
 
-fn table(panels: &[Panel<'_>]) -> Table {
+fn table(panels: &[BudgetPanel<'_>]) -> Table {
     let bars = || panels.iter().flat_map(|panel| &panel.bars);
     let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
     // In a long table this column is omitted, because it is the sum of the two columns before it.
@@ -400,8 +403,8 @@ mod tests {
     fn a_hop_has_the_same_colour_on_every_page() {
         let swatches = |budgets: &[Budget]| -> Vec<String> {
             let bars = budgets.iter().map(|budget| ("a", budget.clone())).collect();
-            let picture = draw_panels(&[Panel { test: "t", bars }]);
-            let swatch = |entry: &Entry| entry.swatch.as_ref().map(|one| one.0.clone());
+            let picture = draw_panels(&[BudgetPanel { test: "t", bars }]);
+            let swatch = |entry: &LegendEntry| entry.swatch.as_ref().map(|one| one.0.clone());
             picture.entries.iter().filter_map(swatch).collect()
         };
         let whole = budget(&[(HopId::Cpu, 1.0), (HopId::Link(0), 2.0), (HopId::Media, 3.0)]);
@@ -414,7 +417,7 @@ mod tests {
 
     #[test]
     fn panels_with_the_bars_of_an_earlier_panel_are_not_drawn_again() {
-        let panel = |test: &'static str, label: &'static str, time: f64| Panel {
+        let panel = |test: &'static str, label: &'static str, time: f64| BudgetPanel {
             test,
             bars: vec![(label, budget(&[(HopId::Cpu, 10.0), (HopId::Media, time)]))],
         };

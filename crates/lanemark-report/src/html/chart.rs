@@ -5,23 +5,25 @@
 //! above the panels states that the scales differ. Whiskers extend from the smallest to the largest repeat. Absent
 //! values are not drawn. Tests that differ in only one number are drawn as lines over that number ([`family_chart`]).
 
-use lanemark_schema::result::{Figure, Metric, Role, RunResult, Statistic, StudyOutcome};
+use lanemark_schema::result::{
+    FigureMetric, FigureRole, PublishedFigure, RunResult, Statistic, StudyOutcome,
+};
 use maud::{Markup, html};
 
 use super::axis::Axis;
-use super::family::Family;
+use super::family::TestFamily;
 use super::family_chart;
 use super::grid::typeset;
-use super::lines::Chart;
-use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, block, image, listed, named, num, part_title, split};
+use super::lines::LineChart;
+use super::picture::{LegendEntry, PanelPicture, TitledPanel};
+use super::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
 use crate::palette;
 
 mod pointed;
 
-pub(super) use pointed::pointed;
+pub(super) use pointed::interactive_panels;
 
 /// The width of a panel in drawing units; a unit is about one pixel.
 const WIDTH: f64 = 340.0;
@@ -38,13 +40,13 @@ const GROUP_GAP: f64 = 6.0;
 const AXIS: f64 = 16.0;
 
 /// The panel of one test.
-pub(super) struct Panel {
+pub(super) struct BarPanel {
     test: String,
-    groups: Vec<Group>,
+    groups: Vec<BarGroup>,
 }
 
 /// The bars of one system or run.
-struct Group {
+struct BarGroup {
     label: String,
     colour: String,
     bars: Vec<Bar>,
@@ -86,7 +88,7 @@ pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -
 pub(super) fn study_pictures(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
-) -> (Picture, Picture) {
+) -> (PanelPicture, PanelPicture) {
     let metric = metrics(outcome)[0];
     let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
     let panels = study_panels(outcome, measured, metric, &families);
@@ -99,9 +101,9 @@ pub(super) fn study_pictures(
 fn study_panels(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
-    metric: Metric,
-    families: &[Family<'_>],
-) -> Vec<Panel> {
+    metric: FigureMetric,
+    families: &[TestFamily<'_>],
+) -> Vec<BarPanel> {
     let alone = tests(outcome).into_iter();
     alone
         .into_iter()
@@ -109,19 +111,22 @@ fn study_panels(
         .map(|test| {
             let mut groups = study_groups(outcome, metric, test);
             groups.extend(measured.iter().filter_map(|(label, run)| {
-                Some(Group {
+                Some(BarGroup {
                     label: label.clone(),
                     colour: "neutral".to_owned(),
                     bars: vec![Bar::of(ChartKind::Measured, &metric.of(run.test(test)?))?],
                 })
             }));
-            Panel { test: test.to_owned(), groups }
+            BarPanel { test: test.to_owned(), groups }
         })
         .collect()
 }
 
 /// Returns the charts of the test families of a study, or of runs without a study.
-pub(super) fn families(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<Chart> {
+pub(super) fn families(
+    study: Option<&StudyOutcome>,
+    runs: &[(String, &RunResult)],
+) -> Vec<LineChart> {
     match study {
         Some(outcome) => {
             let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
@@ -129,7 +134,7 @@ pub(super) fn families(study: Option<&StudyOutcome>, runs: &[(String, &RunResult
         }
         None => {
             let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
-            family_chart::runs_charts(runs, Metric::Throughput, &families)
+            family_chart::runs_charts(runs, FigureMetric::Throughput, &families)
         }
     }
 }
@@ -139,19 +144,19 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
     let (lines, bars) = runs_pictures(runs);
     html! {
         (family_chart::section(&lines, false))
-        @if !bars.figures.is_empty() { (section(&bars, Metric::Throughput)) }
+        @if !bars.figures.is_empty() { (section(&bars, FigureMetric::Throughput)) }
     }
 }
 
 /// Draws the charts of runs without a study: families of tests as lines, and the other tests with a bar for each run.
-pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture) {
+pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (PanelPicture, PanelPicture) {
     let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
-    let lines = family_chart::runs(runs, Metric::Throughput, &families);
-    (lines, bars_of(&runs_panels(runs, &families), Metric::Throughput, &[]))
+    let lines = family_chart::runs(runs, FigureMetric::Throughput, &families);
+    (lines, bars_of(&runs_panels(runs, &families), FigureMetric::Throughput, &[]))
 }
 
 /// Returns the panels of the runs' tests that do not belong to a family.
-fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Panel> {
+fn runs_panels(runs: &[(String, &RunResult)], families: &[TestFamily<'_>]) -> Vec<BarPanel> {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
         let name = result.test.name.as_str();
@@ -161,18 +166,18 @@ fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Pa
     }
     let group = |(index, (label, run)): (usize, &(String, &RunResult)), test: &str| {
         let result = run.test(test)?;
-        let bar = Bar::of(ChartKind::Measured, &Metric::Throughput.of(result))?;
-        let bar = bar.within(Metric::Throughput.interval(result));
-        Some(Group { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
+        let bar = Bar::of(ChartKind::Measured, &FigureMetric::Throughput.of(result))?;
+        let bar = bar.within(FigureMetric::Throughput.interval(result));
+        Some(BarGroup { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
     };
-    let panel = |test: &str| Panel {
+    let panel = |test: &str| BarPanel {
         test: test.to_owned(),
         groups: runs.iter().enumerate().filter_map(|run| group(run, test)).collect(),
     };
     names.into_iter().map(panel).collect()
 }
 
-fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group> {
+fn study_groups(outcome: &StudyOutcome, metric: FigureMetric, test: &str) -> Vec<BarGroup> {
     let rows: Vec<_> = rows(outcome, metric).into_iter().filter(|row| row.test == test).collect();
     let group = |(index, system): (usize, &lanemark_schema::result::StudySystem)| {
         let rows = rows.iter().filter(|row| row.system == system.name);
@@ -184,7 +189,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
                     let result = system.run.test(test);
                     bar = bar.within(result.and_then(|result| metric.interval(result)));
                     if let Some(check) = row.check {
-                        let calibrated = check.figure.role == Role::Calibrated;
+                        let calibrated = check.figure.role == FigureRole::Calibrated;
                         bar.is_large_error = !calibrated && check.error.abs() > ERROR_LARGE;
                         bar.note = match calibrated {
                             true => "calibrated".to_owned(),
@@ -197,7 +202,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
             })
             .collect();
         let label = system.label.clone();
-        (!bars.is_empty()).then(|| Group { label, colour: system_colour(index), bars })
+        (!bars.is_empty()).then(|| BarGroup { label, colour: system_colour(index), bars })
     };
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
@@ -207,18 +212,18 @@ pub(super) fn panel(
     figure: &str,
     unit: &str,
     runs: Vec<(String, String, Statistic)>,
-) -> Option<Panel> {
+) -> Option<BarPanel> {
     let group = |(label, colour, statistic): (String, String, Statistic)| {
         let bars = vec![Bar::of(ChartKind::Measured, &statistic)?];
-        Some(Group { label, colour, bars })
+        Some(BarGroup { label, colour, bars })
     };
-    let groups: Vec<Group> = runs.into_iter().filter_map(group).collect();
+    let groups: Vec<BarGroup> = runs.into_iter().filter_map(group).collect();
     let test = format!("{figure}, {}", typeset(unit));
-    (!groups.is_empty()).then_some(Panel { test, groups })
+    (!groups.is_empty()).then_some(BarPanel { test, groups })
 }
 
-fn bars_of(panels: &[Panel], metric: Metric, kinds: &[ChartKind]) -> Picture {
-    let used = |kind: &&ChartKind| {
+fn bars_of(panels: &[BarPanel], metric: FigureMetric, kinds: &[ChartKind]) -> PanelPicture {
+    let is_used = |kind: &&ChartKind| {
         let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
         bars.any(|bar| bar.kind == **kind)
     };
@@ -232,17 +237,20 @@ fn bars_of(panels: &[Panel], metric: Metric, kinds: &[ChartKind]) -> Picture {
         (false, true) => "minimum to maximum repeat",
         (false, false) => "",
     };
-    let mut entries: Vec<Entry> =
-        kinds.iter().filter(used).map(|kind| Entry::new(kind.swatch(), kind.name())).collect();
+    let mut entries: Vec<LegendEntry> = kinds
+        .iter()
+        .filter(is_used)
+        .map(|kind| LegendEntry::new(kind.swatch(), kind.name()))
+        .collect();
     if !whiskers.is_empty() {
         let swatch = html! { path class="whisker" d="M1 6H21M1 2V10M21 2V10" {} };
-        entries.push(Entry::new(swatch, whiskers));
+        entries.push(LegendEntry::new(swatch, whiskers));
     }
     let figures = panels.iter().flat_map(|panel| panel.figures(metric.unit()));
-    Picture { entries, figures: figures.collect() }
+    PanelPicture { entries, figures: figures.collect() }
 }
 
-fn section(bars: &Picture, metric: Metric) -> Markup {
+fn section(bars: &PanelPicture, metric: FigureMetric) -> Markup {
     html! {
         p class="soft" {
             (typeset(crate::figure_table::heading(metric)))
@@ -302,7 +310,7 @@ impl Bar {
         }
     }
 
-    fn published(figure: &Figure) -> Option<Self> {
+    fn published(figure: &PublishedFigure) -> Option<Self> {
         let value = figure.published;
         value.is_finite().then(|| Self {
             kind: ChartKind::Published,
@@ -349,13 +357,13 @@ fn bar_top(top: f64, index: usize) -> f64 {
     top + LINE + index as f64 * (BAR + BAR_GAP)
 }
 
-impl Panel {
+impl BarPanel {
     /// Draws the panel with its title, split into several parts if it has many groups.
-    pub(super) fn figures(&self, unit: &str) -> Vec<Drawing> {
+    pub(super) fn figures(&self, unit: &str) -> Vec<TitledPanel> {
         let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
         let axis = Axis::new(ends, WIDTH - VALUES);
         let parts = self.parts();
-        let drawing = |(title, groups): &(String, &[Group])| Drawing {
+        let drawing = |(title, groups): &(String, &[BarGroup])| TitledPanel {
             title: title.clone(),
             image: draw(title, groups, &axis, unit),
         };
@@ -367,19 +375,19 @@ impl Panel {
     }
 
     /// Splits the panel into titled parts with about the same number of groups.
-    fn parts(&self) -> Vec<(String, &[Group])> {
+    fn parts(&self) -> Vec<(String, &[BarGroup])> {
         let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1);
         let ranges = split(self.groups.len(), GROUPS_MOST / bars.max(1));
         let count = ranges.len();
-        let part = |(index, range): (usize, std::ops::Range<usize>)| {
+        let panel_part = |(index, range): (usize, std::ops::Range<usize>)| {
             (part_title(&self.test, index, count), &self.groups[range])
         };
-        ranges.into_iter().enumerate().map(part).collect()
+        ranges.into_iter().enumerate().map(panel_part).collect()
     }
 }
 
 /// Returns the top of each group, and the bottom of the last group.
-fn bar_group_tops(groups: &[Group]) -> (Vec<f64>, f64) {
+fn bar_group_tops(groups: &[BarGroup]) -> (Vec<f64>, f64) {
     let mut top = 0.0;
     let mut tops = Vec::new();
     for group in groups {
@@ -389,7 +397,7 @@ fn bar_group_tops(groups: &[Group]) -> (Vec<f64>, f64) {
     (tops, top)
 }
 
-fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
+fn draw(title: &str, groups: &[BarGroup], axis: &Axis, unit: &str) -> SvgImage {
     let (tops, top) = bar_group_tops(groups);
     let content = html! {
         (axis.draw(0.0, top, &typeset(unit)))
@@ -404,7 +412,7 @@ fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
 }
 
 /// Describes a panel, or a part of it, as text.
-fn alt_text(title: &str, groups: &[Group], unit: &str) -> String {
+fn alt_text(title: &str, groups: &[BarGroup], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {
             ChartKind::Measured => format!("{} {unit}", bar.text),
@@ -412,5 +420,5 @@ fn alt_text(title: &str, groups: &[Group], unit: &str) -> String {
         });
         format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
     });
-    format!("{title}. {}", listed(groups))
+    format!("{title}. {}", shortened_list(groups))
 }

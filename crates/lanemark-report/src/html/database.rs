@@ -7,9 +7,9 @@
 use lanemark_schema::result::{RunResult, Target, TestResult};
 use maud::{Markup, html};
 
-use super::chart::{self, Panel};
+use super::chart::{self, BarPanel};
 use super::{grid, time_split};
-use crate::database::{FIGURES, Figure, groups, table};
+use crate::database::{FIGURES, TransactionFigure, groups, table};
 
 /// Draws a comparison of the transactions of `runs`; `None` if there are no transactions.
 pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
@@ -30,7 +30,7 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
 }
 
 /// Returns the panels of all groups of `runs`, each with the unit of its figure.
-pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(Panel, &'static str)> {
+pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(BarPanel, &'static str)> {
     groups(runs).iter().flat_map(|(_, tests)| of_group(runs, tests)).collect()
 }
 
@@ -38,12 +38,12 @@ pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(Panel, &'static str)> 
 fn of_group(
     runs: &[(&str, &RunResult)],
     tests: &[(&str, &TestResult)],
-) -> Vec<(Panel, &'static str)> {
+) -> Vec<(BarPanel, &'static str)> {
     let colour = |label: &str| {
         let index = runs.iter().position(|(own, _)| *own == label).unwrap_or(0);
         chart::system_colour(index)
     };
-    let panel = |figure: &Figure| {
+    let panel = |figure: &TransactionFigure| {
         let bars = tests.iter().filter_map(|(label, test)| {
             Some(((*label).to_owned(), colour(label), test.over_samples(figure.of)?))
         });

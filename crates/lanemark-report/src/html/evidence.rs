@@ -1,6 +1,6 @@
 //! The evidence for the figures: errors, calibrated values, model values, notes and warnings.
 
-use lanemark_schema::result::{Role, RunResult, StudyOutcome, Target};
+use lanemark_schema::result::{FigureRole, RunResult, StudyOutcome, Target};
 use maud::{Markup, html};
 
 use super::grid::grid;
@@ -13,7 +13,7 @@ use crate::target;
 /// Writes the errors of the model, separately for predicted and calibrated figures.
 pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     html! {
-        @for role in [Role::Predicted, Role::Calibrated] {
+        @for role in [FigureRole::Predicted, FigureRole::Calibrated] {
             p {
                 b { (capitalised(role_name(role))) ": " }
                 (ErrorSummary::of(outcome, role).sentence(outcome))
@@ -93,15 +93,15 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 "Sourced values are published, derived values are computed from published values, and assumed values lack a published source."
             }
             (grid(&table, "Model values"))
-            (lists("values assumed", models.iter().map(|(label, target, _)| (*label, target.values_assumed.clone()))))
-            (lists("values that differ from the library", models.iter().map(|(label, _, settings)| (*label, settings.clone()))))
+            (named_lists("values assumed", models.iter().map(|(label, target, _)| (*label, target.values_assumed.clone()))))
+            (named_lists("values that differ from the library", models.iter().map(|(label, _, settings)| (*label, settings.clone()))))
         }
     })
 }
 
 /// Writes collapsed lists. A list that several runs share appears once, under the names of these runs; empty lists are
 /// omitted.
-fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) -> Markup {
+fn named_lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) -> Markup {
     let mut all: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for (name, list) in of.filter(|(_, list)| !list.is_empty()) {
         match all.iter_mut().find(|(_, known)| *known == list) {

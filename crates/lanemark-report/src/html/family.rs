@@ -4,14 +4,14 @@
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
 
-use super::lines::{Scale, Unit};
+use super::lines::{AxisUnit, LineAxis};
 
 /// Minimum number of tests in a family.
 const LEAST: usize = 4;
 
 /// The number in which the tests of a family differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Axis {
+pub(super) enum FamilyAxis {
     /// Total volume of data moved.
     Volume,
     /// Size of a request.
@@ -22,13 +22,13 @@ pub(super) enum Axis {
 
 /// Tests that differ in only one number.
 #[derive(Debug)]
-pub(super) struct Family<'t> {
-    pub(super) axis: Axis,
+pub(super) struct TestFamily<'t> {
+    pub(super) axis: FamilyAxis,
     /// The value of the number for each test, with the test, in ascending order of the value.
     pub(super) tests: Vec<(f64, &'t Test)>,
 }
 
-impl Axis {
+impl FamilyAxis {
     const ALL: [Self; 3] = [Self::Volume, Self::Block, Self::Depth];
 
     /// Returns the test's value of this number; `None` if the test does not have the number.
@@ -58,7 +58,7 @@ impl Axis {
     }
 
     /// Returns a scale for the values of a family, with a tick at each value.
-    pub(super) fn scale(self, values: impl Iterator<Item = f64>) -> Scale {
+    pub(super) fn scale(self, values: impl Iterator<Item = f64>) -> LineAxis {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -75,19 +75,19 @@ impl Axis {
         );
         let ticks = values.into_iter().map(|value| (value, label(value))).collect();
         let unit = match self {
-            Self::Volume | Self::Block => Unit::Size,
-            Self::Depth => Unit::Number,
+            Self::Volume | Self::Block => AxisUnit::Size,
+            Self::Depth => AxisUnit::Number,
         };
-        Scale { name: name.to_owned(), ends, logarithmic: true, unit, ticks }
+        LineAxis { name: name.to_owned(), ends, logarithmic: true, unit, ticks }
     }
 }
 
-impl<'t> Family<'t> {
+impl<'t> TestFamily<'t> {
     /// Returns the families among `tests`; a test belongs to up to one family.
     pub(super) fn all(tests: &[&'t Test]) -> Vec<Self> {
         let mut families: Vec<Self> = Vec::new();
         let mut left: Vec<&Test> = tests.to_vec();
-        for axis in Axis::ALL {
+        for axis in FamilyAxis::ALL {
             let mut groups: Vec<(Test, Vec<(f64, &'t Test)>)> = Vec::new();
             for &test in &left {
                 let Some(value) = axis.of(test) else { continue };
@@ -125,10 +125,10 @@ impl<'t> Family<'t> {
             _ => format!("{:.0}% read", reads * 100.0),
         };
         let mut title = format!("{order} {what}");
-        if self.axis != Axis::Block {
+        if self.axis != FamilyAxis::Block {
             title += &format!(", {}", test.block);
         }
-        if self.axis != Axis::Depth && test.queue_depth() > 1 {
+        if self.axis != FamilyAxis::Depth && test.queue_depth() > 1 {
             title += &format!(", queue depth {}", test.queue_depth());
         }
         match test.threads {
@@ -153,9 +153,9 @@ mod tests {
         let mut all: Vec<Test> = [8, 1, 4, 2].map(|depth| test(4096, depth)).into();
         all.push(test(65_536, 1));
         all.push(Test { threads: 4, ..test(4096, 16) });
-        let families = Family::all(&all.iter().collect::<Vec<_>>());
+        let families = TestFamily::all(&all.iter().collect::<Vec<_>>());
         assert_eq!(families.len(), 1);
-        assert_eq!(families[0].axis, Axis::Depth);
+        assert_eq!(families[0].axis, FamilyAxis::Depth);
         let depths: Vec<f64> = families[0].tests.iter().map(|test| test.0).collect();
         assert_eq!(depths, [1.0, 2.0, 4.0, 8.0]);
         assert_eq!(families[0].title(), "random read, 4 KiB");
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn three_tests_or_two_of_one_number_are_no_family() {
         let three: Vec<Test> = [1, 2, 4].map(|depth| test(4096, depth)).into();
-        assert!(Family::all(&three.iter().collect::<Vec<_>>()).is_empty());
+        assert!(TestFamily::all(&three.iter().collect::<Vec<_>>()).is_empty());
         let mut twice: Vec<Test> = [1, 2, 4, 8].map(|depth| test(4096, depth)).into();
         twice.push(Test { name: "again".to_owned(), ..test(4096, 8) });
-        assert!(Family::all(&twice.iter().collect::<Vec<_>>()).is_empty());
+        assert!(TestFamily::all(&twice.iter().collect::<Vec<_>>()).is_empty());
     }
 }

@@ -1,13 +1,13 @@
 //! Families of tests as lines: a figure over the number in which the tests differ, and latency over load.
 
-use lanemark_schema::result::{Metric, RunResult, StudyOutcome, TestResult};
+use lanemark_schema::result::{FigureMetric, RunResult, StudyOutcome, TestResult};
 use lanemark_schema::workload::Test;
 use maud::{Markup, html};
 
-use super::family::{Axis, Family};
+use super::family::{FamilyAxis, TestFamily};
 use super::grid::typeset;
-use super::lines::{Chart, Line, Mark, Scale, entries};
-use super::picture::Picture;
+use super::lines::{LineAxis, LineChart, LineSeries, VerticalMark, entries};
+use super::picture::PanelPicture;
 use crate::figure_table::{heading, rows};
 use crate::number::{grouped, known_value, significant};
 
@@ -15,23 +15,23 @@ use crate::number::{grouped, known_value, significant};
 const TAIL: f64 = 99.0;
 
 /// Returns the families among the tests of these runs.
-pub(super) fn of_runs<'r>(runs: impl Iterator<Item = &'r RunResult>) -> Vec<Family<'r>> {
+pub(super) fn of_runs<'r>(runs: impl Iterator<Item = &'r RunResult>) -> Vec<TestFamily<'r>> {
     let mut tests: Vec<&Test> = Vec::new();
     for result in runs.flat_map(|run| &run.tests) {
         if tests.iter().all(|known| known.name != result.test.name) {
             tests.push(&result.test);
         }
     }
-    Family::all(&tests)
+    TestFamily::all(&tests)
 }
 
 /// Draws the families of a study: simulated and measured values as lines, published values as rings.
 pub(super) fn study(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
-    metric: Metric,
-    families: &[Family<'_>],
-) -> Picture {
+    metric: FigureMetric,
+    families: &[TestFamily<'_>],
+) -> PanelPicture {
     let names = outcome.systems.iter().map(|system| system.label.as_str());
     let names = names.chain(measured.iter().map(|(label, _)| label.as_str()));
     picture(&study_charts(outcome, measured, metric, families), names)
@@ -41,24 +41,24 @@ pub(super) fn study(
 pub(super) fn study_charts(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
-    metric: Metric,
-    families: &[Family<'_>],
-) -> Vec<Chart> {
-    let all = rows(outcome, metric);
+    metric: FigureMetric,
+    families: &[TestFamily<'_>],
+) -> Vec<LineChart> {
+    let figure_rows = rows(outcome, metric);
     let charts = families.iter().map(|family| {
         let mut lines = Vec::new();
         for (style, system) in outcome.systems.iter().enumerate() {
             let name = system.label.clone();
-            let found = |test: &Test| {
-                all.iter().find(|row| row.system == system.name && row.test == test.name)
+            let row_of_test = |test: &Test| {
+                figure_rows.iter().find(|row| row.system == system.name && row.test == test.name)
             };
             let published = family.points(|test| {
-                let figure = &found(test)?.check?.figure;
+                let figure = &row_of_test(test)?.check?.figure;
                 Some(figure.published).filter(|value| value.is_finite())
             });
             if !published.is_empty() {
                 let name = format!("{name}, published");
-                lines.push(Line {
+                lines.push(LineSeries {
                     name,
                     style,
                     rings: true,
@@ -67,7 +67,7 @@ pub(super) fn study_charts(
                 });
             }
             lines.extend(family.line(name, style, |test| {
-                let simulated = found(test)?.simulated?;
+                let simulated = row_of_test(test)?.simulated?;
                 let interval =
                     system.run.test(&test.name).and_then(|result| metric.interval(result));
                 Some((known_value(&simulated)?, interval))
@@ -81,15 +81,15 @@ pub(super) fn study_charts(
         }
         family.chart(heading(metric), lines)
     });
-    charts.flat_map(Chart::parts).collect()
+    charts.flat_map(LineChart::parts).collect()
 }
 
 /// Draws the families of runs, with one line per run.
 pub(super) fn runs(
     runs: &[(String, &RunResult)],
-    metric: Metric,
-    families: &[Family<'_>],
-) -> Picture {
+    metric: FigureMetric,
+    families: &[TestFamily<'_>],
+) -> PanelPicture {
     let charts = runs_charts(runs, metric, families);
     picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
 }
@@ -97,9 +97,9 @@ pub(super) fn runs(
 /// Returns the charts of the families of runs.
 pub(super) fn runs_charts(
     runs: &[(String, &RunResult)],
-    metric: Metric,
-    families: &[Family<'_>],
-) -> Vec<Chart> {
+    metric: FigureMetric,
+    families: &[TestFamily<'_>],
+) -> Vec<LineChart> {
     let charts = families.iter().map(|family| {
         let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
             family.line(label.clone(), style, |test| {
@@ -109,18 +109,21 @@ pub(super) fn runs_charts(
         });
         family.chart(heading(metric), lines.collect())
     });
-    charts.flat_map(Chart::parts).collect()
+    charts.flat_map(LineChart::parts).collect()
 }
 
-fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Picture {
-    let used =
+fn picture<'n>(charts: &[LineChart], names: impl Iterator<Item = &'n str>) -> PanelPicture {
+    let is_style_used =
         |style: usize| charts.iter().flat_map(|chart| &chart.lines).any(|line| line.style == style);
-    let named = names.enumerate().filter(|&(style, _)| used(style));
-    Picture { entries: entries(named), figures: charts.iter().map(Chart::figure).collect() }
+    let named = names.enumerate().filter(|&(style, _)| is_style_used(style));
+    PanelPicture {
+        entries: entries(named),
+        figures: charts.iter().map(LineChart::figure).collect(),
+    }
 }
 
 /// Draws families on a page; draws nothing if there is no family.
-pub(super) fn section(families: &Picture, rings: bool) -> Markup {
+pub(super) fn section(families: &PanelPicture, rings: bool) -> Markup {
     html! {
         @if !families.figures.is_empty() {
             (families.legend())
@@ -146,29 +149,29 @@ pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// Draws latency over load.
-pub(super) fn load_picture(runs: &[(String, &RunResult)]) -> Picture {
+pub(super) fn load_picture(runs: &[(String, &RunResult)]) -> PanelPicture {
     picture(&load_charts(runs), runs.iter().map(|(label, _)| label.as_str()))
 }
 
 /// Returns the charts of latency over load.
-pub(super) fn load_charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
+pub(super) fn load_charts(runs: &[(String, &RunResult)]) -> Vec<LineChart> {
     let families = of_runs(runs.iter().map(|(_, run)| *run));
     families
         .iter()
-        .filter(|family| family.axis == Axis::Depth)
+        .filter(|family| family.axis == FamilyAxis::Depth)
         .map(|family| load_chart(family, runs))
         .filter(|chart| !chart.lines.is_empty())
-        .flat_map(Chart::parts)
+        .flat_map(LineChart::parts)
         .collect()
 }
 
-fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
+fn load_chart(family: &TestFamily<'_>, runs: &[(String, &RunResult)]) -> LineChart {
     let mut lines = Vec::new();
     let mut marks = Vec::new();
     for (style, (label, run)) in runs.iter().enumerate() {
         let results: Vec<&TestResult> =
             family.tests.iter().filter_map(|(_, test)| run.test(&test.name)).collect();
-        let mut line = Line {
+        let mut line = LineSeries {
             name: label.clone(),
             style,
             rings: false,
@@ -190,7 +193,7 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
         if line.points.len() > 1 {
             if let Some((iops, hop)) = results.last().and_then(|result| ceiling(result)) {
                 let name = format!("{hop}: {}", grouped(&significant(iops)));
-                marks.push(Mark { at: iops, name, style });
+                marks.push(VerticalMark { at: iops, name, style });
             }
             lines.push(line);
         }
@@ -204,10 +207,10 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
             line.points.iter().map(|point| point.1).chain(tails)
         })
         .collect();
-    Chart {
+    LineChart {
         title: format!("{}: latency over load", family.title()),
-        across: Scale::from_zero("requests a second", across.into_iter()),
-        up: Scale::latency("latency (logarithmic)", up.into_iter()),
+        across: LineAxis::from_zero("requests a second", across.into_iter()),
+        up: LineAxis::latency("latency (logarithmic)", up.into_iter()),
         lines,
         marks,
     }
@@ -222,7 +225,7 @@ fn ceiling(result: &TestResult) -> Option<(f64, String)> {
     (block > 0.0 && rate > 0.0).then(|| (rate / block, hop))
 }
 
-impl Family<'_> {
+impl TestFamily<'_> {
     fn points(&self, value: impl Fn(&Test) -> Option<f64>) -> Vec<(f64, f64)> {
         self.tests.iter().filter_map(|&(at, test)| Some((at, value(test)?))).collect()
     }
@@ -233,17 +236,17 @@ impl Family<'_> {
         name: String,
         style: usize,
         value: impl Fn(&Test) -> Option<(f64, Option<(f64, f64)>)>,
-    ) -> Option<Line> {
+    ) -> Option<LineSeries> {
         let points = self.points(|test| Some(value(test)?.0));
         let intervals = self.tests.iter().filter_map(|&(at, test)| {
             let (low, high) = value(test)?.1?;
             Some((at, low, high))
         });
         let intervals = intervals.collect();
-        (!points.is_empty()).then_some(Line { name, style, rings: false, points, intervals })
+        (!points.is_empty()).then_some(LineSeries { name, style, rings: false, points, intervals })
     }
 
-    fn chart(&self, figure: &str, lines: Vec<Line>) -> Chart {
+    fn chart(&self, figure: &str, lines: Vec<LineSeries>) -> LineChart {
         let values: Vec<f64> = lines
             .iter()
             .flat_map(|line| {
@@ -251,10 +254,10 @@ impl Family<'_> {
                 line.points.iter().map(|point| point.1).chain(ends)
             })
             .collect();
-        Chart {
+        LineChart {
             title: self.title(),
             across: self.axis.scale(self.tests.iter().map(|test| test.0)),
-            up: Scale::from_zero(&typeset(figure), values.into_iter()),
+            up: LineAxis::from_zero(&typeset(figure), values.into_iter()),
             lines,
             marks: Vec::new(),
         }
@@ -354,7 +357,7 @@ mod tests {
         let runs = [("A".to_owned(), &first), ("B".to_owned(), &second), ("C".to_owned(), &none)];
         let families = of_runs(runs[..2].iter().map(|(_, run)| *run));
         assert_eq!((families.len(), families[0].tests.len()), (1, 4));
-        let charts = runs_charts(&runs, Metric::Iops, &families);
+        let charts = runs_charts(&runs, FigureMetric::Iops, &families);
         assert_eq!(charts.len(), 1);
         let lines: Vec<(&str, usize, Vec<(f64, f64)>)> = charts[0]
             .lines
@@ -366,12 +369,12 @@ mod tests {
             .collect();
         let of_first = vec![(1.0, 10_000.0), (2.0, 10_000.0), (4.0, 20_000.0), (8.0, 20_000.0)];
         assert_eq!(lines, [("A", 0, of_first), ("B", 1, vec![(2.0, 20_000.0)])]);
-        let drawn = super::runs(&runs, Metric::Iops, &families);
+        let drawn = super::runs(&runs, FigureMetric::Iops, &families);
         let entries: Vec<&str> = drawn.entries.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!((entries, drawn.figures.len()), (vec!["A", "B"], 1));
         assert!(section(&drawn, true).into_string().contains("Rings are published figures"));
         assert!(!section(&drawn, false).into_string().contains("Rings"));
-        let nothing = Picture { entries: Vec::new(), figures: Vec::new() };
+        let nothing = PanelPicture { entries: Vec::new(), figures: Vec::new() };
         assert_eq!(section(&nothing, true).into_string(), "");
     }
 }

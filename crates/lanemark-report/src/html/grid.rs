@@ -67,13 +67,13 @@ fn body_row(
                     @let rowspan = (rows > 1).then(|| rows.to_string());
                     @if column == 0 {
                         th scope=(if rows > 1 { "rowgroup" } else { "row" }) rowspan=[rowspan]
-                            class=[class(cell, false)] { (inked(cell, &cell.text)) }
+                            class=[class(cell, false)] { (emphasised(cell, &cell.text)) }
                     } @else if table.columns[column].kind == ColumnKind::Number {
                         td rowspan=[rowspan] class=[class(cell, false)] {
-                            (inked(cell, &aligned(&cell.text, &tails[column])))
+                            (emphasised(cell, &aligned_number(&cell.text, &tails[column])))
                         }
                     } @else {
-                        td rowspan=[rowspan] class=[class(cell, texts[column].is_none())] { (inked(cell, &cell.text)) }
+                        td rowspan=[rowspan] class=[class(cell, texts[column].is_none())] { (emphasised(cell, &cell.text)) }
                     }
                 }
             }
@@ -93,7 +93,7 @@ fn text_class(table: &Table, column: usize) -> Option<String> {
 }
 
 /// Writes the text of a cell, in bold if the cell is important.
-fn inked(cell: &Cell, text: &str) -> Markup {
+fn emphasised(cell: &Cell, text: &str) -> Markup {
     html! { @if cell.ink == CellEmphasis::Strong { b { (text) } } @else { (text) } }
 }
 
@@ -121,7 +121,7 @@ fn tail(table: &Table, column: usize) -> String {
 }
 
 /// Pads `text` to the length of the column's longest fractional part, and writes a true minus sign.
-fn aligned(text: &str, longest: &str) -> String {
+fn aligned_number(text: &str, longest: &str) -> String {
     let decimals = text[point(text)..].chars().count();
     let padding = longest.chars().skip(decimals).map(|character| match character {
         '.' => PUNCTUATION_SPACE,
@@ -162,9 +162,9 @@ mod tests {
             ("-3", "−3\u{2008}\u{2007}\u{2007}\u{2007}"),
             ("1234.125", "1,234.125"),
         ] {
-            assert_eq!(aligned(text, ".125"), wanted, "{text}");
+            assert_eq!(aligned_number(text, ".125"), wanted, "{text}");
         }
-        assert_eq!(aligned("7", ""), "7");
+        assert_eq!(aligned_number("7", ""), "7");
     }
 
     #[test]
@@ -227,8 +227,8 @@ mod tests {
             assert_eq!(class(&cell(ink), false).as_deref(), plain);
             assert_eq!(class(&cell(ink), true).as_deref(), text);
         }
-        assert_eq!(inked(&cell(CellEmphasis::Strong), "t").into_string(), "<b>t</b>");
-        assert_eq!(inked(&cell(CellEmphasis::Faint), "t").into_string(), "t");
+        assert_eq!(emphasised(&cell(CellEmphasis::Strong), "t").into_string(), "<b>t</b>");
+        assert_eq!(emphasised(&cell(CellEmphasis::Faint), "t").into_string(), "t");
         assert_eq!(typeset("10^6 IOPS"), "10⁶ IOPS");
     }
 }

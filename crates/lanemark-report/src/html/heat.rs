@@ -9,7 +9,7 @@ use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
 use super::lines::time_label;
-use super::picture::Entry;
+use super::picture::LegendEntry;
 use super::svg::num;
 
 /// Name of the map's axis.
@@ -52,14 +52,14 @@ impl HeatMap {
     /// Draws the map below `top`, with times at the positions that `x_of` returns.
     pub(super) fn draw(&self, top: f64, right: f64, x_of: &impl Fn(Duration) -> f64) -> Markup {
         let bottom = top + self.height();
-        let below = |row: u8| bottom - f64::from(row - self.rows.0) * self.row;
+        let row_y = |row: u8| bottom - f64::from(row - self.rows.0) * self.row;
         let mut label_at = f64::INFINITY;
         let mut labels = Vec::new();
         // The even rows begin at a power of two. These values are not steps of 1, 2 and 5, so each label states its
         // exact value.
         for row in self.rows.0..=self.rows.1 + 1 {
-            if label_at - below(row) >= LABEL {
-                label_at = below(row);
+            if label_at - row_y(row) >= LABEL {
+                label_at = row_y(row);
                 labels.push((label_at, time_label(LatencySteps::ends_ns(row).0)));
             }
         }
@@ -70,7 +70,7 @@ impl HeatMap {
                 @for (y, label) in &labels { text x="-6" y=(num(y + 3.5)) { (label) } }
             }
             g stroke-width=(num(self.row)) {
-                @for (class, path) in self.paths(x_of, &below).iter().enumerate() {
+                @for (class, path) in self.paths(x_of, &row_y).iter().enumerate() {
                     @if !path.is_empty() { path class=(format!("q{class}")) d=(path) {} }
                 }
             }
@@ -124,14 +124,14 @@ impl HeatMap {
 }
 
 /// Returns the classes of cells and their names, as legend entries.
-pub(super) fn entries() -> Vec<Entry> {
-    let lead = Entry {
+pub(super) fn entries() -> Vec<LegendEntry> {
+    let lead = LegendEntry {
         swatch: None,
         name: "Share of the requests of an interval with this latency:".to_owned(),
     };
     let classes = NAMES.iter().enumerate().map(|(class, name)| {
         let swatch = html! { path class=(format!("q{class}")) stroke-width="12" d="M0 6H22" {} };
-        Entry::new(swatch, *name)
+        LegendEntry::new(swatch, *name)
     });
     std::iter::once(lead).chain(classes).collect()
 }

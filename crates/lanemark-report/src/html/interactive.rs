@@ -15,9 +15,9 @@ use maud::{Markup, PreEscaped, html as markup};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::chart::{families, pointed};
-use super::lines::{Chart, Line, Scale, Unit};
-use super::series::{self, Rate};
+use super::chart::{families, interactive_panels};
+use super::lines::{AxisUnit, LineAxis, LineChart, LineSeries};
+use super::series::{self, InteractiveRate};
 use super::{family_chart, labelled, latency};
 
 /// The script that unpacks the other scripts and the data.
@@ -37,9 +37,9 @@ const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2
 
 /// A chart library as text that is safe inside a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChartLibrary(String);
+pub struct ChartScript(String);
 
-impl ChartLibrary {
+impl ChartScript {
     /// Creates the library from the text of its script.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl InteractiveParts {
     pub(super) fn new(
         study: Option<&StudyOutcome>,
         runs: &[&RunResult],
-        library: &ChartLibrary,
+        library: &ChartScript,
     ) -> Self {
         let script = format!("{}\n{SCRIPT}", library.0);
         let digest = |script: &str| BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
@@ -114,7 +114,7 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
         .chain(latency::charts(&all));
     let lines = lines.map(|chart| data(&chart.alt_text(), &chart));
     let rates = series::charts(&all);
-    let bars = pointed(study, &runs).into_iter().map(|panel| {
+    let bars = interactive_panels(study, &runs).into_iter().map(|panel| {
         let bars: Vec<Value> = panel.bars.iter().map(|(top, text)| json!([top, text])).collect();
         json!({"label": panel.label, "height": panel.height, "bars": bars})
     });
@@ -122,7 +122,7 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
 }
 
 /// Returns the data of a rate over time; the time axis is aligned with the rest of the drawing.
-fn rate(rate: &Rate) -> Value {
+fn rate(rate: &InteractiveRate) -> Value {
     let mut value = data(&rate.label, &rate.chart);
     value["rest"] = json!(rate.rest);
     if rate.rest.is_some() {
@@ -132,10 +132,11 @@ fn rate(rate: &Rate) -> Value {
 }
 
 /// Returns the data of a chart; `label` describes the drawing.
-fn data(label: &str, chart: &Chart) -> Value {
-    let x_text =
-        |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
-    let line = |line: &Line| {
+fn data(label: &str, chart: &LineChart) -> Value {
+    let x_text = |x: f64| {
+        digits(x, if chart.across.unit == AxisUnit::Nines { DIGITS_OF_NINES } else { DIGITS })
+    };
+    let line = |line: &LineSeries| {
         let points: Vec<Value> =
             line.points.iter().map(|&(x, y)| json!([x_text(x), rounded(y)])).collect();
         let intervals: Vec<Value> = line
@@ -156,12 +157,12 @@ fn data(label: &str, chart: &Chart) -> Value {
     })
 }
 
-fn axis(scale: &Scale) -> Value {
+fn axis(scale: &LineAxis) -> Value {
     let unit = match scale.unit {
-        Unit::Number => "number",
-        Unit::Latency => "latency",
-        Unit::Nines => "nines",
-        Unit::Size => "size",
+        AxisUnit::Number => "number",
+        AxisUnit::Latency => "latency",
+        AxisUnit::Nines => "nines",
+        AxisUnit::Size => "size",
     };
     let exact = |value| digits(value, DIGITS_OF_NINES);
     let ends = [exact(scale.ends.0), exact(scale.ends.1)];
@@ -169,7 +170,7 @@ fn axis(scale: &Scale) -> Value {
         json!({"name": scale.name, "log": scale.logarithmic, "ends": ends, "unit": unit});
     // On these axes only the given ticks are meaningful: named percentiles, and the request sizes and queue depths of
     // the tests.
-    if scale.unit != Unit::Latency && (scale.logarithmic || scale.unit == Unit::Nines) {
+    if scale.unit != AxisUnit::Latency && (scale.logarithmic || scale.unit == AxisUnit::Nines) {
         axis["ticks"] = scale.ticks.iter().map(|tick| exact(tick.0)).collect();
     }
     axis
@@ -194,25 +195,26 @@ mod tests {
 
     #[test]
     fn a_library_that_would_end_its_element_is_refused() {
-        assert_eq!(ChartLibrary::new("a('</SCRIPT>')".to_owned()), Err("</script"));
-        assert_eq!(ChartLibrary::new("a('<!-- b')".to_owned()), Err("<!--"));
-        assert!(ChartLibrary::new("a < b".to_owned()).is_ok());
+        assert_eq!(ChartScript::new("a('</SCRIPT>')".to_owned()), Err("</script"));
+        assert_eq!(ChartScript::new("a('<!-- b')".to_owned()), Err("<!--"));
+        assert!(ChartScript::new("a < b".to_owned()).is_ok());
     }
 
     #[test]
     fn an_axis_has_its_ticks_if_no_others_would_mean_anything() {
         for (unit, name, logarithmic, has_ticks) in [
-            (Unit::Number, "number", false, false),
-            (Unit::Number, "number", true, true),
-            (Unit::Size, "size", false, false),
-            (Unit::Size, "size", true, true),
-            (Unit::Nines, "nines", false, true),
-            (Unit::Nines, "nines", true, true),
-            (Unit::Latency, "latency", false, false),
-            (Unit::Latency, "latency", true, false),
+            (AxisUnit::Number, "number", false, false),
+            (AxisUnit::Number, "number", true, true),
+            (AxisUnit::Size, "size", false, false),
+            (AxisUnit::Size, "size", true, true),
+            (AxisUnit::Nines, "nines", false, true),
+            (AxisUnit::Nines, "nines", true, true),
+            (AxisUnit::Latency, "latency", false, false),
+            (AxisUnit::Latency, "latency", true, false),
         ] {
             let ticks = vec![(1.0, "one".to_owned()), (4.0, "four".to_owned())];
-            let scale = Scale { name: "x".to_owned(), ends: (1.0, 4.0), logarithmic, unit, ticks };
+            let scale =
+                LineAxis { name: "x".to_owned(), ends: (1.0, 4.0), logarithmic, unit, ticks };
             let mut wanted = json!({"name": "x", "log": logarithmic, "ends": [1, 4], "unit": name});
             if has_ticks {
                 wanted["ticks"] = json!([1, 4]);

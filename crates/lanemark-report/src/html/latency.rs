@@ -7,8 +7,8 @@
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
-use super::lines::{Chart, LOOKS, Line, Scale, Unit, entries, legend};
-use super::picture::{Drawing, Picture};
+use super::lines::{AxisUnit, LOOKS, LineAxis, LineChart, LineSeries, entries, legend};
+use super::picture::{PanelPicture, TitledPanel};
 
 /// The rungs of the percentile ladder; rungs that too few requests support are omitted.
 const RUNGS: [f64; 12] =
@@ -36,7 +36,7 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
             @if runs.len() > 1 {
                 (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))
             }
-            @let (visible, folded) = folded(names.iter().map(|name| of_test(runs, name)).collect());
+            @let (visible, folded) = split_by_difference(names.iter().map(|name| of_test(runs, name)).collect());
             div class="panels pairs" {
                 @for (charts, _) in &visible { @for chart in charts { (chart.figure().draw()) } }
             }
@@ -53,11 +53,11 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// The charts of a test, and whether they show a difference.
-type TestPanels = (Vec<Chart>, Difference);
+type TestPanels = (Vec<LineChart>, PanelDifference);
 
 /// The kind of difference that the charts of a test show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Difference {
+enum PanelDifference {
     /// The systems differ; also used if there is only one system, because then no difference is expected.
     Visible,
     /// All requests of a system take the same time.
@@ -68,29 +68,31 @@ enum Difference {
     Like(String),
 }
 
-fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, Chart, Chart) {
+fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, LineChart, LineChart) {
     let results = results(runs, name);
-    (name.to_owned(), ladder(name, &results), cumulative(name, &results))
+    (name.to_owned(), percentile_chart(name, &results), cumulative(name, &results))
 }
 
 /// Separates the tests whose charts show a difference from the other tests.
-fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<TestPanels>, Vec<TestPanels>) {
-    let mut kept: Vec<(String, Chart)> = Vec::new();
+fn split_by_difference(
+    tests: Vec<(String, LineChart, LineChart)>,
+) -> (Vec<TestPanels>, Vec<TestPanels>) {
+    let mut kept: Vec<(String, LineChart)> = Vec::new();
     let (mut visible, mut folded) = (Vec::new(), Vec::new());
     for (name, ladder, cumulative) in tests {
         let like = kept.iter().find(|(_, other)| ladder.is_like(other)).map(|(name, _)| name);
         let difference = match like {
-            Some(other) => Difference::Like(other.clone()),
-            None if ladder.is_flat() => Difference::Flat,
-            None if ladder.is_uniform() && !kept.is_empty() => Difference::Uniform,
-            None => Difference::Visible,
+            Some(other) => PanelDifference::Like(other.clone()),
+            None if ladder.is_flat() => PanelDifference::Flat,
+            None if ladder.is_uniform() && !kept.is_empty() => PanelDifference::Uniform,
+            None => PanelDifference::Visible,
         };
-        if difference == Difference::Visible {
+        if difference == PanelDifference::Visible {
             kept.push((name, ladder.clone()));
         }
         let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
         match difference {
-            Difference::Visible => visible.push((panels, difference)),
+            PanelDifference::Visible => visible.push((panels, difference)),
             _ => folded.push((panels, difference)),
         }
     }
@@ -100,20 +102,20 @@ fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<TestPanels>, Vec<TestPanel
 /// States why charts are folded, such as `12 tests in which all requests of a system take the same time, 1 test with
 /// the distributions of an earlier test`.
 fn summary(folded: &[TestPanels]) -> String {
-    let count = |is: fn(&Difference) -> bool| {
+    let count = |is: fn(&PanelDifference) -> bool| {
         folded.iter().filter(|(_, difference)| is(difference)).count()
     };
     let reasons = [
         (
-            count(|difference| *difference == Difference::Flat),
+            count(|difference| *difference == PanelDifference::Flat),
             "in which all requests of a system take the same time",
         ),
         (
-            count(|difference| *difference == Difference::Uniform),
+            count(|difference| *difference == PanelDifference::Uniform),
             "in which the systems differ by less than 1%",
         ),
         (
-            count(|difference| matches!(difference, Difference::Like(_))),
+            count(|difference| matches!(difference, PanelDifference::Like(_))),
             "with the distributions of an earlier test",
         ),
     ];
@@ -126,13 +128,13 @@ fn summary(folded: &[TestPanels]) -> String {
 }
 
 /// Draws one kind of chart for all tests: percentiles, or cumulative shares.
-pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Picture {
-    let drawn = if is_cumulative { cumulative } else { ladder };
-    let figures = |name: &str| -> Vec<Drawing> {
+pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> PanelPicture {
+    let drawn = if is_cumulative { cumulative } else { percentile_chart };
+    let figures = |name: &str| -> Vec<TitledPanel> {
         let parts = drawn(name, &results(runs, name)).parts();
-        parts.iter().map(Chart::figure).collect()
+        parts.iter().map(LineChart::figure).collect()
     };
-    Picture {
+    PanelPicture {
         entries: entries(
             runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str())),
         ),
@@ -141,9 +143,9 @@ pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Pic
 }
 
 /// Returns the charts of all tests in the order of the page: the percentiles and the cumulative share of each test.
-pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
+pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<LineChart> {
     let tests = tests(runs).into_iter().map(|name| of_test(runs, name)).collect();
-    let (visible, folded) = folded(tests);
+    let (visible, folded) = split_by_difference(tests);
     visible.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
 }
 
@@ -180,7 +182,7 @@ pub(super) fn points(latency: &LatencyHistogram, factor: f64) -> Vec<(f64, f64)>
     RUNGS.iter().filter_map(point).collect()
 }
 
-fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
+fn percentile_chart(name: &str, results: &[(usize, &str, &TestResult)]) -> LineChart {
     let line = |&(style, label, result): &(usize, &str, &TestResult)| {
         let latency = result.latency();
         let points = points(&latency, 1.0);
@@ -194,13 +196,13 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
         // With more lines the whiskers would hide each other.
         let ranged = WITH_RANGE.into_iter().filter(|_| results.len() <= LOOKS);
         let intervals = ranged.filter_map(range).collect();
-        Line { name: label.to_owned(), style, rings: false, points, intervals }
+        LineSeries { name: label.to_owned(), style, rings: false, points, intervals }
     };
-    rungs(format!("{name}: percentiles"), results.iter().map(line).collect())
+    percentile_steps_chart(format!("{name}: percentiles"), results.iter().map(line).collect())
 }
 
 /// Returns a percentile chart of `lines`, up to the highest rung of any line.
-pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
+pub(super) fn percentile_steps_chart(title: String, lines: Vec<LineSeries>) -> LineChart {
     let values: Vec<f64> = lines
         .iter()
         .flat_map(|line| {
@@ -215,22 +217,22 @@ pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
         .filter(|&&tick| nines(tick) <= last + 1e-9)
         .map(|&tick| (nines(tick), tick.to_string()))
         .collect();
-    Chart {
+    LineChart {
         title,
-        across: Scale {
+        across: LineAxis {
             name: "percentile of requests, %".to_owned(),
             ends: (nines(50.0), last),
             logarithmic: false,
-            unit: Unit::Nines,
+            unit: AxisUnit::Nines,
             ticks,
         },
-        up: Scale::latency("latency (logarithmic)", values.into_iter()),
+        up: LineAxis::latency("latency (logarithmic)", values.into_iter()),
         lines,
         marks: Vec::new(),
     }
 }
 
-fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
+fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> LineChart {
     let steps = (STEPS_PICTURE / results.len().max(1)).clamp(STEPS.0, STEPS.1);
     let line = |&(style, label, result): &(usize, &str, &TestResult)| {
         let latency = result.latency();
@@ -247,15 +249,15 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
                 points.extend([(ns as f64, before), (ns as f64, share)]);
             }
         }
-        Line { name: label.to_owned(), style, rings: false, points, intervals: Vec::new() }
+        LineSeries { name: label.to_owned(), style, rings: false, points, intervals: Vec::new() }
     };
-    let lines: Vec<Line> = results.iter().map(line).collect();
+    let lines: Vec<LineSeries> = results.iter().map(line).collect();
     let values: Vec<f64> =
         lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
-    Chart {
+    LineChart {
         title: format!("{name}: cumulative"),
-        across: Scale::latency("latency (logarithmic)", values.into_iter()),
-        up: Scale::from_zero("requests up to this latency, %", [100.0].into_iter()),
+        across: LineAxis::latency("latency (logarithmic)", values.into_iter()),
+        up: LineAxis::from_zero("requests up to this latency, %", [100.0].into_iter()),
         lines,
         marks: Vec::new(),
     }
@@ -266,15 +268,16 @@ mod tests {
     use super::*;
 
     /// Creates the charts of a test with these latencies, one slice per line.
-    fn test(name: &str, lines: &[&[f64]]) -> (String, Chart, Chart) {
-        let line = |(style, values): (usize, &&[f64])| Line {
+    fn test(name: &str, lines: &[&[f64]]) -> (String, LineChart, LineChart) {
+        let line = |(style, values): (usize, &&[f64])| LineSeries {
             name: style.to_string(),
             style,
             rings: false,
             points: values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect(),
             intervals: Vec::new(),
         };
-        let chart = rungs(name.to_owned(), lines.iter().enumerate().map(line).collect());
+        let chart =
+            percentile_steps_chart(name.to_owned(), lines.iter().enumerate().map(line).collect());
         (name.to_owned(), chart.clone(), chart)
     }
 
@@ -289,13 +292,13 @@ mod tests {
             test("other", &[curved, &[90.0, 180.0, 330.0]]),
             test("one system", &[curved]),
         ];
-        let (visible, hidden) = folded(tests);
+        let (visible, hidden) = split_by_difference(tests);
         let titles = |all: &[TestPanels]| -> Vec<String> {
             all.iter().map(|(charts, _)| charts[0].title.clone()).collect()
         };
         assert_eq!(titles(&visible), ["first", "other", "one system"]);
         assert_eq!(titles(&hidden), ["flat", "like first", "uniform"]);
-        assert_eq!(hidden[1].1, Difference::Like("first".to_owned()));
+        assert_eq!(hidden[1].1, PanelDifference::Like("first".to_owned()));
         let text = summary(&hidden);
         for part in ["1 test in which all requests", "1 test in which the systems", "1 test with"] {
             assert!(text.contains(part), "{text}");

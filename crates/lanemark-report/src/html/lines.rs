@@ -5,8 +5,10 @@
 
 use maud::{Markup, html};
 
-use super::picture::{self, Drawing, Entry};
-use super::svg::{Image, fitted, image, listed, num, part_title, split, text_width};
+use super::picture::{self, LegendEntry, TitledPanel};
+use super::svg::{
+    SvgImage, image, num, part_title, shortened_list, split, text_fitted_to, text_width,
+};
 use crate::number::grouped;
 use crate::palette;
 
@@ -35,7 +37,7 @@ pub(super) const LOOKS: usize = COLOURS * DASHES;
 
 /// The unit of an axis, which determines how its values are formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum AxisUnit {
     /// A number whose unit is part of the axis name.
     Number,
     /// Nanoseconds.
@@ -48,17 +50,17 @@ pub(crate) enum Unit {
 
 /// One axis: its name with the unit, its range, and its ticks with their labels.
 #[derive(Clone)]
-pub(crate) struct Scale {
+pub(crate) struct LineAxis {
     pub(crate) name: String,
     pub(crate) ends: (f64, f64),
     pub(crate) logarithmic: bool,
-    pub(crate) unit: Unit,
+    pub(crate) unit: AxisUnit,
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
 /// A named series of points.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct LineSeries {
     pub(crate) name: String,
     /// Index of the series, which selects its colour and dash.
     pub(crate) style: usize,
@@ -71,7 +73,7 @@ pub(crate) struct Line {
 
 /// A vertical line at a value of the horizontal axis, in the colour of a series.
 #[derive(Clone)]
-pub(crate) struct Mark {
+pub(crate) struct VerticalMark {
     pub(crate) at: f64,
     pub(crate) name: String,
     pub(crate) style: usize,
@@ -79,12 +81,12 @@ pub(crate) struct Mark {
 
 /// A panel with its lines.
 #[derive(Clone)]
-pub(crate) struct Chart {
+pub(crate) struct LineChart {
     pub(crate) title: String,
-    pub(crate) across: Scale,
-    pub(crate) up: Scale,
-    pub(crate) lines: Vec<Line>,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) across: LineAxis,
+    pub(crate) up: LineAxis,
+    pub(crate) lines: Vec<LineSeries>,
+    pub(crate) marks: Vec<VerticalMark>,
 }
 
 /// Returns the class of the series at `index`, which selects its colour and dash.
@@ -94,8 +96,9 @@ pub(crate) fn style(index: usize) -> String {
 
 /// Returns whether two series have the same points, except for differences too small to see.
 fn same_points(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
-    let same = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
-    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
+    let is_same_value = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(a, b)| is_same_value(a.0, b.0) && is_same_value(a.1, b.1))
 }
 
 /// Writes the names of the lines, each next to a sample of the line.
@@ -104,14 +107,17 @@ pub(crate) fn legend<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Marku
 }
 
 /// Returns the legend entries of lines that are given by style and name.
-pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<Entry> {
+pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<LegendEntry> {
     let entry = |(index, name)| {
-        Entry::new(html! { path class=(format!("trace {}", style(index))) d="M0 6H22" {} }, name)
+        LegendEntry::new(
+            html! { path class=(format!("trace {}", style(index))) d="M0 6H22" {} },
+            name,
+        )
     };
     names.map(entry).collect()
 }
 
-impl Scale {
+impl LineAxis {
     /// Creates a logarithmic axis of latencies in ns that contains all of `values`.
     pub(crate) fn latency(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let known = values.filter(|value| value.is_finite() && *value > 0.0);
@@ -135,7 +141,7 @@ impl Scale {
             name: name.to_owned(),
             ends: (low, high),
             logarithmic: true,
-            unit: Unit::Latency,
+            unit: AxisUnit::Latency,
             ticks,
         }
     }
@@ -153,7 +159,7 @@ impl Scale {
             name: name.to_owned(),
             ends: (0.0, each * count as f64),
             logarithmic: false,
-            unit: Unit::Number,
+            unit: AxisUnit::Number,
             ticks,
         }
     }
@@ -177,7 +183,7 @@ pub(super) fn time_label(ns: f64) -> String {
     format!("{} {unit}", grouped(&crate::number::significant(ns / size)))
 }
 
-impl Chart {
+impl LineChart {
     /// Splits the panel into parts of up to [`LINES_MAX`] series. All parts have the same axes; a series and its
     /// published values stay together.
     pub(crate) fn parts(self) -> Vec<Self> {
@@ -192,7 +198,7 @@ impl Chart {
         if count == 1 {
             return vec![self];
         }
-        let part = |(index, range): (usize, std::ops::Range<usize>)| {
+        let chart_part = |(index, range): (usize, std::ops::Range<usize>)| {
             let part_styles = &styles[range];
             Self {
                 title: part_title(&self.title, index, count),
@@ -212,12 +218,12 @@ impl Chart {
                     .collect(),
             }
         };
-        ranges.into_iter().enumerate().map(part).collect()
+        ranges.into_iter().enumerate().map(chart_part).collect()
     }
 
     /// Returns whether every series is constant, within [`SAME`].
     pub(crate) fn is_flat(&self) -> bool {
-        let flat = |line: &Line| {
+        let flat = |line: &LineSeries| {
             let values = || line.points.iter().map(|point| point.1);
             let (least, most) =
                 (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -241,11 +247,11 @@ impl Chart {
     }
 
     /// Draws the panel with its title.
-    pub(crate) fn figure(&self) -> Drawing {
-        Drawing { title: self.title.clone(), image: self.draw() }
+    pub(crate) fn figure(&self) -> TitledPanel {
+        TitledPanel { title: self.title.clone(), image: self.draw() }
     }
 
-    fn draw(&self) -> Image {
+    fn draw(&self) -> SvgImage {
         let labels = self.up.ticks.iter().map(|(_, label)| text_width(label) + 7.0);
         let left = labels.fold(LEFT, f64::max);
         let (width, bottom) = (WIDTH - left - RIGHT, TOP + HEIGHT);
@@ -293,7 +299,7 @@ impl Chart {
                     path class=(format!("trace ceiling {}", style(mark.style)))
                         d=(format!("M{} {}V{}", num(at), num(TOP), num(bottom))) {}
                     text class="named" x=(num(at - 4.0)) y=(num(TOP + 10.0 + row as f64 * 12.0)) text-anchor="end" {
-                        (fitted(&mark.name, at - 8.0))
+                        (text_fitted_to(&mark.name, at - 8.0))
                     }
                 }
                 @for line in &self.lines { (line.draw(&x, &y)) }
@@ -316,12 +322,12 @@ impl Chart {
         // The description of a later part names only one series; the table lists all series.
         let is_later = self.lines.first().is_some_and(|line| line.style >= LINES_MAX);
         let few = if is_later { PART_TOLD } else { usize::MAX };
-        let description = listed(lines.take(few).chain(marks));
+        let description = shortened_list(lines.take(few).chain(marks));
         format!("{}. {} over {}. {description}", self.title, self.up.name, self.across.name)
     }
 }
 
-impl Line {
+impl LineSeries {
     fn draw(&self, x: &impl Fn(f64) -> f64, y: &impl Fn(f64) -> f64) -> Markup {
         let class = style(self.style);
         let whisker = |&(at, low, high): &(f64, f64, f64)| {
@@ -396,11 +402,11 @@ mod tests {
 
     #[test]
     fn an_axis_of_latencies_is_logarithmic_with_round_ticks() {
-        let axis = Scale::latency("latency", [90e3, 12e6].into_iter());
+        let axis = LineAxis::latency("latency", [90e3, 12e6].into_iter());
         let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.1.as_str()).collect();
         assert_eq!((axis.ends, labels), ((50e3, 20e6), vec!["100 µs", "1 ms", "10 ms"]));
         assert!((axis.share(1e6) - 0.5).abs() < 1e-9);
-        let none = Scale::latency("latency", [f64::NAN].into_iter());
+        let none = LineAxis::latency("latency", [f64::NAN].into_iter());
         assert!(none.ends.1 > none.ends.0);
     }
 
@@ -422,13 +428,13 @@ mod tests {
 
     #[test]
     fn an_axis_of_latencies_contains_all_of_them_and_names_few() {
-        let ends = |values: &[f64]| Scale::latency("l", values.iter().copied()).ends;
+        let ends = |values: &[f64]| LineAxis::latency("l", values.iter().copied()).ends;
         assert_eq!(ends(&[f64::NAN, 210.0, -3.0, 0.0, 480.0, f64::INFINITY]), (200.0, 500.0));
         assert_eq!(ends(&[200.0, 500.0]), (200.0, 500.0));
         assert_eq!(ends(&[2_000.0, 2_000.0]), (2_000.0, 4_000.0));
         assert_eq!(ends(&[]), (1e3, 1e4));
         let labels = |values: [f64; 2]| -> Vec<String> {
-            let axis = Scale::latency("l", values.into_iter());
+            let axis = LineAxis::latency("l", values.into_iter());
             axis.ticks.into_iter().map(|tick| tick.1).collect()
         };
         // An axis that spans less than 1.7 decades has a tick at every step.
@@ -443,7 +449,7 @@ mod tests {
     #[test]
     fn an_axis_from_zero_ends_beyond_the_maximum() {
         let axis = |most: f64| {
-            let axis = Scale::from_zero("n", [most, f64::NAN].into_iter());
+            let axis = LineAxis::from_zero("n", [most, f64::NAN].into_iter());
             let labels: Vec<String> = axis.ticks.into_iter().map(|tick| tick.1).collect();
             (axis.ends, labels.join(" "))
         };
@@ -452,22 +458,22 @@ mod tests {
         assert_eq!(axis(2.1), ((0.0, 2.5), "0.0 0.5 1.0 1.5 2.0 2.5".to_owned()));
         assert_eq!(axis(0.0), ((0.0, 0.2), "0.0 0.2".to_owned()));
         assert_eq!(axis(9_000.0).1, "0 2,000 4,000 6,000 8,000 10,000");
-        let scale = Scale::from_zero("n", [250.0].into_iter());
+        let scale = LineAxis::from_zero("n", [250.0].into_iter());
         let shares = [50.0, -10.0, 300.0].map(|value| scale.share(value));
         assert_eq!(shares, [0.2, 0.0, 1.0]);
-        let point = Scale { ends: (5.0, 5.0), ..scale };
+        let point = LineAxis { ends: (5.0, 5.0), ..scale };
         assert_eq!(point.share(5.0), 0.5);
     }
 
-    fn line(style: usize, points: &[(f64, f64)]) -> Line {
+    fn line(style: usize, points: &[(f64, f64)]) -> LineSeries {
         let name = format!("s{style}");
-        Line { name, style, rings: false, points: points.to_vec(), intervals: Vec::new() }
+        LineSeries { name, style, rings: false, points: points.to_vec(), intervals: Vec::new() }
     }
 
-    fn chart(lines: Vec<Line>) -> Chart {
-        let across = Scale::from_zero("depth", [100.0].into_iter());
-        let up = Scale::from_zero("MB/s", [200.0].into_iter());
-        Chart { title: "T".to_owned(), across, up, lines, marks: Vec::new() }
+    fn chart(lines: Vec<LineSeries>) -> LineChart {
+        let across = LineAxis::from_zero("depth", [100.0].into_iter());
+        let up = LineAxis::from_zero("MB/s", [200.0].into_iter());
+        LineChart { title: "T".to_owned(), across, up, lines, marks: Vec::new() }
     }
 
     #[test]
@@ -478,8 +484,8 @@ mod tests {
         first.intervals = vec![(50.0, 80.0, 120.0), (100.0, 150.0, 150.0)];
         let mut chart = chart(vec![first, rings, line(7, &[(25.0, 50.0)])]);
         chart.marks = vec![
-            Mark { at: 75.0, name: "SATA".to_owned(), style: 0 },
-            Mark { at: 50.0, name: "PCIe".to_owned(), style: 7 },
+            VerticalMark { at: 75.0, name: "SATA".to_owned(), style: 0 },
+            VerticalMark { at: 50.0, name: "PCIe".to_owned(), style: 7 },
         ];
         let image = chart.figure().image;
         // The height is 20 at the top, 190 for the plot, and 32 for the labels below it.

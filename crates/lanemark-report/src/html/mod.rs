@@ -34,8 +34,8 @@ use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
-pub use interactive::ChartLibrary;
-pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
+pub use interactive::ChartScript;
+pub use plot::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, plot};
 
 use self::interactive::InteractiveParts;
 use crate::study_table::study_answer;
@@ -56,19 +56,19 @@ const TOLD: usize = 6;
 
 /// Writes one self-contained HTML file about a study, about runs, or about a study and runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
-    whole(study, runs, None)
+    whole_page(study, runs, None)
 }
 
 /// Writes the file of [`html`] with interactive charts that `library` draws.
 pub fn interactive_html(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
-    library: &ChartLibrary,
+    library: &ChartScript,
 ) -> String {
-    whole(study, runs, Some(&InteractiveParts::new(study, runs, library)))
+    whole_page(study, runs, Some(&InteractiveParts::new(study, runs, library)))
 }
 
-fn whole(
+fn whole_page(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
     live: Option<&InteractiveParts>,
@@ -123,7 +123,7 @@ fn page_with(title: &str, content: &Markup, live: Option<&InteractiveParts>) -> 
             }
         }
     };
-    short::shortened(page.into_string())
+    short::without_end_tags(page.into_string())
 }
 
 fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Markup {
@@ -213,7 +213,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
     }
     page.add("Latency over load", family_chart::over_load(&all));
     page.add("How latencies are distributed", latency::distributions(&all));
-    page.add("Modelled and delivered", served::delivered(&all));
+    page.add("Modelled and delivered", served::delivered_section(&all));
     page.add("Over time", series::over_time(&all));
     page.add("Faults", faults::events(&all));
     page.add("Where the time goes", budget::budgets(&all));

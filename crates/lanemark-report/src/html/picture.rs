@@ -3,46 +3,46 @@
 
 use maud::{Markup, html};
 
-use super::svg::Image;
+use super::svg::SvgImage;
 
 /// Size of a sample of a mark.
 pub(crate) const SWATCH: (f64, f64) = (22.0, 12.0);
 
 /// A mark and its name, or text between marks without a separate mark.
-pub(crate) struct Entry {
+pub(crate) struct LegendEntry {
     /// Sample of the mark, with the size [`SWATCH`].
     pub(crate) swatch: Option<Markup>,
     pub(crate) name: String,
 }
 
 /// One panel with its title.
-pub(crate) struct Drawing {
+pub(crate) struct TitledPanel {
     pub(crate) title: String,
-    pub(crate) image: Image,
+    pub(crate) image: SvgImage,
 }
 
 /// Panels that share a legend.
 #[derive(Default)]
-pub(crate) struct Picture {
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) figures: Vec<Drawing>,
+pub(crate) struct PanelPicture {
+    pub(crate) entries: Vec<LegendEntry>,
+    pub(crate) figures: Vec<TitledPanel>,
 }
 
-impl Entry {
+impl LegendEntry {
     /// Creates an entry from a sample of the mark.
     pub(crate) fn new(swatch: Markup, name: impl Into<String>) -> Self {
         Self { swatch: Some(swatch), name: name.into() }
     }
 }
 
-impl Drawing {
+impl TitledPanel {
     /// Draws the panel below its title.
     pub(crate) fn draw(&self) -> Markup {
         html! { figure { figcaption { (self.title) } (self.image) } }
     }
 }
 
-impl Picture {
+impl PanelPicture {
     /// Writes the legend of the marks.
     pub(crate) fn legend(&self) -> Markup {
         legend(&self.entries)
@@ -55,7 +55,7 @@ impl Picture {
 }
 
 /// Writes the names of the marks, each next to a sample.
-pub(crate) fn legend(entries: &[Entry]) -> Markup {
+pub(crate) fn legend(entries: &[LegendEntry]) -> Markup {
     html! {
         @if !entries.is_empty() { ul class="legend" {
             @for entry in entries {

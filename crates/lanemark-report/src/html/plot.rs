@@ -3,8 +3,8 @@
 use lanemark_schema::result::{RunResult, StudyOutcome};
 use maud::{Markup, PreEscaped, html};
 
-use super::picture::{Drawing, Entry, Picture, SWATCH};
-use super::svg::{fitted, num, text_width};
+use super::picture::{LegendEntry, PanelPicture, SWATCH, TitledPanel};
+use super::svg::{num, text_fitted_to, text_width};
 use super::{budget, chart, family_chart, labelled, latency, series, theme};
 
 /// Space around a drawing.
@@ -26,7 +26,7 @@ pub const PLOT_MARK: &str = "lanemark-plot";
 
 /// A chart of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chart {
+pub enum ResultChart {
     /// Throughput of each test: as bars, or as lines for tests that differ in only one number.
     Throughput,
     /// Latency by percentile.
@@ -48,7 +48,7 @@ struct Heading {
     systems: String,
 }
 
-impl Chart {
+impl ResultChart {
     fn name(self) -> &'static str {
         match self {
             Self::Throughput => "Throughput",
@@ -72,7 +72,7 @@ pub struct PlotStyle {
 
 /// A drawing of results with its size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plot {
+pub struct ResultPlot {
     /// The drawing as an SVG file.
     pub svg: String,
     /// Width in pixels.
@@ -86,10 +86,10 @@ pub struct Plot {
 pub fn plot(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
-    chart: Chart,
+    chart: ResultChart,
     panel: Option<&str>,
     style: PlotStyle,
-) -> Option<Plot> {
+) -> Option<ResultPlot> {
     let runs = labelled(runs, study.is_some());
     let mut all: Vec<(String, &RunResult)> = Vec::new();
     if let Some(study) = study {
@@ -97,23 +97,23 @@ pub fn plot(
     }
     all.extend(runs.iter().cloned());
     let picture = match chart {
-        Chart::Throughput => {
+        ResultChart::Throughput => {
             let (lines, bars) = match study {
                 Some(study) => chart::study_pictures(study, &runs),
                 None => chart::runs_pictures(&runs),
             };
-            both(lines, bars)
+            merged_pictures(lines, bars)
         }
-        Chart::Percentiles => latency::picture(&all, false),
-        Chart::Cumulative => latency::picture(&all, true),
-        Chart::Load => family_chart::load_picture(&all),
-        Chart::Time => series::picture(&all),
-        Chart::Budget => budget::picture(&all),
+        ResultChart::Percentiles => latency::picture(&all, false),
+        ResultChart::Cumulative => latency::picture(&all, true),
+        ResultChart::Load => family_chart::load_picture(&all),
+        ResultChart::Time => series::picture(&all),
+        ResultChart::Budget => budget::picture(&all),
     };
-    let is_asked = |drawing: &Drawing| {
+    let is_asked = |drawing: &TitledPanel| {
         panel.is_none_or(|panel| drawing.title.to_lowercase().contains(&panel.to_lowercase()))
     };
-    let figures: Vec<Drawing> = picture.figures.into_iter().filter(is_asked).collect();
+    let figures: Vec<TitledPanel> = picture.figures.into_iter().filter(is_asked).collect();
     let heading = Heading {
         title: match (study, runs.first()) {
             (Some(study), _) => study.title.clone(),
@@ -128,12 +128,12 @@ pub fn plot(
             count => format!("{count} systems"),
         },
     };
-    let picture = Picture { entries: picture.entries, figures };
+    let picture = PanelPicture { entries: picture.entries, figures };
     (!picture.figures.is_empty()).then(|| render(&picture, &heading, style))
 }
 
 /// Joins two pictures; a legend entry that both have appears once.
-fn both(mut first: Picture, other: Picture) -> Picture {
+fn merged_pictures(mut first: PanelPicture, other: PanelPicture) -> PanelPicture {
     if !other.figures.is_empty() {
         first.entries.extend(other.entries);
     }
@@ -141,12 +141,12 @@ fn both(mut first: Picture, other: Picture) -> Picture {
     first
 }
 
-fn render(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
+fn render(picture: &PanelPicture, heading: &Heading, style: PlotStyle) -> ResultPlot {
     let figures = &picture.figures[..picture.figures.len().min(PANELS_MAX)];
     let columns = style.columns.clamp(1, figures.len().max(1));
     let widest = figures.iter().map(|drawing| drawing.image.width).fold(0.0, f64::max);
     let width = 2.0 * MARGIN + columns as f64 * widest + (columns - 1) as f64 * GAP;
-    let entries = flowing(&picture.entries, width - 2.0 * MARGIN);
+    let entries = legend_positions(&picture.entries, width - 2.0 * MARGIN);
     let legend_lines = entries.last().map_or(0.0, |(_, y, _)| y / LEGEND + 1.0);
     let mut top = MARGIN + HEADING + legend_lines * LEGEND;
     let mut placed = Vec::new();
@@ -168,16 +168,16 @@ fn render(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
             style { (PreEscaped(theme::marks(style.dark))) "svg text { font-family: \"DejaVu Sans\", Arial, Helvetica, sans-serif; } text.title { font-size: 13px; font-weight: 600; } text.heading { font-size: 16px; font-weight: 600; }" }
             rect width="100%" height="100%" fill=(theme::page(style.dark)) {}
             text class="heading" x=(num(MARGIN)) y=(num(MARGIN + 13.0)) {
-                (fitted(&format!("{}: {}", heading.title, heading.chart), (width - 2.0 * MARGIN) * 0.68))
+                (text_fitted_to(&format!("{}: {}", heading.title, heading.chart), (width - 2.0 * MARGIN) * 0.68))
             }
             text class="soft" x=(num(MARGIN)) y=(num(MARGIN + 31.0)) {
-                (fitted(&heading.systems, width - 2.0 * MARGIN))
+                (text_fitted_to(&heading.systems, width - 2.0 * MARGIN))
             }
             @for (x, y, entry) in &entries {
-                (named(MARGIN + x, MARGIN + HEADING + y, entry))
+                (legend_label(MARGIN + x, MARGIN + HEADING + y, entry))
             }
             @for (x, y, drawing) in &placed {
-                text class="title" x=(num(*x)) y=(num(y + 13.0)) { (fitted(&drawing.title, drawing.image.width * 0.85)) }
+                text class="title" x=(num(*x)) y=(num(y + 13.0)) { (text_fitted_to(&drawing.title, drawing.image.width * 0.85)) }
                 svg x=(num(*x)) y=(num(y + TITLE)) width=(num(drawing.image.width))
                     height=(num(drawing.image.height)) overflow="visible" {
                     (drawing.image)
@@ -185,14 +185,14 @@ fn render(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
             }
         }
     };
-    Plot { svg: svg.into_string(), width: width.ceil(), height: height.ceil() }
+    ResultPlot { svg: svg.into_string(), width: width.ceil(), height: height.ceil() }
 }
 
 /// Returns the positions of the legend entries, row by row.
-fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
+fn legend_positions(entries: &[LegendEntry], width: f64) -> Vec<(f64, f64, &LegendEntry)> {
     let (mut x, mut y) = (0.0, 0.0);
     let arranged = |entry| {
-        let taken = room(entry);
+        let taken = entry_width(entry);
         if x > 0.0 && x + taken > width {
             (x, y) = (0.0, y + LEGEND);
         }
@@ -204,12 +204,12 @@ fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
 }
 
 /// Returns the width of an entry of a legend.
-fn room(entry: &Entry) -> f64 {
+fn entry_width(entry: &LegendEntry) -> f64 {
     let swatch = if entry.swatch.is_some() { SWATCH.0 + 6.0 } else { 0.0 };
     swatch + text_width(&entry.name)
 }
 
-fn named(x: f64, y: f64, entry: &Entry) -> Markup {
+fn legend_label(x: f64, y: f64, entry: &LegendEntry) -> Markup {
     html! {
         @if let Some(swatch) = &entry.swatch {
             svg x=(num(x)) y=(num(y)) width=(num(SWATCH.0)) height=(num(SWATCH.1)) viewBox="0 0 22 12" { (swatch) }

@@ -11,7 +11,7 @@ const SHOWN: usize = 4;
 /// The heading of the list of files.
 const FILES: &str = "Library and study files with their SHA-256";
 
-type File<'p> = (&'p str, &'p str);
+type HashedFile<'p> = (&'p str, &'p str);
 
 /// Writes the provenance of each result under the result's name. If there are many results, the fields that they share
 /// appear once.
@@ -25,14 +25,14 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
             }
         };
     }
-    let (common, agreed) = (common(results), agreed(results));
+    let (common, agreed) = (common(results), common_files(results));
     html! {
         @if !common.is_empty() {
             p class="soft" { "All of these results:" }
             dl { @for (term, value) in &common { dt { (term) } dd { (value) } } }
         }
         @for (name, provenance) in results {
-            @let remaining: Vec<File<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
+            @let remaining: Vec<HashedFile<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
             details {
                 summary { (name) }
                 (fields(provenance, &common))
@@ -55,8 +55,8 @@ fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
 }
 
 /// Returns each file whose digest is the same in all results that contain the file.
-fn agreed<'p>(results: &[(String, &'p Provenance)]) -> Vec<File<'p>> {
-    let mut files: Vec<File<'p>> =
+fn common_files<'p>(results: &[(String, &'p Provenance)]) -> Vec<HashedFile<'p>> {
+    let mut files: Vec<HashedFile<'p>> =
         results.iter().flat_map(|(_, provenance)| of(provenance)).collect();
     files.sort_unstable();
     files.dedup();
@@ -65,11 +65,11 @@ fn agreed<'p>(results: &[(String, &'p Provenance)]) -> Vec<File<'p>> {
     files
 }
 
-fn of(provenance: &Provenance) -> Vec<File<'_>> {
+fn of(provenance: &Provenance) -> Vec<HashedFile<'_>> {
     provenance.inputs.iter().map(|(file, hash)| (file.as_str(), hash.as_str())).collect()
 }
 
-fn files(summary: &str, files: &[File<'_>]) -> Markup {
+fn files(summary: &str, files: &[HashedFile<'_>]) -> Markup {
     html! {
         @if !files.is_empty() {
             details {
@@ -111,14 +111,14 @@ fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup 
 
 /// Returns the command as a user would type it.
 fn command(words: &[String]) -> String {
-    let quoted = |word: &String| {
+    let quote_word = |word: &String| {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
         match !word.is_empty() && word.chars().all(safe) {
             true => word.clone(),
             false => format!("'{}'", word.replace('\'', r"'\''")),
         }
     };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    words.iter().map(quote_word).collect::<Vec<_>>().join(" ")
 }
 
 fn or_dash(text: &str) -> &str {

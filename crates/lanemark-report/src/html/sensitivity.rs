@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid::grid;
-use super::svg::{Image, fitted, image, num, text_width};
+use super::svg::{SvgImage, image, num, text_fitted_to, text_width};
 use crate::sensitivity::{label, latency, sentence, signed, table};
 
 const WIDTH: f64 = 470.0;
@@ -53,7 +53,7 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-fn draw(caption: &str, sensitivity: &Sensitivity) -> Image {
+fn draw(caption: &str, sensitivity: &Sensitivity) -> SvgImage {
     let gains = sensitivity.gains.iter().map(|gain| gain.throughput_gain * 100.0);
     let axis = Axis::new(gains.chain([1.0]), WIDTH - NAMES - WORDS);
     let height = sensitivity.gains.len() as f64 * LINE;
@@ -67,7 +67,7 @@ fn draw(caption: &str, sensitivity: &Sensitivity) -> Image {
                 @let name = label(sensitivity, index);
                 @let most = sensitivity.bottleneck == Some(index);
                 text class=(if most { "" } else { "soft" }) x="-6" y=(y) text-anchor="end" {
-                    (fitted(&name, NAMES - 10.0))
+                    (text_fitted_to(&name, NAMES - 10.0))
                 }
                 @if length > 0.0 {
                     rect class=(colour(gain.id.is_load(), most)) x="0" y=(num(top + (LINE - BAR) / 2.0))
@@ -77,7 +77,7 @@ fn draw(caption: &str, sensitivity: &Sensitivity) -> Image {
                 }
                 @let text_of_gain = words(gain.throughput_gain, &latency(gain));
                 text class=(if most { "" } else { "soft" }) x=(num(length + 5.0)) y=(y) {
-                    (fitted(&text_of_gain, WIDTH - NAMES - length + text_width("  ")))
+                    (text_fitted_to(&text_of_gain, WIDTH - NAMES - length + text_width("  ")))
                 }
             }
         }

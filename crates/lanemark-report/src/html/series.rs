@@ -5,7 +5,7 @@
 //! moves data, and the time after which the figures are steady by SNIA's rule. For a test that runs in rounds, they
 //! show the rounds that determine the reported figures.
 
-use lanemark_schema::result::{DriveUse, Phases, RunResult, Sample, Series};
+use lanemark_schema::result::{DrivePhases, DriveUse, RunResult, Sample, Series};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 use maud::{Markup, html};
@@ -13,9 +13,9 @@ use maud::{Markup, html};
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
 use super::heat::{self, HeatMap};
-use super::lines::{self, Chart, Scale};
-use super::picture::{self, Drawing, Picture};
-use super::svg::{Image, block, image, num, text_width};
+use super::lines::{self, LineAxis, LineChart};
+use super::picture::{self, PanelPicture, TitledPanel};
+use super::svg::{SvgImage, block, image, num, text_width};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -43,7 +43,7 @@ const LARGE: Bytes = Bytes::kibi(64);
 
 /// The sizes in a drawing.
 #[derive(Clone, Copy)]
-struct Size {
+struct DrawingSize {
     width: f64,
     /// Height of the plot of the rate.
     rate: f64,
@@ -58,7 +58,7 @@ struct Size {
     columns: usize,
 }
 
-impl Size {
+impl DrawingSize {
     /// A line does not need more steps than a page has pixels.
     const WHOLE: Self = Self {
         width: 900.0,
@@ -94,7 +94,7 @@ impl Size {
 }
 
 /// A period of time with its description.
-struct Span {
+struct LabelledSpan {
     from: Duration,
     to: Duration,
     name: &'static str,
@@ -102,14 +102,14 @@ struct Span {
 }
 
 /// A time at which an event begins or a fault occurs.
-struct Mark {
+struct EventMark {
     at: Duration,
     name: String,
     class: &'static str,
 }
 
 /// A line over time.
-struct Plot {
+struct TimePlot {
     heading: String,
     class: &'static str,
     height: f64,
@@ -137,10 +137,10 @@ fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
     let mut all = Vec::new();
     for (label, run) in runs {
         for result in &run.tests {
-            let known = |sample: &&Sample| {
+            let has_points = |sample: &&Sample| {
                 sample.series.as_ref().is_some_and(|series| series.points.len() > 1)
             };
-            let Some(sample) = result.samples.iter().find(known) else { continue };
+            let Some(sample) = result.samples.iter().find(has_points) else { continue };
             let Some(series) = &sample.series else { continue };
             let name = &result.test.name;
             let caption = if several { format!("{name}: {label}") } else { name.clone() };
@@ -151,24 +151,24 @@ fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
 }
 
 /// Draws all tests over time.
-pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
-    let all = test_series(runs);
-    let heat = all.iter().any(TestSeries::has_latencies);
-    let drawing = |series: &TestSeries<'_>| Drawing {
+pub(super) fn picture(runs: &[(String, &RunResult)]) -> PanelPicture {
+    let all_series = test_series(runs);
+    let heat = all_series.iter().any(TestSeries::has_latencies);
+    let drawing = |series: &TestSeries<'_>| TitledPanel {
         title: series.caption.clone(),
-        image: draw(series, Size::WHOLE).0,
+        image: draw(series, DrawingSize::WHOLE).0,
     };
-    Picture {
+    PanelPicture {
         entries: if heat { heat::entries() } else { Vec::new() },
-        figures: all.iter().map(drawing).collect(),
+        figures: all_series.iter().map(drawing).collect(),
     }
 }
 
 /// The rate of a test over time as an interactive chart that replaces the static plot.
-pub(super) struct Rate {
+pub(super) struct InteractiveRate {
     /// Text description of the drawing.
     pub(super) label: String,
-    pub(super) chart: Chart,
+    pub(super) chart: LineChart,
     /// Top of the rest of the drawing; `None` if there is no other plot.
     pub(super) rest: Option<f64>,
     /// Shares of the drawing's width to the left and right of its plots.
@@ -176,9 +176,9 @@ pub(super) struct Rate {
 }
 
 /// Returns the rate of each test over time as a chart.
-pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
-    let all = test_series(runs);
-    let size = Size::of(all.len());
+pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<InteractiveRate> {
+    let all_series = test_series(runs);
+    let size = DrawingSize::of(all_series.len());
     let chart = |plotted: &TestSeries<'_>| {
         let series = plotted.series.condensed(size.steps);
         let (unit, seconds) = over_time::time_unit(plotted.series.elapsed());
@@ -186,31 +186,31 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
         let middle = |index: usize| {
             (series.start(index).as_seconds() + series.length(index).as_seconds() / 2.0) / seconds
         };
-        let known = |(index, value): (usize, &Option<f64>)| {
+        let known_point = |(index, value): (usize, &Option<f64>)| {
             Some((middle(index), value.filter(|value| value.is_finite())?))
         };
         let points: Vec<(f64, f64)> =
-            plots[0].values.iter().enumerate().filter_map(known).collect();
+            plots[0].values.iter().enumerate().filter_map(known_point).collect();
         let marks = marks(plotted.sample, plotted.series).into_iter();
-        let marks = marks.map(|mark| lines::Mark {
+        let marks = marks.map(|mark| lines::VerticalMark {
             at: mark.at.as_seconds() / seconds,
             name: mark.name,
             style: 1,
         });
-        let line = lines::Line {
+        let line = lines::LineSeries {
             name: plots[0].heading.clone(),
             style: 0,
             rings: false,
             points,
             intervals: Vec::new(),
         };
-        let chart = Chart {
+        let chart = LineChart {
             title: plotted.caption.clone(),
-            across: Scale::from_zero(
+            across: LineAxis::from_zero(
                 &format!("time, {}", typeset(unit)),
                 line.points.iter().map(|point| point.0),
             ),
-            up: Scale::from_zero(&plots[0].heading, line.points.iter().map(|point| point.1)),
+            up: LineAxis::from_zero(&plots[0].heading, line.points.iter().map(|point| point.1)),
             lines: vec![line],
             marks: marks.collect(),
         };
@@ -218,22 +218,22 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             true => (small::alt_text(plotted, &plots), small::draw(plotted, size)),
             false => (alt_text(&plotted.caption, &plots, plotted.series), draw(plotted, size)),
         };
-        Rate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
+        InteractiveRate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
     };
-    all.iter().map(chart).collect()
+    all_series.iter().map(chart).collect()
 }
 
 /// Returns the content of the section; `None` if no run has a series.
 pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
-    let all = test_series(runs);
-    (!all.is_empty()).then(|| {
+    let all_series = test_series(runs);
+    (!all_series.is_empty()).then(|| {
         html! {
-            @if all.iter().any(TestSeries::has_latencies) { (picture::legend(&heat::entries())) }
-            @match Size::of(all.len()) {
-                size if size.is_small() => (small::section(&all, size)),
+            @if all_series.iter().any(TestSeries::has_latencies) { (picture::legend(&heat::entries())) }
+            @match DrawingSize::of(all_series.len()) {
+                size if size.is_small() => (small::section(&all_series, size)),
                 size => {
-                    (picture::legend(&small::entries(&all, false)))
-                    @for plotted in &all { (whole(plotted, size)) }
+                    (picture::legend(&small::entries(&all_series, false)))
+                    @for plotted in &all_series { (page_width_plot(plotted, size)) }
                 },
             }
         }
@@ -241,7 +241,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// Draws a test over time at the full width of the page, with its numbers below.
-fn whole(plotted: &TestSeries<'_>, size: Size) -> Markup {
+fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
     html! {
         figure class="time" {
             figcaption { (plotted.caption) }
@@ -260,7 +260,7 @@ fn whole(plotted: &TestSeries<'_>, size: Size) -> Markup {
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if this part exists.
-fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
+fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Option<f64>) {
     let TestSeries { ref caption, test, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
@@ -293,13 +293,13 @@ fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
                 @else { (time.lines(*top, top + plot.height)) }
                 (plot.heading(top - 8.0 - if index == 0 { NAMES } else { 0.0 }))
                 (plot.draw(*top, &edges, size))
-                (marked(&marks, &x_of, *top, plot.height, (index == 0).then_some(size)))
+                (draw_marks(&marks, &x_of, *top, plot.height, (index == 0).then_some(size)))
             }
             @if let Some((heat, top)) = &heat {
                 (time.draw(*top, top + heat.height(), &typeset(unit)))
                 text class="unit" x=(num(-LEFT)) y=(num(top - 8.0)) { (heat::HEADING) }
                 (heat.draw(*top, right, &x_of))
-                (marked(&marks, &x_of, *top, heat.height(), None))
+                (draw_marks(&marks, &x_of, *top, heat.height(), None))
             }
         }
     };
@@ -309,7 +309,7 @@ fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
 }
 
 /// Returns the plots of a series: the rate, and the write amplification if it is known.
-fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
+fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;
     let rate = |index: usize| {
@@ -321,7 +321,7 @@ fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
         })
     };
     let heading = if large { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
-    let mut plots = vec![Plot {
+    let mut plots = vec![TimePlot {
         heading: heading.to_owned(),
         class: "t0",
         height: size.rate,
@@ -330,7 +330,7 @@ fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
     let amplification: Vec<Option<f64>> =
         points.map(|index| series.points[index].write_amplification()).collect();
     if amplification.iter().any(Option::is_some) {
-        plots.push(Plot {
+        plots.push(TimePlot {
             heading: "write amplification".to_owned(),
             class: "t1",
             height: size.amplification,
@@ -340,13 +340,13 @@ fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
     plots
 }
 
-fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
-    let phases = Phases::of(series);
+fn spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
+    let phases = DrivePhases::of(series);
     let mut spans = Vec::new();
     let unmoved = phases.nothing_moved.filter(|&to| to > Duration::ZERO);
     if let Some(to) = unmoved.filter(|_| over_time::is_written(series)) {
         let name = "collection moves nothing";
-        spans.push(Span { from: Duration::ZERO, to, name, class: "phase early" });
+        spans.push(LabelledSpan { from: Duration::ZERO, to, name, class: "phase early" });
     }
     let steady = match &sample.steady {
         Some(steady) => steady.window.filter(|_| steady.reached()).map(|window| {
@@ -357,29 +357,29 @@ fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
     };
     if let Some((from, name)) = steady {
         let from = from.max(phases.nothing_moved.unwrap_or_default()).min(series.elapsed());
-        spans.push(Span { from, to: series.elapsed(), name, class: "phase late" });
+        spans.push(LabelledSpan { from, to: series.elapsed(), name, class: "phase late" });
     }
     spans
 }
 
 /// Returns the times of the events that the sample records: the first writes out of the pseudo-SLC cache, the first
 /// data that garbage collection moved, and the faults.
-fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
-    let first = |moving: fn(&DriveUse) -> bool| {
+fn marks(sample: &Sample, series: &Series) -> Vec<EventMark> {
+    let first_point_where = |moving: fn(&DriveUse) -> bool| {
         let point = series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
         point.map(|index| series.start(index))
     };
     let mut marks = Vec::new();
-    if let Some(at) = first(|drive| drive.folded > Bytes::ZERO) {
+    if let Some(at) = first_point_where(|drive| drive.folded > Bytes::ZERO) {
         let name = "pseudo-SLC folding begins here".to_owned();
-        marks.push(Mark { at, name, class: "mark" });
+        marks.push(EventMark { at, name, class: "mark" });
     }
-    if let Some(at) = first(|drive| drive.moved > Bytes::ZERO) {
-        marks.push(Mark { at, name: "collection begins here".to_owned(), class: "mark" });
+    if let Some(at) = first_point_where(|drive| drive.moved > Bytes::ZERO) {
+        marks.push(EventMark { at, name: "collection begins here".to_owned(), class: "mark" });
     }
     for fault in &sample.faults {
         let kind = fault.fault.split(' ').next().unwrap_or_default();
-        marks.push(Mark { at: fault.at, name: format!("fault: {kind}"), class: "mark fault" });
+        marks.push(EventMark { at: fault.at, name: format!("fault: {kind}"), class: "mark fault" });
     }
     marks.retain(|mark| mark.at <= series.elapsed());
     marks
@@ -387,12 +387,12 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
 
 /// Draws `marks` as vertical lines. If `named` is the size of the drawing, each line is labelled with its name, on its
 /// left if there is no room on its right.
-fn marked(
-    marks: &[Mark],
+fn draw_marks(
+    marks: &[EventMark],
     x_of: &impl Fn(Duration) -> f64,
     top: f64,
     height: f64,
-    named: Option<Size>,
+    named: Option<DrawingSize>,
 ) -> Markup {
     html! {
         @for (row, mark) in marks.iter().enumerate() {
@@ -410,7 +410,7 @@ fn marked(
 }
 
 fn shading(
-    spans: &[Span],
+    spans: &[LabelledSpan],
     x_of: &impl Fn(Duration) -> f64,
     top: f64,
     height: f64,
@@ -434,13 +434,13 @@ fn shading(
     }
 }
 
-impl Plot {
+impl TimePlot {
     fn heading(&self, y: f64) -> Markup {
         html! { text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(y)) { (self.heading) } }
     }
 
     /// Draws the plot below `top`.
-    fn draw(&self, top: f64, edges: &[f64], size: Size) -> Markup {
+    fn draw(&self, top: f64, edges: &[f64], size: DrawingSize) -> Markup {
         let greatest = self.values.iter().flatten().copied().filter(|value| value.is_finite());
         let greatest = greatest.fold(0.0_f64, f64::max);
         let each =
@@ -498,7 +498,7 @@ impl Plot {
 }
 
 /// Describes the picture as text.
-fn alt_text(caption: &str, plots: &[Plot], series: &Series) -> String {
+fn alt_text(caption: &str, plots: &[TimePlot], series: &Series) -> String {
     let lines = plots.iter().map(|plot| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let first = known.first().copied().unwrap_or(f64::NAN);
@@ -512,20 +512,20 @@ fn alt_text(caption: &str, plots: &[Plot], series: &Series) -> String {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::SteadyState;
-    use lanemark_schema::result::series::Point;
-    use lanemark_schema::result::steady::{Outcome, Reason, Window};
-    use lanemark_schema::workload::Rounds;
+    use lanemark_schema::result::series::SeriesPoint;
+    use lanemark_schema::result::steady::{RoundsOutcome, SteadyWindow, UnsteadyReason};
+    use lanemark_schema::workload::RoundSettings;
 
     use super::*;
 
     #[test]
     fn only_a_short_interval_at_the_end_has_no_rate() {
         let second = Duration::from_seconds(1);
-        let points = vec![Point { reads: 100, ..Point::default() }; 3];
+        let points = vec![SeriesPoint { reads: 100, ..SeriesPoint::default() }; 3];
         let test = Test::of_blocks(lanemark_schema::units::Bytes::kibi(4));
-        let rates = |last, points: &[Point]| {
+        let rates = |last, points: &[SeriesPoint]| {
             let series = Series { interval: second, last, points: points.to_vec() };
-            plots(&test, &series, Size::WHOLE)[0].values.clone()
+            plots(&test, &series, DrawingSize::WHOLE)[0].values.clone()
         };
         assert_eq!(rates(second, &points), [Some(100.0); 3]);
         assert_eq!(rates(second / 2, &points), [Some(100.0), Some(100.0), Some(200.0)]);
@@ -537,17 +537,17 @@ mod tests {
     #[test]
     fn the_measurement_window_is_shaded_from_the_beginning_of_its_first_round() {
         let second = Duration::from_seconds(1);
-        let points = vec![Point { reads: 1, ..Point::default() }; 30];
+        let points = vec![SeriesPoint { reads: 1, ..SeriesPoint::default() }; 30];
         let series = Series { interval: second, last: second, points };
-        let shaded = |first_round: u32, outcome: Outcome| -> Vec<(Duration, Duration)> {
-            let rule = Rounds { length: second * 4, tracked: Default::default() };
+        let shaded = |first_round: u32, outcome: RoundsOutcome| -> Vec<(Duration, Duration)> {
+            let rule = RoundSettings { length: second * 4, tracked: Default::default() };
             let (mean, range, slope, slope_range) = (1.0, 0.0, 0.0, 0.0);
-            let window = Some(Window { first_round, mean, range, slope, slope_range });
+            let window = Some(SteadyWindow { first_round, mean, range, slope, slope_range });
             let steady = Some(SteadyState { rule, rounds: Vec::new(), outcome, window });
             let sample = Sample { steady, ..Sample::empty() };
             spans(&sample, &series).iter().map(|span| (span.from, span.to)).collect()
         };
-        let reached = Outcome::Reached { round: 7 };
+        let reached = RoundsOutcome::Reached { round: 7 };
         for (first_round, from) in [(1, 0), (2, 4), (3, 8), (7, 24), (9, 30)] {
             assert_eq!(
                 shaded(first_round, reached),
@@ -555,6 +555,6 @@ mod tests {
                 "{first_round}"
             );
         }
-        assert_eq!(shaded(3, Outcome::NotReached { reason: Reason::Range }), []);
+        assert_eq!(shaded(3, RoundsOutcome::NotReached { reason: UnsteadyReason::Range }), []);
     }
 }

@@ -3,11 +3,11 @@
 //! Both are drawn in wall-clock time: modelled latencies are multiplied by the time scale. The distance between two
 //! lines of one colour is the lateness of the server.
 
-use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, RunResult, Sample};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveDelivery, RunResult, Sample};
 use maud::{Markup, html};
 
-use super::latency::{points, rungs};
-use super::lines::{Chart, Line, legend};
+use super::latency::{percentile_steps_chart, points};
+use super::lines::{LineChart, LineSeries, legend};
 
 /// The lines of a picture, each with the index of its colour.
 const LINES: [(usize, &str); 4] = [
@@ -17,11 +17,11 @@ const LINES: [(usize, &str); 4] = [
     (3, "writes, delivered"),
 ];
 
-type DirectionOf = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
+type DirectionGetter = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
 
 /// Returns the section's content; `None` if no run served a system and delivered requests.
-pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
-    let charts: Vec<Chart> = runs.iter().flat_map(|(label, run)| charts(label, run)).collect();
+pub(super) fn delivered_section(runs: &[(String, &RunResult)]) -> Option<Markup> {
+    let charts: Vec<LineChart> = runs.iter().flat_map(|(label, run)| charts(label, run)).collect();
     (!charts.is_empty()).then(|| {
         html! {
             p class="soft" {
@@ -36,23 +36,23 @@ pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
+fn charts(label: &str, run: &RunResult) -> Vec<LineChart> {
     let served =
         run.tests.iter().flat_map(|test| test.samples.iter().map(move |sample| (test, sample)));
     let chart = |(test, sample): (&lanemark_schema::result::TestResult, &Sample)| {
         let live = sample.live.as_ref()?;
         let lines = lines(sample, live);
         let title = format!("{label}, {}: modelled and delivered", test.test.name);
-        (!lines.is_empty()).then(|| rungs(title, lines))
+        (!lines.is_empty()).then(|| percentile_steps_chart(title, lines))
     };
     served.filter_map(chart).collect()
 }
 
 /// Returns the lines of each direction whose modelled and delivered latencies are known.
-fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
-    let of_reads: [DirectionOf; 2] =
+fn lines(sample: &Sample, live: &LiveDelivery) -> Vec<LineSeries> {
+    let of_reads: [DirectionGetter; 2] =
         [|sample| sample.reads.as_ref(), |sample| sample.live.as_ref()?.reads.as_ref()];
-    let of_writes: [DirectionOf; 2] =
+    let of_writes: [DirectionGetter; 2] =
         [|sample| sample.writes.as_ref(), |sample| sample.live.as_ref()?.writes.as_ref()];
     let mut lines = Vec::new();
     for (first, of) in [(0, of_reads), (2, of_writes)] {
@@ -66,7 +66,7 @@ fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
     lines
 }
 
-fn line(style: usize, name: &str, latency: &LatencyHistogram, factor: f64) -> Line {
+fn line(style: usize, name: &str, latency: &LatencyHistogram, factor: f64) -> LineSeries {
     let points = points(latency, factor);
-    Line { name: name.to_owned(), style, rings: false, points, intervals: Vec::new() }
+    LineSeries { name: name.to_owned(), style, rings: false, points, intervals: Vec::new() }
 }

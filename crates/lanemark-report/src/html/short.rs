@@ -11,7 +11,7 @@ const ENDS: [&str; 8] =
 const EMPTY: [&str; 4] = ["path", "rect", "line", "circle"];
 
 /// Returns the page without the optional end tags.
-pub(super) fn shortened(page: String) -> String {
+pub(super) fn without_end_tags(page: String) -> String {
     // The last attribute of an empty element directly precedes its end.
     let page = EMPTY.iter().fold(page, |page, name| page.replace(&format!("\"></{name}>"), "\"/>"));
     ENDS.iter().fold(page, |page, end| page.replace(end, ""))
@@ -26,6 +26,6 @@ mod tests {
         let page = "<tr><td>1</td><td>&lt;/td&gt;</td></tr><path d=\"M0 0\"></path><g><path><title>a</title></path></g>";
         let short =
             "<tr><td>1<td>&lt;/td&gt;<path d=\"M0 0\"/><g><path><title>a</title></path></g>";
-        assert_eq!(shortened(page.to_owned()), short);
+        assert_eq!(without_end_tags(page.to_owned()), short);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn text_width(text: &str) -> f64 {
 }
 
 /// Cuts `text` to a label of `width`.
-pub(crate) fn fitted(text: &str, width: f64) -> String {
+pub(crate) fn text_fitted_to(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.to_owned();
     }
@@ -43,7 +43,7 @@ pub(crate) fn named(text: &str, width: f64) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_even = (text_width(text) - letters.len() as f64 * CHARACTER).abs() < 0.1;
     if text_width(text) <= width || room < 8 || !is_even {
-        return fitted(text, width);
+        return text_fitted_to(text, width);
     }
     let end = (room - 1) / 2;
     let start: String = letters[..(room - 1 - end).min(letters.len())].iter().collect();
@@ -56,7 +56,7 @@ pub(crate) fn named(text: &str, width: f64) -> String {
 const TOLD: usize = 8;
 
 /// Lists the first of `parts`, and states the number of the remaining parts.
-pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
+pub(crate) fn shortened_list(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     let first = parts[..parts.len().min(TOLD)].join("; ");
     match parts.len().saturating_sub(TOLD) {
@@ -81,7 +81,7 @@ pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
 }
 
 /// A drawing whose label screen readers announce.
-pub(crate) struct Image {
+pub(crate) struct SvgImage {
     /// Room to the left of the origin of the coordinates.
     left: f64,
     pub(crate) width: f64,
@@ -91,18 +91,18 @@ pub(crate) struct Image {
 }
 
 /// Creates an image of `width` by `height` with the description `label`.
-pub(crate) fn image(width: f64, height: f64, label: &str, content: Markup) -> Image {
-    Image { left: 0.0, width, height, label: label.to_owned(), content }
+pub(crate) fn image(width: f64, height: f64, label: &str, content: Markup) -> SvgImage {
+    SvgImage { left: 0.0, width, height, label: label.to_owned(), content }
 }
 
-impl Image {
+impl SvgImage {
     /// Returns the image with its left edge at the coordinate `left`.
     pub(crate) fn from(self, left: f64) -> Self {
         Self { left, ..self }
     }
 }
 
-impl Render for Image {
+impl Render for SvgImage {
     fn render(&self) -> Markup {
         let box_of = format!("{} 0 {} {}", num(-self.left), num(self.width), num(self.height));
         html! {

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 
 use super::axis::Axis;
 use super::grid;
-use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, block, image, listed, named, num};
+use super::picture::{LegendEntry, PanelPicture, TitledPanel};
+use super::svg::{SvgImage, block, image, named, num, shortened_list};
 use crate::database::TimeSplit;
 use crate::number::{percent, significant};
 use crate::palette;
@@ -23,13 +23,13 @@ const UNIT: f64 = 40.0;
 /// Draws the parts of the transactions in `tests`, each labelled with the name of its run; `None` if the parts are
 /// unknown in all runs.
 pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
-    let known =
+    let labelled_split =
         |(label, test): &(&str, &TestResult)| Some(((*label).to_owned(), TimeSplit::of(test)?));
-    let splits: Vec<(String, TimeSplit)> = tests.iter().filter_map(known).collect();
+    let splits: Vec<(String, TimeSplit)> = tests.iter().filter_map(labelled_split).collect();
     (!splits.is_empty()).then(|| {
-        let picture = Picture {
+        let picture = PanelPicture {
             entries: entries(&splits),
-            figures: vec![Drawing { title: String::new(), image: draw(&splits) }],
+            figures: vec![TitledPanel { title: String::new(), image: draw(&splits) }],
         };
         html! {
             h4 { "Time of a transaction" }
@@ -54,7 +54,7 @@ fn colour(class: usize) -> String {
     format!("h{}", class % palette::HOP_COLOURS)
 }
 
-fn entries(splits: &[(String, TimeSplit)]) -> Vec<Entry> {
+fn entries(splits: &[(String, TimeSplit)]) -> Vec<LegendEntry> {
     let mut parts: Vec<(usize, &str)> = Vec::new();
     for part in splits.iter().flat_map(|(_, split)| &split.parts) {
         if !parts.iter().any(|(class, _)| *class == part.class) {
@@ -63,12 +63,12 @@ fn entries(splits: &[(String, TimeSplit)]) -> Vec<Entry> {
     }
     parts.sort_unstable();
     let entry = |(class, name): (usize, &str)| {
-        Entry::new(html! { rect class=(colour(class)) width="22" height="12" {} }, name)
+        LegendEntry::new(html! { rect class=(colour(class)) width="22" height="12" {} }, name)
     };
     parts.into_iter().map(entry).collect()
 }
 
-fn draw(splits: &[(String, TimeSplit)]) -> Image {
+fn draw(splits: &[(String, TimeSplit)]) -> SvgImage {
     let axis = Axis::new(splits.iter().map(|(_, split)| split.total_ms()), WIDTH - UNIT);
     let height = splits.len() as f64 * (LINE + BAR + GAP);
     let content = html! {
@@ -79,7 +79,7 @@ fn draw(splits: &[(String, TimeSplit)]) -> Image {
                 (named(label, WIDTH - 120.0)) " "
                 tspan class="soft" dx="4" { (significant(split.total_ms())) " ms" }
             }
-            @for (from, part) in placed(split) {
+            @for (from, part) in placed_parts(split) {
                 path class=(format!("part {}", colour(part.class)))
                     d=(block(axis.place(from), top + LINE, axis.place(part.ms), BAR)) {
                     title { (part.name) ": " (significant(part.ms)) " ms, " (percent(part.share)) }
@@ -94,17 +94,17 @@ fn draw(splits: &[(String, TimeSplit)]) -> Image {
     image(
         WIDTH,
         height + AXIS,
-        &format!("Time of a transaction. {}", listed(descriptions)),
+        &format!("Time of a transaction. {}", shortened_list(descriptions)),
         content,
     )
 }
 
 /// Returns each part with the total time of the parts before it.
-fn placed(split: &TimeSplit) -> impl Iterator<Item = (f64, &crate::database::TimePart)> {
+fn placed_parts(split: &TimeSplit) -> impl Iterator<Item = (f64, &crate::database::TimePart)> {
     split.parts.iter().scan(0.0, |from, part| {
-        let own = *from;
+        let own_start = *from;
         *from += part.ms;
-        Some((own, part))
+        Some((own_start, part))
     })
 }
 

@@ -3,25 +3,26 @@
 use std::collections::BTreeSet;
 
 use lanemark_schema::result::{
-    BlockKind, Finding, InspectedDevice, InspectedFinding, InspectedPath, Inspection, TopologyNode,
+    BlockDeviceKind, Finding, InspectedDevice, InspectedFinding, InspectedPath, Inspection,
+    TopologyNode,
 };
 
-use super::steps::{Step, steps};
+use super::steps::{PathStep, steps};
 use super::{finding, gaps, words};
-use crate::path::Drawing;
+use crate::path::TreeDrawing;
 
 /// A hop in the tree under construction, identified by its position.
-struct Node {
+struct HopNode {
     position: String,
     topology: TopologyNode,
-    children: Vec<Node>,
+    children: Vec<HopNode>,
 }
 
 /// Draws the devices of `inspection` as one self-contained SVG file. Line widths represent the rates of links, and the
 /// links that a finding names are highlighted.
 pub fn inspection_svg(inspection: &Inspection) -> String {
     let on_path = inspection.target.is_some();
-    let mut root = Node::new("", "CPU".to_owned(), on_path);
+    let mut root = HopNode::new("", "CPU".to_owned(), on_path);
     for device in &inspection.devices {
         for path in &device.paths {
             root.add(device, path, on_path);
@@ -38,7 +39,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         None => "Storage paths".to_owned(),
     };
     let topology = root.finish();
-    Drawing {
+    TreeDrawing {
         heading: &heading,
         subtitle: "Line width: the rate of a link in one direction",
         title: &heading,
@@ -50,7 +51,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
     .svg()
 }
 
-impl Node {
+impl HopNode {
     fn new(position: &str, label: String, on_path: bool) -> Self {
         let topology = TopologyNode { label, on_path, ..TopologyNode::default() };
         Self { position: position.to_owned(), topology, children: Vec::new() }
@@ -59,7 +60,7 @@ impl Node {
     fn add(&mut self, device: &InspectedDevice, path: &InspectedPath, on_path: bool) {
         // The model name of a namespace belongs to its controller, which has a separate box.
         let model = match device.kind {
-            BlockKind::NvmeNamespace { .. } => String::new(),
+            BlockDeviceKind::NvmeNamespace { .. } => String::new(),
             _ => words::model(&device.identity),
         };
         let words = words::joined(&[model, device.size.map_or(String::new(), words::capacity)]);
@@ -69,7 +70,7 @@ impl Node {
         }
     }
 
-    fn child(&mut self, step: &Step<'_>, on_path: bool) -> &mut Self {
+    fn child(&mut self, step: &PathStep<'_>, on_path: bool) -> &mut Self {
         let index = self.children.iter().position(|child| child.position == step.position);
         let index = index.unwrap_or_else(|| {
             let label = format!("{} {}", step.name, step.words);
@@ -131,9 +132,9 @@ mod tests {
     fn paths_share_the_boxes_of_their_common_steps() {
         let step = |position: &'static str| {
             let (name, words) = (format!("step {position}"), String::new());
-            Step { link: None, position, name, words }
+            PathStep { link: None, position, name, words }
         };
-        let mut root = Node::new("", "CPU".to_owned(), false);
+        let mut root = HopNode::new("", "CPU".to_owned(), false);
         for (controller, device) in [("1", "a"), ("2", "b"), ("2", "c"), ("1", "d"), ("2", "b")] {
             root.child(&step(controller), false).child(&step(device), false);
         }

@@ -8,15 +8,15 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPath, Inspection,
-    PciRole, PcieLink,
+    Finding, InspectedDevice, InspectedHop, InspectedHopKind, InspectedLink, InspectedPath,
+    Inspection, PciFunctionKind, PcieLink,
 };
 
-use super::{is_whole, named};
+use super::{has_own_path, named};
 
 /// An unknown property; its text names a program that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Gap {
+pub(super) enum InspectionGap {
     /// No link of the device reports its rate.
     AllLinks {
         /// Whether the path contains a PCI function, whose links lspci can show.
@@ -39,8 +39,8 @@ pub(super) enum Gap {
 /// Returns the gaps of `inspection` as sentences, grouped by type and location; a gap that a finding already states is
 /// omitted.
 pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
-    let mut gaps: BTreeMap<Gap, Vec<&InspectedDevice>> = BTreeMap::new();
-    for device in inspection.devices.iter().filter(|device| is_whole(device)) {
+    let mut gaps: BTreeMap<InspectionGap, Vec<&InspectedDevice>> = BTreeMap::new();
+    for device in inspection.devices.iter().filter(|device| has_own_path(device)) {
         for gap in of(device) {
             if !is_found(&gap, device, inspection) {
                 gaps.entry(gap).or_default().push(device);
@@ -51,13 +51,13 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
 }
 
 /// Returns the gaps of one device.
-pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
+pub(super) fn of(device: &InspectedDevice) -> Vec<InspectionGap> {
     let hops = || device.paths.iter().flat_map(|path| &path.hops);
     if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
-        return vec![Gap::AllLinks { on_pci }];
+        return vec![InspectionGap::AllLinks { on_pci }];
     }
-    let mut gaps: Vec<Gap> = device.paths.iter().flat_map(of_path).collect();
+    let mut gaps: Vec<InspectionGap> = device.paths.iter().flat_map(of_path).collect();
     gaps.sort();
     gaps.dedup();
     gaps
@@ -72,74 +72,76 @@ fn has_rate(link: &InspectedLink) -> bool {
     ends.is_some() || link.range().is_some()
 }
 
-fn of_path(path: &InspectedPath) -> Vec<Gap> {
-    let mut gaps: Vec<Gap> = path.hops.iter().flat_map(of_hop).collect();
-    let is_pci = |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { .. });
+fn of_path(path: &InspectedPath) -> Vec<InspectionGap> {
+    let mut gaps: Vec<InspectionGap> = path.hops.iter().flat_map(of_hop).collect();
+    let is_pci = |hop: &InspectedHop| matches!(hop.part, InspectedHopKind::Pci { .. });
     let end = path.hops.iter().rposition(is_pci);
     if let Some(end) = end
         && role(&path.hops[end]).is_some_and(has_links_behind)
         && path.hops[end + 1..].iter().all(|hop| hop.link.is_none())
     {
-        gaps.push(Gap::Behind(path.hops[end].name.clone()));
+        gaps.push(InspectionGap::Behind(path.hops[end].name.clone()));
     }
     gaps
 }
 
-fn of_hop(hop: &InspectedHop) -> Vec<Gap> {
-    if let HopPart::NvmeController { transport: Some(transport), .. } = &hop.part
+fn of_hop(hop: &InspectedHop) -> Vec<InspectionGap> {
+    if let InspectedHopKind::NvmeController { transport: Some(transport), .. } = &hop.part
         && transport != "pcie"
     {
-        return vec![Gap::Network(hop.name.clone())];
+        return vec![InspectionGap::Network(hop.name.clone())];
     }
-    let ends = || vec![Gap::Ends(hop.name.clone())];
+    let unknown_ends = || vec![InspectionGap::Ends(hop.name.clone())];
     match &hop.link {
         Some(InspectedLink::Pcie(link)) => of_pcie(hop, link),
         Some(InspectedLink::Sata(link)) => {
             let port = link.port_bits_per_second.or(link.limit_bits_per_second);
             match (link.negotiated_bits_per_second, port, link.drive_bits_per_second) {
                 (Some(_), Some(_), Some(_)) => Vec::new(),
-                _ => ends(),
+                _ => unknown_ends(),
             }
         }
         Some(InspectedLink::Sas(link)) => {
             match (link.negotiated_bits_per_second, link.capable_bits_per_second) {
                 (Some(_), Some(_)) => Vec::new(),
-                _ => ends(),
+                _ => unknown_ends(),
             }
         }
-        Some(InspectedLink::Usb(_) | InspectedLink::Pata(_)) => ends(),
+        Some(InspectedLink::Usb(_) | InspectedLink::Pata(_)) => unknown_ends(),
         None => Vec::new(),
     }
 }
 
-fn of_pcie(hop: &InspectedHop, link: &PcieLink) -> Vec<Gap> {
+fn of_pcie(hop: &InspectedHop, link: &PcieLink) -> Vec<InspectionGap> {
     let name = || hop.name.clone();
     let missing = [
-        link.current.is_none().then(|| Gap::Rate(name())),
-        link.lower_max.is_none().then(|| Gap::Device(name())),
+        link.current.is_none().then(|| InspectionGap::Rate(name())),
+        link.lower_max.is_none().then(|| InspectionGap::Device(name())),
         link.upper_max.is_none().then(|| {
             // A device that already runs at its full capability would not be faster on a faster port.
             let full = link.current.filter(|current| Some(*current) == link.lower_max);
-            Gap::Port(name(), full.map(|rate| rate.to_string()))
+            InspectionGap::Port(name(), full.map(|rate| rate.to_string()))
         }),
     ];
     missing.into_iter().flatten().collect()
 }
 
 /// Returns whether a finding already states the gap.
-fn is_found(gap: &Gap, device: &InspectedDevice, inspection: &Inspection) -> bool {
+fn is_found(gap: &InspectionGap, device: &InspectedDevice, inspection: &Inspection) -> bool {
     let findings =
         inspection.findings.iter().filter(|finding| finding.devices.contains(&device.name));
     findings.map(|finding| &finding.finding).any(|finding| match (gap, finding) {
-        (Gap::Port(name, _), Finding::LinkBelowDevice { hop, .. }) => name == hop,
-        (Gap::Behind(name), Finding::DrivesHidden { adapter }) => adapter.contains(name.as_str()),
-        (Gap::Ends(_), Finding::UsbSlow { .. }) => true,
-        (Gap::Ends(name), Finding::SataBelowCapability { hop, .. }) => name == hop,
+        (InspectionGap::Port(name, _), Finding::LinkBelowDevice { hop, .. }) => name == hop,
+        (InspectionGap::Behind(name), Finding::DrivesHidden { adapter }) => {
+            adapter.contains(name.as_str())
+        }
+        (InspectionGap::Ends(_), Finding::UsbSlow { .. }) => true,
+        (InspectionGap::Ends(name), Finding::SataBelowCapability { hop, .. }) => name == hop,
         _ => false,
     })
 }
 
-impl Gap {
+impl InspectionGap {
     fn sentence(&self, devices: &str) -> String {
         const BOTH_ENDS: &str =
             "`sudo lspci -vvv` of the whole machine, or `lanemark inspect` on it, shows both ends.";
@@ -183,20 +185,20 @@ impl Gap {
     }
 }
 
-fn role(hop: &InspectedHop) -> Option<PciRole> {
+fn role(hop: &InspectedHop) -> Option<PciFunctionKind> {
     match hop.part {
-        HopPart::Pci { role, .. } => Some(role),
+        InspectedHopKind::Pci { role, .. } => Some(role),
         _ => None,
     }
 }
 
-fn is_shown_by_lspci(role: PciRole) -> bool {
-    role == PciRole::Nvme || has_links_behind(role)
+fn is_shown_by_lspci(role: PciFunctionKind) -> bool {
+    role == PciFunctionKind::Nvme || has_links_behind(role)
 }
 
 /// Returns whether the drives of a function with this role are attached by links of another type.
-fn has_links_behind(role: PciRole) -> bool {
-    use PciRole as R;
+fn has_links_behind(role: PciFunctionKind) -> bool {
+    use PciFunctionKind as R;
     matches!(role, R::Ahci | R::Ide | R::Sas | R::Raid | R::Storage | R::Usb | R::FibreChannel)
 }
 

@@ -12,14 +12,14 @@ mod words;
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile,
+    BlockDeviceKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile,
     UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
 use crate::table::CellEmphasis;
-use crate::terminal::{TerminalText, plain, shorten};
+use crate::terminal::{TerminalText, shorten, without_styles};
 
 pub use diagram::inspection_svg;
 
@@ -35,9 +35,9 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     let all: BTreeMap<&str, &InspectedDevice> =
         inspection.devices.iter().map(|device| (device.name.as_str(), device)).collect();
     for device in &inspection.devices {
-        let name = shorten(&plain(&device.name), sheet.width() / 2);
+        let name = shorten(&without_styles(&device.name), sheet.width() / 2);
         let room = sheet.width().saturating_sub(name.width() + 2);
-        let description = shorten(&plain(&words::device(device)), room);
+        let description = shorten(&without_styles(&words::device(device)), room);
         sheet.line(&[
             (name, CellEmphasis::Strong),
             ("  ".to_owned(), CellEmphasis::Plain),
@@ -46,16 +46,16 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
         tree::draw(&mut sheet, device, &all);
         sheet.blank();
     }
-    findings(&mut sheet, inspection);
+    write_findings(&mut sheet, inspection);
     if !inspection.unread.is_empty() {
-        sheet.aside(&unread(&inspection.unread));
+        sheet.minor_paragraph(&unread(&inspection.unread));
     }
     if inspection.empty_skipped > 0 {
         let (count, verb) = match inspection.empty_skipped {
             1 => ("1 loop, RAM or compressed device".to_owned(), "is"),
             many => (format!("{many} loop, RAM or compressed devices"), "are"),
         };
-        sheet.aside(&format!("Not shown: {count} of size 0, which {verb} empty."));
+        sheet.minor_paragraph(&format!("Not shown: {count} of size 0, which {verb} empty."));
     }
     sheet.finish()
 }
@@ -64,7 +64,7 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
 /// limit that was found.
 fn answer(inspection: &Inspection) -> String {
     let drives: Vec<&InspectedDevice> =
-        inspection.devices.iter().filter(|device| is_whole(device)).collect();
+        inspection.devices.iter().filter(|device| has_own_path(device)).collect();
     let subject = match drives.as_slice() {
         [] => match inspection.devices.len() {
             0 => return "There is no device to show.".to_owned(),
@@ -106,7 +106,7 @@ fn slowest(drive: &InspectedDevice) -> String {
     })
 }
 
-fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
+fn write_findings(sheet: &mut TerminalText, inspection: &Inspection) {
     for found in &inspection.findings {
         let (mark, ink) = if found.finding.is_note() {
             ("· ", CellEmphasis::Plain)
@@ -128,36 +128,36 @@ fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
 
 /// States which devices do not have a limit: those for which both ends of every link are known.
 fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
-    let whole = || devices.iter().filter(|device| is_whole(device));
+    let devices_with_path = || devices.iter().filter(|device| has_own_path(device));
     let known: Vec<&InspectedDevice> =
-        whole().filter(|device| gaps::of(device).is_empty()).collect();
+        devices_with_path().filter(|device| gaps::of(device).is_empty()).collect();
     if !known.is_empty() {
-        let all = known.len() == whole().count();
-        let devices = if all { "these devices".to_owned() } else { named(&known) };
+        let are_all_known = known.len() == devices_with_path().count();
+        let devices = if are_all_known { "these devices".to_owned() } else { named(&known) };
         sheet.paragraph(&format!("No limits were found for {devices}."));
     }
-    if whole().next().is_none() && !devices.is_empty() {
+    if devices_with_path().next().is_none() && !devices.is_empty() {
         sheet.paragraph("These devices do not have hardware to inspect.");
     }
 }
 
 /// Returns whether the links lead to the device itself, rather than to its components.
-fn is_whole(device: &InspectedDevice) -> bool {
+fn has_own_path(device: &InspectedDevice) -> bool {
     device.below.is_empty() && has_hardware(device)
 }
 
 /// Returns whether devices of this type are attached by links.
 fn has_hardware(device: &InspectedDevice) -> bool {
-    matches!(device.kind, BlockKind::Disk | BlockKind::NvmeNamespace { .. })
+    matches!(device.kind, BlockDeviceKind::Disk | BlockDeviceKind::NvmeNamespace { .. })
 }
 
 fn named(devices: &[&InspectedDevice]) -> String {
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-    few(&names)
+    short_list(&names)
 }
 
 /// Returns a list such as `sda, sdb and 7 more`.
-fn few(names: &[&str]) -> String {
+fn short_list(names: &[&str]) -> String {
     match names {
         few if few.len() <= NAMED_MAX => few.join(", "),
         many => format!("{} and {} more", many[..NAMED_MAX].join(", "), many.len() - NAMED_MAX),
@@ -167,7 +167,7 @@ fn few(names: &[&str]) -> String {
 /// Formats a finding as `sda, sdb: text of the finding`.
 fn finding(inspected_finding: &InspectedFinding) -> String {
     let names: Vec<&str> = inspected_finding.devices.iter().map(String::as_str).collect();
-    format!("{}: {}.", few(&names), inspected_finding.finding)
+    format!("{}: {}.", short_list(&names), inspected_finding.finding)
 }
 
 /// Writes the files that were not read, by reason.

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanemark_schema::result::{InspectedDevice, InspectedPath};
 use unicode_width::UnicodeWidthStr;
 
-use super::steps::{Step, steps};
+use super::steps::{PathStep, steps};
 use super::words;
 use crate::table::CellEmphasis;
-use crate::terminal::{TerminalText, plain, shorten, wrap};
+use crate::terminal::{TerminalText, shorten, without_styles, wrap};
 
 /// Maximum depth of nested devices.
 const DEPTH_MAX: usize = 12;
@@ -36,8 +36,8 @@ pub(super) fn draw<'a>(
         if !limits.is_empty() {
             sheet.item("", &limits, CellEmphasis::Faint);
         }
-        let mut below = ComponentTree { all, followed: BTreeSet::new(), lines: BELOW_MAX };
-        below.draw(sheet, device, "", 0);
+        let mut lower_device = ComponentTree { all, followed: BTreeSet::new(), lines: BELOW_MAX };
+        lower_device.draw(sheet, device, "", 0);
         draw_partitions(sheet, device, 0);
     }
 }
@@ -63,15 +63,15 @@ fn draw_path(sheet: &mut TerminalText, device: &InspectedDevice, path: &Inspecte
     }
 }
 
-fn draw_line(sheet: &mut TerminalText, line: &Step<'_>, depth: usize, strong: bool) {
+fn draw_line(sheet: &mut TerminalText, line: &PathStep<'_>, depth: usize, strong: bool) {
     let branch = match line.link {
-        Some(link) => format!("└═ {} ═ ", plain(&words::link_with_rate(link))),
+        Some(link) => format!("└═ {} ═ ", without_styles(&words::link_with_rate(link))),
         None => "└─ ".to_owned(),
     };
     // A path may be deeper than a line is wide.
     let width = sheet.width();
     let indent = (3 * depth).min(width.saturating_sub(ROOM_MIN + branch.width()));
-    let name = plain(&line.name);
+    let name = without_styles(&line.name);
     let name = shorten(&name, width.saturating_sub(indent + branch.width()).max(8));
     let used = indent + branch.width() + name.width() + 1;
     let name_ink = if strong { CellEmphasis::Strong } else { CellEmphasis::Plain };
@@ -80,7 +80,7 @@ fn draw_line(sheet: &mut TerminalText, line: &Step<'_>, depth: usize, strong: bo
         (branch, CellEmphasis::Faint),
         (name, name_ink),
     ];
-    let words = plain(&line.words);
+    let words = without_styles(&line.words);
     let gap = if strong { "  " } else { " " };
     if used + gap.len() + ROOM_MIN.min(words.width()) > width {
         sheet.line(&head);
@@ -117,7 +117,7 @@ fn draw_partitions(sheet: &mut TerminalText, device: &InspectedDevice, depth: us
         let room = sheet.width().saturating_sub(indent.width() + 16);
         sheet.line(&[
             (format!("{indent}{branch}"), CellEmphasis::Faint),
-            (shorten(&plain(&partition.name), room), CellEmphasis::Plain),
+            (shorten(&without_styles(&partition.name), room), CellEmphasis::Plain),
             (size.unwrap_or_default(), CellEmphasis::Faint),
         ]);
     }
@@ -158,8 +158,8 @@ impl<'a> ComponentTree<'a> {
             let last = index + 1 == device.below.len();
             let branch = format!("{prefix}{}", if last { "└─ " } else { "├─ " });
             let below = self.all.get(name.as_str());
-            let words = below.map(|below| format!(" {}", plain(&words::device(below))));
-            let name = shorten(&plain(name), room.saturating_sub(branch.width()).max(8));
+            let words = below.map(|below| format!(" {}", without_styles(&words::device(below))));
+            let name = shorten(&without_styles(name), room.saturating_sub(branch.width()).max(8));
             let left = room.saturating_sub(branch.width() + name.width());
             let words = words.filter(|_| left > 3).map(|words| shorten(&words, left));
             sheet.line(&[

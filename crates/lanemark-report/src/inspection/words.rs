@@ -1,8 +1,8 @@
 //! Short descriptions of hops, links and devices.
 
 use lanemark_schema::result::{
-    BlockKind, Gigabits, HopPart, Identity, InspectedDevice, InspectedLink, PciRole, PcieLink,
-    QueueLimits, WriteCache,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, InspectedHopKind, InspectedLink, LineRate,
+    PciFunctionKind, PcieLink, QueueLimits, WriteCache,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond};
 
@@ -28,11 +28,11 @@ pub(super) fn capacity(size: Bytes) -> String {
 
 /// Formats the type of a link, its trained speed and its capability, such as `PCIe 3.0 x4 of 4.0 x4`.
 pub(super) fn link(link: &InspectedLink) -> String {
-    let of = |name: &str, now: Option<u64>, could: Option<u64>| match (now, could) {
+    let rate_phrase = |name: &str, now: Option<u64>, could: Option<u64>| match (now, could) {
         (Some(now), Some(could)) if now < could => {
-            format!("{name} {} of {}", Gigabits(now), Gigabits(could))
+            format!("{name} {} of {}", LineRate(now), LineRate(could))
         }
-        (Some(now), _) => format!("{name} {}", Gigabits(now)),
+        (Some(now), _) => format!("{name} {}", LineRate(now)),
         (None, _) => format!("{name} link"),
     };
     match link {
@@ -43,17 +43,18 @@ pub(super) fn link(link: &InspectedLink) -> String {
                 (Some(port), Some(drive)) => Some(port.max(drive)),
                 (port, drive) => port.or(drive),
             };
-            of("SATA", link.negotiated_bits_per_second, could)
+            rate_phrase("SATA", link.negotiated_bits_per_second, could)
         }
         InspectedLink::Pata(link) => match link.ultra_dma {
             Some(mode) => format!("PATA, Ultra DMA {mode}"),
             None => "PATA".to_owned(),
         },
         InspectedLink::Sas(link) => {
-            let rate = of("SAS", link.negotiated_bits_per_second, link.capable_bits_per_second);
+            let rate =
+                rate_phrase("SAS", link.negotiated_bits_per_second, link.capable_bits_per_second);
             if link.phys > 1 { format!("{rate} x{}", link.phys) } else { rate }
         }
-        InspectedLink::Usb(link) => of("USB", link.bits_per_second, None),
+        InspectedLink::Usb(link) => rate_phrase("USB", link.bits_per_second, None),
     }
 }
 
@@ -93,27 +94,27 @@ pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
 }
 
 /// Formats the type and name of a hop in plain terms, without the kernel's name.
-pub(super) fn part(part: &HopPart) -> String {
+pub(super) fn part(part: &InspectedHopKind) -> String {
     let driven = |what: &str, driver: &Option<String>| match driver {
         Some(driver) => format!("{what} ({driver})"),
         None => what.to_owned(),
     };
     match part {
-        HopPart::Pci { role, driver, chipset, .. } => {
+        InspectedHopKind::Pci { role, driver, chipset, .. } => {
             let chipset_text = if *chipset { ", chipset" } else { "" };
             match role {
-                PciRole::RootPort
-                | PciRole::UpstreamPort
-                | PciRole::DownstreamPort
-                | PciRole::Bridge => format!("{}{chipset_text}", self::role(*role)),
+                PciFunctionKind::RootPort
+                | PciFunctionKind::UpstreamPort
+                | PciFunctionKind::DownstreamPort
+                | PciFunctionKind::Bridge => format!("{}{chipset_text}", self::role(*role)),
                 _ => driven(&format!("{}{chipset_text}", self::role(*role)), driver),
             }
         }
-        HopPart::AtaPort => "port".to_owned(),
-        HopPart::ScsiHost { driver } => driven("SCSI host", driver),
-        HopPart::SasExpander { identity } => named("expander", identity),
-        HopPart::ScsiDevice { identity, .. } => named("", identity),
-        HopPart::NvmeController { identity, transport, address, state, .. } => {
+        InspectedHopKind::AtaPort => "port".to_owned(),
+        InspectedHopKind::ScsiHost { driver } => driven("SCSI host", driver),
+        InspectedHopKind::SasExpander { identity } => named("expander", identity),
+        InspectedHopKind::ScsiDevice { identity, .. } => named("", identity),
+        InspectedHopKind::NvmeController { identity, transport, address, state, .. } => {
             let mut parts = vec![named("", identity)];
             if let Some(transport) = transport.as_ref().filter(|transport| *transport != "pcie") {
                 parts.push(format!("NVMe over {transport}"));
@@ -122,41 +123,43 @@ pub(super) fn part(part: &HopPart) -> String {
             parts.extend(state.clone().filter(|state| state != "live"));
             joined(&parts)
         }
-        HopPart::Usb { hub, identity, driver } => {
+        InspectedHopKind::Usb { hub, identity, driver } => {
             driven(&named(if *hub { "hub" } else { "USB device" }, identity), driver)
         }
-        HopPart::Virtio { driver } => driver.clone().unwrap_or_else(|| "virtio".to_owned()),
-        HopPart::Other { bus, driver } => driven(bus, driver),
+        InspectedHopKind::Virtio { driver } => {
+            driver.clone().unwrap_or_else(|| "virtio".to_owned())
+        }
+        InspectedHopKind::Other { bus, driver } => driven(bus, driver),
     }
 }
 
 /// Formats the vendor and the model.
-pub(super) fn model(identity: &Identity) -> String {
+pub(super) fn model(identity: &DeviceIdentity) -> String {
     named("", identity)
 }
 
-fn role(role: PciRole) -> &'static str {
+fn role(role: PciFunctionKind) -> &'static str {
     match role {
-        PciRole::RootPort => "root port",
-        PciRole::UpstreamPort => "switch, upstream port",
-        PciRole::DownstreamPort => "switch, downstream port",
-        PciRole::Bridge => "bridge",
-        PciRole::Nvme => "NVMe controller",
-        PciRole::Ahci => "SATA controller",
-        PciRole::Ide => "ATA controller",
-        PciRole::Sas => "SAS adapter",
-        PciRole::Raid => "RAID controller",
-        PciRole::Storage => "storage controller",
-        PciRole::Usb => "USB controller",
-        PciRole::FibreChannel => "Fibre Channel adapter",
-        PciRole::Network => "network adapter",
-        PciRole::VolumeManagement => "volume management device",
-        PciRole::Virtio => "virtio device",
-        PciRole::Other => "PCI device",
+        PciFunctionKind::RootPort => "root port",
+        PciFunctionKind::UpstreamPort => "switch, upstream port",
+        PciFunctionKind::DownstreamPort => "switch, downstream port",
+        PciFunctionKind::Bridge => "bridge",
+        PciFunctionKind::Nvme => "NVMe controller",
+        PciFunctionKind::Ahci => "SATA controller",
+        PciFunctionKind::Ide => "ATA controller",
+        PciFunctionKind::Sas => "SAS adapter",
+        PciFunctionKind::Raid => "RAID controller",
+        PciFunctionKind::Storage => "storage controller",
+        PciFunctionKind::Usb => "USB controller",
+        PciFunctionKind::FibreChannel => "Fibre Channel adapter",
+        PciFunctionKind::Network => "network adapter",
+        PciFunctionKind::VolumeManagement => "volume management device",
+        PciFunctionKind::Virtio => "virtio device",
+        PciFunctionKind::Other => "PCI device",
     }
 }
 
-fn named(kind: &str, identity: &Identity) -> String {
+fn named(kind: &str, identity: &DeviceIdentity) -> String {
     // A model name may begin with the vendor's name. On an ATA host, the kernel reports the host as the vendor.
     let vendor = identity.vendor.as_deref().filter(|vendor| {
         *vendor != "ATA"
@@ -174,9 +177,9 @@ fn named(kind: &str, identity: &Identity) -> String {
 pub(super) fn device(device: &InspectedDevice) -> String {
     let identity = named("", &device.identity);
     let kind = match &device.kind {
-        BlockKind::Disk | BlockKind::NvmeNamespace { .. } => String::new(),
-        BlockKind::Partition(_) => "partition".to_owned(),
-        BlockKind::DeviceMapper { mapped_name, maker } => joined(&[
+        BlockDeviceKind::Disk | BlockDeviceKind::NvmeNamespace { .. } => String::new(),
+        BlockDeviceKind::Partition(_) => "partition".to_owned(),
+        BlockDeviceKind::DeviceMapper { mapped_name, maker } => joined(&[
             mapped_name.clone().unwrap_or_default(),
             match maker.as_deref() {
                 Some("CRYPT") => "encrypted".to_owned(),
@@ -186,19 +189,19 @@ pub(super) fn device(device: &InspectedDevice) -> String {
                 None => "mapped".to_owned(),
             },
         ]),
-        BlockKind::Md { level, members, chunk, degraded } => joined(&[
+        BlockDeviceKind::Md { level, members, chunk, degraded } => joined(&[
             level.clone().unwrap_or_else(|| "RAID".to_owned()),
             members.map_or(String::new(), |members| format!("{members} members")),
             chunk.map_or(String::new(), |chunk| format!("chunks of {chunk}")),
             degraded.filter(|&n| n > 0).map_or(String::new(), |n| format!("{n} missing")),
         ]),
-        BlockKind::Loop { backing_file } => match backing_file {
+        BlockDeviceKind::Loop { backing_file } => match backing_file {
             Some(file) => format!("loop on {file}"),
             None => "loop".to_owned(),
         },
-        BlockKind::Zram => "compressed memory".to_owned(),
-        BlockKind::Ram => "memory".to_owned(),
-        BlockKind::Virtual => "virtual".to_owned(),
+        BlockDeviceKind::Zram => "compressed memory".to_owned(),
+        BlockDeviceKind::Ram => "memory".to_owned(),
+        BlockDeviceKind::Virtual => "virtual".to_owned(),
     };
     let firmware = device.identity.firmware.as_ref().map(|version| format!("firmware {version}"));
     joined(&[

@@ -1,9 +1,9 @@
 //! Tests of the sentences and tables about tests over time.
 
 use lanemark_schema::result::DriveUse;
-use lanemark_schema::result::steady::{Reason, Round};
+use lanemark_schema::result::steady::{Round, UnsteadyReason};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::Rounds;
+use lanemark_schema::workload::RoundSettings;
 
 use super::*;
 
@@ -13,12 +13,12 @@ fn seconds(seconds: u64) -> Duration {
 
 /// Returns a series with ten seconds per point and these write rates in requests a second.
 fn series(rates: &[u64]) -> Series {
-    let point = |&rate: &u64| Point {
+    let point = |&rate: &u64| SeriesPoint {
         writes: 10 * rate,
         written_bytes: Bytes(10 * rate * 4_096),
         latency_mean_ns: 2e6,
         latency_max_ns: 3_000_000 + rate,
-        ..Point::default()
+        ..SeriesPoint::default()
     };
     Series { interval: seconds(10), last: seconds(10), points: rates.iter().map(point).collect() }
 }
@@ -42,16 +42,22 @@ fn a_time_has_the_unit_of_its_length() {
     );
 }
 
-fn steady(outcome: Outcome, tracked: TrackedFigure, slope: f64, with_window: bool) -> SteadyState {
+fn steady(
+    outcome: RoundsOutcome,
+    tracked: TrackedFigure,
+    slope: f64,
+    with_window: bool,
+) -> SteadyState {
     let round = Round {
         iops: 1_000.0,
         throughput_bytes_per_second: 4e6,
         latency_mean_ns: 5e5,
         drive: None,
     };
-    let window = Window { first_round: 3, mean: 1_000.0, range: 0.034, slope, slope_range: 0.012 };
+    let window =
+        SteadyWindow { first_round: 3, mean: 1_000.0, range: 0.034, slope, slope_range: 0.012 };
     SteadyState {
-        rule: Rounds { length: seconds(60), tracked },
+        rule: RoundSettings { length: seconds(60), tracked },
         rounds: vec![round; 7],
         outcome,
         window: with_window.then_some(window),
@@ -64,8 +70,8 @@ fn rounds_are_told_with_their_window() {
         let steady = Some(steady(outcome, tracked, slope, with_window));
         sentences(&Sample { steady, ..Sample::empty() }).join(" ")
     };
-    let reached = Outcome::Reached { round: 7 };
-    let not = Outcome::NotReached { reason: Reason::Slope };
+    let reached = RoundsOutcome::Reached { round: 7 };
+    let not = RoundsOutcome::NotReached { reason: UnsteadyReason::Slope };
     let length = seconds(60);
     let end = "span 3.4% of their mean, and their best-fit line";
     assert_eq!(
@@ -88,7 +94,7 @@ fn rounds_are_told_with_their_window() {
     assert!(text.contains("by SNIA's rule. The reported"), "{text}");
     let brief_of = |outcome| {
         let steady = Some(steady(outcome, TrackedFigure::Iops, 0.0, true));
-        brief(&Sample { steady, ..Sample::empty() })
+        brief_summary(&Sample { steady, ..Sample::empty() })
     };
     assert_eq!(brief_of(reached).as_deref(), Some("Steady after round 7"));
     assert_eq!(brief_of(not).as_deref(), Some("Not steady after 7 rounds"));
@@ -98,19 +104,19 @@ fn rounds_are_told_with_their_window() {
 fn a_series_is_told_with_the_time_from_which_it_is_steady() {
     let of = |rates: &[u64]| Sample { series: Some(series(rates)), ..Sample::empty() };
     let level = of(&[1_234; 10]);
-    assert_eq!(brief(&level).as_deref(), Some("Steady: 1,234 requests a second"));
+    assert_eq!(brief_summary(&level).as_deref(), Some("Steady: 1,234 requests a second"));
     let text = sentences(&level).join(" ");
     let wanted = "By SNIA's rule in rounds of 10.0 s the requests a second are steady from the start on, 1,234 in \
                   the last five.";
     assert_eq!(text, wanted);
     let mut late = vec![9_000, 8_000, 7_000, 5_000];
     late.extend([1_234; 8]);
-    let text = brief(&of(&late)).unwrap();
+    let text = brief_summary(&of(&late)).unwrap();
     assert!(text.ends_with(" s on: 1,234 requests a second"), "{text}");
     let rising: Vec<u64> = (1..=10).map(|at| 1_000 * at).collect();
-    assert_eq!(brief(&of(&rising)).as_deref(), Some("Not steady at the end"));
+    assert_eq!(brief_summary(&of(&rising)).as_deref(), Some("Not steady at the end"));
     assert!(sentences(&of(&rising)).join(" ").ends_with("are not steady at the end."));
-    assert_eq!(brief(&Sample::empty()), None);
+    assert_eq!(brief_summary(&Sample::empty()), None);
     assert!(sentences(&of(&[1_234])).is_empty());
 }
 

@@ -5,13 +5,13 @@
 //! rules apply to one class, so the SVG works as a file and inside a page. The widths represent link rates, regardless
 //! of the test. The highlighted link is the bottleneck of the test in the table, if the bottleneck is a link.
 
-use lanemark_schema::result::{PathView, TopologyNode};
+use lanemark_schema::result::{TestedPath, TopologyNode};
 use maud::{Markup, PreEscaped, html};
 
-use super::layout::{LINE, Layout, MARGIN, PlacedNode, printable};
-use super::scale::{SAMPLES, Scale, THIN, WIDE};
+use super::layout::{LINE, MARGIN, PlacedNode, TreeLayout, printable};
+use super::scale::{RateScale, SAMPLES, THIN, WIDE};
 use super::{bottleneck, is_bottleneck, link_carries, link_name, sentence};
-use crate::html::svg::{fitted, num, text_width};
+use crate::html::svg::{num, text_fitted_to, text_width};
 use crate::number::{rate_text, significant};
 use crate::terminal::wrap;
 
@@ -33,7 +33,7 @@ const LEGEND_DROP: f64 = 30.0;
 const SAMPLE: f64 = 30.0;
 
 /// A tree to draw, and the texts around it.
-pub(crate) struct Drawing<'a> {
+pub(crate) struct TreeDrawing<'a> {
     pub(crate) heading: &'a str,
     pub(crate) subtitle: &'a str,
     /// Title of the drawing, for screen readers.
@@ -48,9 +48,9 @@ pub(crate) struct Drawing<'a> {
 }
 
 /// Draws the platform of `view` as one self-contained SVG file, and highlights the system's path.
-pub fn path_svg(view: &PathView) -> String {
+pub fn path_svg(view: &TestedPath) -> String {
     let narrow = bottleneck(&view.hops);
-    Drawing {
+    TreeDrawing {
         heading: &view.system,
         subtitle: &view.test,
         title: &title(view),
@@ -62,11 +62,11 @@ pub fn path_svg(view: &PathView) -> String {
     .svg()
 }
 
-impl Drawing<'_> {
+impl TreeDrawing<'_> {
     /// Writes the drawing as one self-contained file.
     pub(crate) fn svg(self) -> String {
-        let scale = Scale::of(self.topology);
-        let layout = Layout::new(self.topology, scale, TREE_TOP);
+        let scale = RateScale::of(self.topology);
+        let layout = TreeLayout::new(self.topology, scale, TREE_TOP);
         let width = layout.width.max(WIDTH_MIN);
         let notes = notes(&layout, scale, self.dashed);
         let notes_and_sentences =
@@ -90,9 +90,9 @@ impl Drawing<'_> {
                 style { (PreEscaped(STYLE)) }
                 rect class="page" width=(num(width)) height=(num(height)) {}
                 text class="heading" x=(num(MARGIN)) y="26" {
-                    (fitted(&printable(self.heading), room / HEADING))
+                    (text_fitted_to(&printable(self.heading), room / HEADING))
                 }
-                text x=(num(MARGIN)) y="44" { (fitted(&printable(self.subtitle), room)) }
+                text x=(num(MARGIN)) y="44" { (text_fitted_to(&printable(self.subtitle), room)) }
                 @for placed in &layout.boxes {
                     (draw(placed, placed.link.is_some() && (self.narrow)(placed.node)))
                 }
@@ -119,7 +119,7 @@ fn draw(placed: &PlacedNode<'_>, narrow: bool) -> Markup {
     let first = placed.anchor - LINE * (placed.lines.len() as f64 - 1.0) / 2.0 + 4.0;
     html! {
         g class=(class) {
-            title { (described(placed.node)) }
+            title { (node_description(placed.node)) }
             @if let Some(link) = &placed.link {
                 @let at = num((link.from + link.to) / 2.0);
                 @let y = num(placed.anchor);
@@ -146,7 +146,7 @@ fn draw(placed: &PlacedNode<'_>, narrow: bool) -> Markup {
 }
 
 /// Draws sample lines, each with the rate that it represents.
-fn legend(scale: Scale, y: f64) -> Markup {
+fn legend(scale: RateScale, y: f64) -> Markup {
     const HEAD: &str = "Line width, one way:";
     let mut x = MARGIN + text_width(HEAD) + 10.0;
     let samples = SAMPLES.map(|width| {
@@ -166,7 +166,7 @@ fn legend(scale: Scale, y: f64) -> Markup {
 }
 
 /// Returns notes on the minimum and maximum line width, if they apply.
-fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<String> {
+fn notes(layout: &TreeLayout<'_>, scale: Option<RateScale>, dashed: &str) -> Option<String> {
     let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
     let rates =
         || links().filter_map(|placed| placed.node.link_rate).map(|rate| rate.as_megabytes());
@@ -187,7 +187,7 @@ fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<Stri
 }
 
 /// Describes a node and its link.
-fn described(node: &TopologyNode) -> String {
+fn node_description(node: &TopologyNode) -> String {
     let link = link_name(node).map(printable);
     let parts: Vec<String> = link.into_iter().chain(link_carries(node)).collect();
     match parts.as_slice() {
@@ -197,7 +197,7 @@ fn described(node: &TopologyNode) -> String {
 }
 
 /// Describes the drawing for screen readers.
-fn title(view: &PathView) -> String {
+fn title(view: &TestedPath) -> String {
     let mut path = Vec::new();
     collect(&view.topology, &mut path);
     let head = format!("{} under {}", printable(&view.system), printable(&view.test));

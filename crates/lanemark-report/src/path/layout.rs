@@ -7,10 +7,10 @@
 
 use lanemark_schema::result::TopologyNode;
 
-use super::scale::{Scale, THIN};
+use super::scale::{RateScale, THIN};
 use super::{link_carries, link_name};
-use crate::html::svg::{fitted, text_width};
-use crate::terminal::{plain, wrap};
+use crate::html::svg::{text_fitted_to, text_width};
+use crate::terminal::{without_styles, wrap};
 
 /// The height of a line of text in a box.
 pub(super) const LINE: f64 = 13.0;
@@ -34,7 +34,7 @@ const LINK: (f64, f64) = (56.0, 190.0);
 const GAP: f64 = 10.0;
 
 /// The boxes of a tree, and the total size.
-pub(super) struct Layout<'a> {
+pub(super) struct TreeLayout<'a> {
     pub(super) boxes: Vec<PlacedNode<'a>>,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -52,11 +52,11 @@ pub(super) struct PlacedNode<'a> {
     /// Vertical position of the link and of the box's label.
     pub(super) anchor: f64,
     /// The link that leads to the box; `None` for the root.
-    pub(super) link: Option<Line>,
+    pub(super) link: Option<LinkLine>,
 }
 
 /// A link as a horizontal line at its box's anchor.
-pub(super) struct Line {
+pub(super) struct LinkLine {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) width: f64,
@@ -65,14 +65,14 @@ pub(super) struct Line {
 }
 
 /// The widths of the boxes and of the gaps before them, by level.
-struct Columns {
+struct LevelColumns {
     widths: Vec<f64>,
     gaps: Vec<f64>,
 }
 
 /// Top, bottom and anchor of a positioned box.
 #[derive(Clone, Copy)]
-struct Span {
+struct BoxSpan {
     top: f64,
     bottom: f64,
     anchor: f64,
@@ -80,17 +80,17 @@ struct Span {
 
 /// The boxes positioned so far.
 struct PlacedNodes<'a> {
-    columns: Columns,
-    scale: Option<Scale>,
+    columns: LevelColumns,
+    scale: Option<RateScale>,
     boxes: Vec<PlacedNode<'a>>,
     /// The top of the next row.
     cursor: f64,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> TreeLayout<'a> {
     /// Lays out the tree of `root`, with the first row at `top`.
-    pub(super) fn new(root: &'a TopologyNode, scale: Option<Scale>, top: f64) -> Self {
-        let mut columns = Columns { widths: Vec::new(), gaps: Vec::new() };
+    pub(super) fn new(root: &'a TopologyNode, scale: Option<RateScale>, top: f64) -> Self {
+        let mut columns = LevelColumns { widths: Vec::new(), gaps: Vec::new() };
         columns.measure(root, 0);
         let width = columns.widths.iter().chain(&columns.gaps).sum::<f64>() + 2.0 * MARGIN;
         let mut placing = PlacedNodes { columns, scale, boxes: Vec::new(), cursor: top };
@@ -99,7 +99,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl Columns {
+impl LevelColumns {
     fn measure(&mut self, node: &TopologyNode, level: usize) {
         if self.widths.len() == level {
             self.widths.push(BOX_WIDTH);
@@ -128,7 +128,7 @@ impl Columns {
 impl<'a> PlacedNodes<'a> {
     /// Positions `node` and its descendants below the cursor. A line of width `through` reaches the row of the anchor
     /// from the left and needs room there too.
-    fn place(&mut self, node: &'a TopologyNode, level: usize, through: f64) -> Span {
+    fn place(&mut self, node: &'a TopologyNode, level: usize, through: f64) -> BoxSpan {
         let width = match (node.link_rate, self.scale) {
             _ if level == 0 => 0.0,
             (Some(rate), Some(scale)) => scale.width(rate),
@@ -139,7 +139,7 @@ impl<'a> PlacedNodes<'a> {
         let left = self.columns.left(level);
         let link = (level > 0).then(|| {
             let (name, rate) = labels(node);
-            Line { from: left - self.columns.gaps[level], to: left, width, name, rate }
+            LinkLine { from: left - self.columns.gaps[level], to: left, width, name, rate }
         });
         self.boxes.push(PlacedNode {
             node,
@@ -161,21 +161,21 @@ impl<'a> PlacedNodes<'a> {
     }
 
     /// Adds a row for a node without children.
-    fn row(&mut self, through: f64) -> Span {
+    fn row(&mut self, through: f64) -> BoxSpan {
         let height = BOX.max(through + 8.0);
         let row = height.max(through + 2.0 * LABEL);
         let anchor = self.cursor + row / 2.0;
         self.cursor += row + GAP;
-        Span { top: anchor - height / 2.0, bottom: anchor + height / 2.0, anchor }
+        BoxSpan { top: anchor - height / 2.0, bottom: anchor + height / 2.0, anchor }
     }
 
     /// Adds the rows of `children`. The anchor is the row of the child on the path; without one, it is the middle of
     /// the rows.
-    fn rows(&mut self, children: &'a [TopologyNode], level: usize, through: f64) -> Span {
+    fn rows(&mut self, children: &'a [TopologyNode], level: usize, through: f64) -> BoxSpan {
         let on_path = children.iter().position(|child| child.on_path);
         // The middle of two or more rows has room for any line, but a single row must be made tall enough.
         let aligned = on_path.or((children.len() == 1).then_some(0));
-        let spans: Vec<Span> = children
+        let spans: Vec<BoxSpan> = children
             .iter()
             .enumerate()
             .map(|(index, child)| {
@@ -185,13 +185,13 @@ impl<'a> PlacedNodes<'a> {
         let (first, last) = (spans[0], spans[spans.len() - 1]);
         let middle = (first.anchor + last.anchor) / 2.0;
         let anchor = aligned.map_or(middle, |index| spans[index].anchor);
-        Span { top: first.top, bottom: last.bottom, anchor }
+        BoxSpan { top: first.top, bottom: last.bottom, anchor }
     }
 }
 
 /// Replaces the characters in `text` that XML does not permit: control characters, and two other characters.
 pub(super) fn printable(text: &str) -> String {
-    plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+    without_styles(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 /// Returns the label of a node in up to two lines.
@@ -199,7 +199,7 @@ fn lines(node: &TopologyNode) -> Vec<String> {
     let mut lines = wrap(&printable(&node.label), BOX_TEXT);
     if lines.len() > 2 {
         let room = text_width(&" ".repeat(BOX_TEXT));
-        lines[1] = fitted(&lines[1..].join(" "), room);
+        lines[1] = text_fitted_to(&lines[1..].join(" "), room);
         lines.truncate(2);
     }
     lines
@@ -209,5 +209,5 @@ fn lines(node: &TopologyNode) -> Vec<String> {
 fn labels(node: &TopologyNode) -> (String, String) {
     let name = link_name(node).map(printable).unwrap_or_default();
     let rate = link_carries(node).unwrap_or_default();
-    (fitted(&name, LINK.1), fitted(&rate, LINK.1))
+    (text_fitted_to(&name, LINK.1), text_fitted_to(&rate, LINK.1))
 }

@@ -10,7 +10,7 @@ mod layout;
 mod scale;
 pub(crate) mod tree;
 
-use lanemark_schema::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
+use lanemark_schema::result::{HopId, LinkLoss, PathHop, TestedPath, TopologyNode};
 use lanemark_schema::text::with_micro;
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
@@ -20,10 +20,10 @@ use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
 };
 use crate::table::{Cell, CellEmphasis, Column, Table, point};
-use crate::terminal::{TerminalText, plain, wrap};
+use crate::terminal::{TerminalText, without_styles, wrap};
 use crate::test_detail::path_limit;
 
-pub(crate) use diagram::Drawing;
+pub(crate) use diagram::TreeDrawing;
 pub use diagram::path_svg;
 
 /// The mark of the bottleneck, in its row and before the sentence about it.
@@ -35,7 +35,7 @@ const LAW_MIN: usize = 16;
 
 /// Writes a system's path: the platform as a tree with the path marked, the hops, and a sentence about the bottleneck.
 /// The row of a hop shows its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
-pub fn path_table(view: &PathView, style: &Style) -> String {
+pub fn path_table(view: &TestedPath, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));
     sheet.heading(&format!("{} under {}", view.system, view.test));
@@ -54,7 +54,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
         sheet.blank();
         let random = view.random_block_bytes.is_some();
         if let Some(loss) = &limit.loss {
-            sheet.paragraph(&lost(loss, random));
+            sheet.paragraph(&loss_sentence(loss, random));
         }
         if let Some(sentence) = path_limit(limit) {
             sheet.paragraph(&format!("{sentence}."));
@@ -65,8 +65,8 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
 
 /// Returns a sentence such as `samsung-850-pro-1tb@workstation-z170:sata carries 568 MB/s of 128KB sequential read; the
 /// bottleneck is SATA 6 Gb/s`.
-fn answer(view: &PathView) -> String {
-    let PathView { system, test, .. } = view;
+fn answer(view: &TestedPath) -> String {
+    let TestedPath { system, test, .. } = view;
     let carried = view.simulated.map(|carried| throughput_text(view, carried));
     let names = names(&view.hops);
     let least = bottleneck(&view.hops);
@@ -97,7 +97,7 @@ fn answer(view: &PathView) -> String {
 }
 
 /// Formats a throughput with its unit, and also in requests a second if offsets are random.
-fn throughput_text(view: &PathView, carried: BytesPerSecond) -> String {
+fn throughput_text(view: &TestedPath, carried: BytesPerSecond) -> String {
     match view.random_block_bytes {
         Some(block) => {
             format!("{} ({} IOPS)", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
@@ -107,13 +107,13 @@ fn throughput_text(view: &PathView, carried: BytesPerSecond) -> String {
 }
 
 /// Names the bottleneck and its ceiling, and the throughput of the whole path if that is known.
-pub fn path_sentence(view: &PathView) -> String {
+pub fn path_sentence(view: &TestedPath) -> String {
     sentence(view)
 }
 
 /// Returns a sentence such as `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path
 /// would carry 1050 MB/s`.
-pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
+pub(crate) fn loss_sentence(loss: &LinkLoss, random: bool) -> String {
     let shared = match loss.drives {
         0 | 1 => String::new(),
         drives => format!(", which {drives} drives share"),
@@ -134,7 +134,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
 }
 
 /// Writes the sentence about the bottleneck.
-pub(crate) fn sentence(view: &PathView) -> String {
+pub(crate) fn sentence(view: &TestedPath) -> String {
     let throughput = |carried: BytesPerSecond| match view.random_block_bytes {
         Some(block) => {
             format!("{}, {} IOPS,", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
@@ -167,8 +167,12 @@ pub(crate) fn sentence(view: &PathView) -> String {
         format!(" ({} of it)", percent_whole(simulated.as_megabytes() / ceiling.as_megabytes()))
     });
     let interval = view.interval.as_ref().map_or(String::new(), |interval| {
-        let at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
-        format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
+        let rate_at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
+        format!(
+            ", in 80% of cases {} to {} MB/s",
+            rate_at(interval.low_ratio),
+            rate_at(interval.high_ratio)
+        )
     });
     format!(
         "{hop} The whole path carries {} in the simulator{share}{interval}.{assumed}",
@@ -245,7 +249,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
     let latency_known = latencies.iter().any(|latency| latency != ABSENT);
     columns.truncate(if latency_known { 5 } else { 4 });
 
-    let name_width = names.iter().map(|name| plain(name).width()).max().unwrap_or(0);
+    let name_width = names.iter().map(|name| without_styles(name).width()).max().unwrap_or(0);
     let others = name_width.min(NAME_FAIR) + number_width(&ceilings) + number_width(&latencies);
     let gaps = 2 * columns.len();
     let formula_width = width.saturating_sub(others + gaps + MARK.width()).max(LAW_MIN);
@@ -255,13 +259,15 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
         let narrow = least.contains(&hop.id);
         let ink = if narrow { CellEmphasis::Strong } else { CellEmphasis::Plain };
         let law = if hop.law.trim().is_empty() { ABSENT } else { &hop.law };
-        for (line, law) in wrap(&with_micro(&plain(law)), formula_width).into_iter().enumerate() {
-            let first = |text: &str| Cell::inked(if line == 0 { text } else { "" }, ink);
+        for (line, law) in
+            wrap(&with_micro(&without_styles(law)), formula_width).into_iter().enumerate()
+        {
+            let first_line_cell = |text: &str| Cell::inked(if line == 0 { text } else { "" }, ink);
             let mut cells = vec![
-                first(&names[index]),
+                first_line_cell(&names[index]),
                 Cell::inked(law, CellEmphasis::Faint),
-                first(&ceilings[index]),
-                first(if narrow { MARK } else { "" }),
+                first_line_cell(&ceilings[index]),
+                first_line_cell(if narrow { MARK } else { "" }),
                 Cell::plain(if line == 0 { latencies[index].as_str() } else { "" }),
             ];
             cells.truncate(table.columns.len());
@@ -285,7 +291,7 @@ mod tests {
 
     use super::*;
 
-    fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> PathView {
+    fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> TestedPath {
         let megabytes = |value: u64| BytesPerSecond(value * 1_000_000);
         let hop = |((name, ceiling), index): (&(&str, Option<u64>), u8)| PathHop {
             id: HopId::Link(index),
@@ -294,7 +300,7 @@ mod tests {
             ceiling: ceiling.map(megabytes),
             latency: None,
         };
-        PathView {
+        TestedPath {
             system: String::new(),
             test: String::new(),
             hops: ceilings.iter().zip(0..).map(hop).collect(),
@@ -342,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_answer_names_the_carried_rate_or_the_lowest_ceiling() {
-        let of = |ceilings: &[(&str, Option<u64>)], simulated| PathView {
+        let of = |ceilings: &[(&str, Option<u64>)], simulated| TestedPath {
             system: "S".to_owned(),
             test: "T".to_owned(),
             ..view(ceilings, simulated)
@@ -357,14 +363,14 @@ mod tests {
         let equal = [("a", Some(500)), ("b", Some(500)), ("c", Some(500))];
         let text = answer(&of(&equal, Some(390)));
         assert_eq!(text, "S carries 390 MB/s of T; the bottlenecks are a, b and c.");
-        let random = PathView { random_block_bytes: Some(4_000.0), ..of(&two, Some(390)) };
+        let random = TestedPath { random_block_bytes: Some(4_000.0), ..of(&two, Some(390)) };
         assert_eq!(answer(&random), "S carries 390 MB/s (97,500 IOPS) of T; the bottleneck is b.");
         let text = sentence(&random);
         assert!(text.contains("at most 400 MB/s, 100,000 IOPS, of this workload"), "{text}");
         let loss = loss(None, 1);
         let limit =
             PathLimit { path: PathUse::new(Vec::new(), 0), outstanding: 1, loss: Some(loss) };
-        let lossy = PathView { limit: Some(limit), ..of(&two, Some(390)) };
+        let lossy = TestedPath { limit: Some(limit), ..of(&two, Some(390)) };
         assert_eq!(answer(&lossy), "S carries 390 MB/s of T; you lose 41% to DMI 3.0.");
         let interval = Some(PredictionInterval {
             low_ratio: 0.5,
@@ -372,7 +378,7 @@ mod tests {
             widest: None,
             percentiles: Vec::new(),
         });
-        let text = sentence(&PathView { interval, ..of(&two, Some(390)) });
+        let text = sentence(&TestedPath { interval, ..of(&two, Some(390)) });
         assert!(text.ends_with("(98% of it), in 80% of cases 195 to 780 MB/s."), "{text}");
     }
 
@@ -407,7 +413,7 @@ mod tests {
                     .to_owned(),
             ),
         ] {
-            assert_eq!(lost(&loss, random), wanted);
+            assert_eq!(loss_sentence(&loss, random), wanted);
         }
     }
 

@@ -21,11 +21,11 @@ pub(super) const SAMPLES: [f64; 3] = [2.0, 5.0, 10.0];
 
 /// MB/s per unit of width: 1, 2 or 5 times a power of ten, so that the legend shows round numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct RateScale {
     megabytes: f64,
 }
 
-impl Scale {
+impl RateScale {
     /// Returns the scale for a tree; `None` if no link has a known rate.
     pub(super) fn of(root: &TopologyNode) -> Option<Self> {
         let mut rates = Vec::new();
@@ -64,7 +64,7 @@ fn collect(node: &TopologyNode, rates: &mut Vec<(f64, bool)>) {
 mod tests {
     use super::*;
 
-    fn scale(links: &[(u64, bool)]) -> Option<Scale> {
+    fn scale(links: &[(u64, bool)]) -> Option<RateScale> {
         let node = |link: Option<(u64, bool)>, children: Vec<TopologyNode>| TopologyNode {
             label: String::new(),
             link: None,
@@ -73,7 +73,7 @@ mod tests {
             children,
             ..TopologyNode::default()
         };
-        Scale::of(&node(None, links.iter().map(|link| node(Some(*link), Vec::new())).collect()))
+        RateScale::of(&node(None, links.iter().map(|link| node(Some(*link), Vec::new())).collect()))
     }
 
     #[test]
@@ -90,7 +90,7 @@ mod tests {
             (&[(0, true), (100, true)], 5.0),
         ];
         for (links, megabytes) in cases {
-            assert_eq!(scale(links), Some(Scale { megabytes }), "{links:?}");
+            assert_eq!(scale(links), Some(RateScale { megabytes }), "{links:?}");
         }
         assert_eq!(scale(&[]), None);
         assert_eq!(scale(&[(0, true)]), None);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn widths_are_in_proportion_between_the_bounds() {
-        let scale = Scale { megabytes: 200.0 };
+        let scale = RateScale { megabytes: 200.0 };
         let width = |megabytes: u64| scale.width(BytesPerSecond(megabytes * 1_000_000));
         assert_eq!(width(1000), 5.0);
         assert_eq!(width(2000), 2.0 * width(1000));

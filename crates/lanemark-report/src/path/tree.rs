@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{MARK, is_bottleneck, link_carries, link_name};
 use crate::table::CellEmphasis;
-use crate::terminal::{TerminalText, plain, shorten};
+use crate::terminal::{TerminalText, shorten, without_styles};
 
 /// Minimum width of a name.
 const NAME_MIN: usize = 3;
@@ -23,7 +23,7 @@ const LINKED: usize = 3;
 /// Draws the tree from its root; links that belong to the hops `narrow` are marked as in the table.
 pub(crate) fn draw(sheet: &mut TerminalText, root: &TopologyNode, narrow: &[HopId]) {
     let room = sheet.width() - MARKED;
-    let label = shorten(&plain(&root.label), room);
+    let label = shorten(&without_styles(&root.label), room);
     sheet.line(&[node_piece(root.on_path, &label)]);
     draw_children(sheet, root, "", narrow);
 }
@@ -68,7 +68,7 @@ fn draw_branch(
     let ink = if node.on_path { CellEmphasis::Plain } else { CellEmphasis::Faint };
     // A tree may be deeper than a line is wide.
     let branch = shorten(branch, sheet.width() / 2);
-    let label = plain(&node.label);
+    let label = without_styles(&node.label);
     let mut pieces = inked(&branch);
     let mark = if narrow { format!(" {MARK}") } else { String::new() };
     let room = sheet.width() - branch.width() - MARKED - mark.width();
@@ -113,7 +113,7 @@ fn inked(branch: &str) -> Vec<(String, CellEmphasis)> {
 fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
     let whole = link_text(node);
     let (name, tail) = match link_name(node) {
-        Some(name) => (plain(name), whole[plain(name).len()..].to_owned()),
+        Some(name) => (without_styles(name), whole[without_styles(name).len()..].to_owned()),
         None => (String::new(), whole.clone()),
     };
     let (name, tail) =
@@ -131,7 +131,7 @@ fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
 
 /// Formats the known properties of the link, such as `DMI 3.0, 3938 MB/s`.
 fn link_text(node: &TopologyNode) -> String {
-    let name = link_name(node).map(plain);
+    let name = link_name(node).map(without_styles);
     let parts: Vec<String> = name.into_iter().chain(link_carries(node)).collect();
     parts.join(", ")
 }

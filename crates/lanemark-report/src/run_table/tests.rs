@@ -1,7 +1,7 @@
 //! Tests of the rows and notes in the table of a run.
 
 use lanemark_schema::result::{
-    Converged, CpuUse, MainUncertainty, PercentileInterval, Sample, SimilarRun,
+    ConvergedTest, CpuUse, MainUncertainty, PercentileInterval, Sample, ScaledRun,
 };
 use lanemark_schema::units::Duration;
 
@@ -14,14 +14,14 @@ fn texts(cells: Vec<Cell>) -> Vec<String> {
 
 fn converged(simulated: u64, requests: u64, half_width: f64) -> Sample {
     let (elapsed, steady_from) = (Duration::from_seconds(3), Duration::from_seconds(1));
-    let converged = Some(Converged { simulated, requests, elapsed, steady_from, half_width });
+    let converged = Some(ConvergedTest { simulated, requests, elapsed, steady_from, half_width });
     Sample { converged, ..reads(10, 4, &[50; 3]) }
 }
 
 #[test]
 fn convergence_is_told_with_the_widest_interval_and_all_requests() {
     let plain = || test("plain", vec![reads(10, 4, &[50])]);
-    let text_of = |tests| super::converged(&run(tests));
+    let text_of = |tests| super::convergence_note(&run(tests));
     assert_eq!(text_of(vec![plain()]), None);
     let whole = vec![converged(700, 700, 0.004)];
     assert_eq!(
@@ -52,10 +52,10 @@ fn convergence_is_told_with_the_widest_interval_and_all_requests() {
 fn a_shortened_run_states_its_part_and_its_drive() {
     let similar = |factor: u32, drive_factor: u32, count: usize| {
         let (requests, elapsed) = (1_000 * count as u64, Duration::from_seconds(9));
-        let similar = Some(SimilarRun { factor, drive_factor, requests, elapsed });
+        let similar = Some(ScaledRun { factor, drive_factor, requests, elapsed });
         Sample { similar, ..reads(10, 4, &vec![50; count]) }
     };
-    let text_of = |samples| shortened(&run(vec![test("a", samples)]));
+    let text_of = |samples| scaled_run_note(&run(vec![test("a", samples)]));
     assert_eq!(text_of(vec![reads(10, 4, &[50])]), None);
     let end = "of 5,000,000 requests. --full simulates all of them.";
     for (samples, start) in [
@@ -111,7 +111,7 @@ fn a_row_has_the_figures_of_its_test() {
         ..reads(10, 64, &[200; 100])
     };
     let mut result = test("a", vec![sample]);
-    result.samples[0].errors.count_errno(5);
+    result.samples[0].errors.record_errno(5);
     let row = |result: &TestResult, latencies| {
         texts(figure_cells(result, LatencyUnit::Microseconds, latencies))
     };

@@ -1,12 +1,12 @@
 //! Tests of the summary of runs.
 
-use lanemark_schema::workload::Average;
+use lanemark_schema::workload::AverageMethod;
 
 use super::*;
 use crate::run_tests::{reads, run, test};
 
 fn of(repeats: &[f64]) -> Statistic {
-    Statistic::of(repeats, Average::Mean)
+    Statistic::of(repeats, AverageMethod::Mean)
 }
 
 #[test]

@@ -27,12 +27,12 @@ pub(crate) struct Curves {
     pub(crate) logarithmic: bool,
     /// Whether throughput is stated in bytes; otherwise it is stated in requests.
     pub(crate) data: bool,
-    pub(crate) panels: Vec<Panel>,
+    pub(crate) panels: Vec<CurvePanel>,
 }
 
 /// The curves that have the same values on all other axes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Panel {
+pub(crate) struct CurvePanel {
     /// Values on the other axes, such as `block 4 KiB`; empty if there is only one panel.
     pub(crate) name: String,
     pub(crate) curves: Vec<Curve>,
@@ -86,7 +86,7 @@ impl Curves {
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         let most = all.iter().copied().fold(0.0, f64::max);
         let by = (0..sweep.axes.len()).find(|&axis| axis != x);
-        let mut panels: Vec<Panel> = Vec::new();
+        let mut panels: Vec<CurvePanel> = Vec::new();
         for point in &sweep.points {
             let Ok(figures) = &point.outcome else { continue };
             let others = (0..sweep.axes.len()).filter(|&axis| axis != x && Some(axis) != by);
@@ -95,7 +95,7 @@ impl Curves {
             let panel = find_or_insert(
                 &mut panels,
                 |panel| panel.name == name,
-                || Panel { name: name.clone(), curves: Vec::new() },
+                || CurvePanel { name: name.clone(), curves: Vec::new() },
             );
             let name = by.map_or("", |by| &point.values[by]);
             let curve = find_or_insert(

@@ -27,7 +27,7 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     sheet.heading(&title(sweep));
     sheet.blank();
     let Some(curves) = curves(sweep) else {
-        failed(&mut sheet, sweep);
+        write_failed_points(&mut sheet, sweep);
         return sheet.finish();
     };
     if sweep.points.len() <= SHOWN {
@@ -36,7 +36,9 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     }
     let is_alone = curves.panels.iter().map(|panel| panel.curves.len()).sum::<usize>() == 1;
     if let Some(share) = target.filter(|_| curves.over_load() && !is_alone) {
-        for answer in sentences(&curves, |curve| reached(&curves, curve, share)).iter().take(CURVES)
+        for answer in sentences(&curves, |curve| share_reached_text(&curves, curve, share))
+            .iter()
+            .take(CURVES)
         {
             sheet.item("> ", answer, CellEmphasis::Strong);
         }
@@ -48,11 +50,13 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
             sheet.item("- ", sentence, CellEmphasis::Plain);
         }
         if lines.len() > CURVES {
-            sheet
-                .aside(&format!("{} more curves; --html draws all of them.", lines.len() - CURVES));
+            sheet.minor_paragraph(&format!(
+                "{} more curves; --html draws all of them.",
+                lines.len() - CURVES
+            ));
         }
     }
-    failed(&mut sheet, sweep);
+    write_failed_points(&mut sheet, sweep);
     sheet.finish()
 }
 
@@ -70,7 +74,7 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
         .collect();
     if let [(_, curve)] = all.as_slice() {
         let sentence = match target.filter(|_| curves.over_load()) {
-            Some(share) => reached(&curves, curve, share),
+            Some(share) => share_reached_text(&curves, curve, share),
             None => curve_sentence(&curves, curve),
         };
         return format!("{subject}: {sentence}");
@@ -80,7 +84,11 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
     let by = curves.by.as_ref().map(|by| format!("{by} {}", fastest.name));
     let names = by.into_iter().chain((!panel.is_empty()).then(|| (*panel).to_owned()));
     let name = names.collect::<Vec<_>>().join(", ");
-    format!("{subject}: {name} is the fastest of {} curves, {}", all.len(), most(&curves, fastest))
+    format!(
+        "{subject}: {name} is the fastest of {} curves, {}",
+        all.len(),
+        highest_point_text(&curves, fastest)
+    )
 }
 
 /// Returns a text such as `samsung-950-pro-512gb@workstation-z170:m2, RND4K Q32T1 read`, without the parts that differ
@@ -134,7 +142,7 @@ fn sentences(curves: &Curves, describe: impl Fn(&Curve) -> String) -> Vec<String
 }
 
 /// Returns a text such as `at most 407 MB/s at queue_depth 16`.
-fn most(curves: &Curves, curve: &Curve) -> String {
+fn highest_point_text(curves: &Curves, curve: &Curve) -> String {
     let best = curve.points.iter().find(|point| point.figures.bytes_per_second >= curve.most());
     best.map_or("no figures.".to_owned(), |best| {
         format!("at most {} at {} {}.", rate(curves, best), curves.x, best.text)
@@ -142,7 +150,7 @@ fn most(curves: &Curves, curve: &Curve) -> String {
 }
 
 fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
-    let most = most(curves, curve);
+    let most = highest_point_text(curves, curve);
     if !curves.over_load() || curve.points.is_empty() {
         return most;
     }
@@ -159,9 +167,13 @@ fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
                 significant(knee.figures.latency_mean_us),
             )
         }
-        Some(Knee::Beyond) => format!("no knee up to {} {}; {most}", curves.x, last(curve)),
+        Some(Knee::Beyond) => format!("no knee up to {} {}; {most}", curves.x, last_value(curve)),
         Some(Knee::Before) => {
-            format!("saturated from the first point on, {} {}; {most}", curves.x, first(curve))
+            format!(
+                "saturated from the first point on, {} {}; {most}",
+                curves.x,
+                first_value(curve)
+            )
         }
         None => most,
     }
@@ -169,9 +181,9 @@ fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
 
 /// Returns a sentence such as `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second
 /// (91%) in 81.4 µs on average, p99 103 µs; 12 gives 82%`.
-fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
-    let of = |point: &curve::CurvePoint| point.figures.bytes_per_second / curve.most();
-    let Some(at) = curve.points.iter().position(|point| of(point) >= share) else {
+fn share_reached_text(curves: &Curves, curve: &Curve, share: f64) -> String {
+    let share_of_most = |point: &curve::CurvePoint| point.figures.bytes_per_second / curve.most();
+    let Some(at) = curve.points.iter().position(|point| share_of_most(point) >= share) else {
         return "no figures".to_owned();
     };
     let point = &curve.points[at];
@@ -179,7 +191,7 @@ fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     let p99 = p99.map_or(String::new(), |us| format!(", p99 {} µs", significant(us)));
     let before = at.checked_sub(1).map(|before| &curve.points[before]);
     let before = before.map_or(String::new(), |before| {
-        format!("; {} gives {}", before.text, percent_whole(of(before)))
+        format!("; {} gives {}", before.text, percent_whole(share_of_most(before)))
     });
     format!(
         "{} {} is the minimum that gives {} of the maximum: {} ({}) in {} µs on average{p99}{before}.",
@@ -187,16 +199,16 @@ fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
         point.text,
         percent_whole(share),
         rate(curves, point),
-        percent_whole(of(point)),
+        percent_whole(share_of_most(point)),
         significant(point.figures.latency_mean_us)
     )
 }
 
-fn first(curve: &Curve) -> &str {
+fn first_value(curve: &Curve) -> &str {
     curve.points.first().map_or("", |point| &point.text)
 }
 
-fn last(curve: &Curve) -> &str {
+fn last_value(curve: &Curve) -> &str {
     curve.points.last().map_or("", |point| &point.text)
 }
 
@@ -209,7 +221,7 @@ fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
 }
 
 /// Writes the points that failed, each kind of failure with the reason for the first one.
-fn failed(sheet: &mut TerminalText, sweep: &Sweep) {
+fn write_failed_points(sheet: &mut TerminalText, sweep: &Sweep) {
     let errors = errors(sweep);
     if errors.is_empty() {
         return;
@@ -219,7 +231,7 @@ fn failed(sheet: &mut TerminalText, sweep: &Sweep) {
         sheet.item("! ", &counted(error, *points, sweep.points.len()), CellEmphasis::Warning);
     }
     if errors.len() > 5 {
-        sheet.aside(&format!("{} more reasons in the file.", errors.len() - 5));
+        sheet.minor_paragraph(&format!("{} more reasons in the file.", errors.len() - 5));
     }
 }
 

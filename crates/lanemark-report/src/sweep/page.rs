@@ -7,13 +7,13 @@
 use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
-use super::curve::{Curve, CurvePoint, Curves, Knee, Panel};
+use super::curve::{Curve, CurvePanel, CurvePoint, Curves, Knee};
 use super::{counted, curve_sentence, curves, errors, sentences, table, title};
 use crate::html::axis::step;
 use crate::html::evidence::capitalised;
-use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
+use crate::html::lines::{LineAxis, LineChart, LineSeries, legend as legend_of, style};
 use crate::html::provenance::provenances;
-use crate::html::svg::{fitted, image, num, part_title, split, text_width};
+use crate::html::svg::{image, num, part_title, split, text_fitted_to, text_width};
 use crate::html::{grid, page, typeset};
 use crate::number::{LatencyUnit, grouped};
 use crate::palette::SYSTEM_COLOURS;
@@ -96,7 +96,7 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
 }
 
 /// Draws mean and p99 latency over throughput.
-fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
+fn over_rate(curves: &Curves, panel: &CurvePanel) -> Markup {
     let charts = latency_over_rate(curves, panel);
     let names = panel.curves.iter().enumerate();
     let named = names.map(|(index, curve)| match &curves.by {
@@ -113,7 +113,7 @@ fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
     }
 }
 
-fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
+fn latency_over_rate(curves: &Curves, panel: &CurvePanel) -> Vec<LineChart> {
     let rate = |curve_point: &CurvePoint| match curves.data {
         true => curve_point.figures.bytes_per_second / 1e6,
         false => curve_point.figures.iops,
@@ -130,7 +130,7 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
             let point = |curve_point: &CurvePoint| {
                 Some((rate(curve_point), of(curve_point).filter(|ns| *ns > 0.0)?))
             };
-            Line {
+            LineSeries {
                 name: format!("{}{figure}", name(index)),
                 style,
                 rings: false,
@@ -139,25 +139,25 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
             }
         };
     // p99 has the colour of its mean, and is dashed.
-    let both = |index: usize| {
+    let style_pair = |index: usize| {
         let dashed = index % SYSTEM_COLOURS + SYSTEM_COLOURS;
         [
             line(index, "mean", index, &|curve_point| Some(mean(curve_point))),
             line(index, "p99", dashed, &tail),
         ]
     };
-    let lines: Vec<Line> = (0..panel.curves.len()).flat_map(both).collect();
+    let lines: Vec<LineSeries> = (0..panel.curves.len()).flat_map(style_pair).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
     let unit = if curves.data { "MB/s" } else { "requests a second" };
-    let across = Scale::from_zero(unit, points().map(|point| point.0));
-    let up = Scale::latency("latency (logarithmic)", points().map(|point| point.1));
+    let across = LineAxis::from_zero(unit, points().map(|point| point.0));
+    let up = LineAxis::latency("latency (logarithmic)", points().map(|point| point.1));
     let title = match panel.name.as_str() {
         "" => "Mean and p99 over throughput".to_owned(),
         name => format!("{name}: mean and p99 over throughput"),
     };
     let ranges = split(panel.curves.len(), CURVES);
     let count = ranges.len();
-    let chart = |(part, range): (usize, std::ops::Range<usize>)| Chart {
+    let chart = |(part, range): (usize, std::ops::Range<usize>)| LineChart {
         title: part_title(&title, part, count),
         across: across.clone(),
         up: up.clone(),
@@ -207,7 +207,7 @@ impl SweptAxis<'_> {
     }
 
     /// Returns the values for whose text there is room on the axis.
-    fn ticks<'p>(&self, panel: &'p Panel) -> Vec<(f64, &'p str)> {
+    fn ticks<'p>(&self, panel: &'p CurvePanel) -> Vec<(f64, &'p str)> {
         let mut all: Vec<(f64, &str)> = panel
             .curves
             .iter()
@@ -229,13 +229,13 @@ impl SweptAxis<'_> {
 }
 
 /// A plot of one figure over the horizontal axis.
-struct Plot<'p> {
+struct FigurePlot<'p> {
     heading: String,
     top: f64,
     value: &'p dyn Fn(&CurvePoint) -> f64,
 }
 
-fn figure(curves: &Curves, panel: &Panel) -> Markup {
+fn figure(curves: &Curves, panel: &CurvePanel) -> Markup {
     let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
     let across = SweptAxis {
         curves,
@@ -252,8 +252,8 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
     let latency = |point: &CurvePoint| unit.of(point.figures.latency_mean_us * 1e3);
     let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let plots = [
-        Plot { heading: heading.to_owned(), top: HEADING, value: &rate },
-        Plot {
+        FigurePlot { heading: heading.to_owned(), top: HEADING, value: &rate },
+        FigurePlot {
             heading: format!("mean latency, {}", typeset(unit.name())),
             top: 2.0 * HEADING + HEIGHT,
             value: &latency,
@@ -285,37 +285,37 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
     }
 }
 
-fn legend(curves: &Curves, panel: &Panel, left: f64) -> Markup {
+fn legend(curves: &Curves, panel: &CurvePanel, left: f64) -> Markup {
     html! {
         @if let Some(by) = &curves.by {
-            text class="soft" x=(num(left)) y=(num(HEADING - 8.0)) { (fitted(by, RIGHT - 16.0)) }
+            text class="soft" x=(num(left)) y=(num(HEADING - 8.0)) { (text_fitted_to(by, RIGHT - 16.0)) }
             @for (index, curve) in panel.curves.iter().enumerate() {
                 @let y = HEADING + 10.0 + index as f64 * 16.0;
                 line class=(format!("trace {}", style(index))) x1=(num(left)) x2=(num(left + 14.0))
                     y1=(num(y - 4.0)) y2=(num(y - 4.0)) {}
-                text x=(num(left + 20.0)) y=(num(y)) { (fitted(&curve.name, RIGHT - 36.0)) }
+                text x=(num(left + 20.0)) y=(num(y)) { (text_fitted_to(&curve.name, RIGHT - 36.0)) }
             }
         }
     }
 }
 
-impl Plot<'_> {
-    fn draw(&self, across: &SweptAxis<'_>, panel: &Panel) -> Markup {
+impl FigurePlot<'_> {
+    fn draw(&self, across: &SweptAxis<'_>, panel: &CurvePanel) -> Markup {
         let values = panel.curves.iter().flat_map(|curve| &curve.points).map(self.value);
         let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
-        let each = step(if greatest > 0.0 { greatest } else { 1.0 } / 5.0);
-        let count = (greatest / each * (1.0 - 1e-9)).floor() as usize + 1;
-        let full = each * count as f64;
+        let tick_step = step(if greatest > 0.0 { greatest } else { 1.0 } / 5.0);
+        let count = (greatest / tick_step * (1.0 - 1e-9)).floor() as usize + 1;
+        let full = tick_step * count as f64;
         let bottom = self.top + HEIGHT;
         let y = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * HEIGHT;
-        let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
+        let decimals = (-tick_step.log10().floor()).clamp(0.0, 9.0) as usize;
         html! {
             text class="unit" x=(num(-LEFT)) y=(num(self.top - 13.0)) { (self.heading) }
             @for tick in 0..=count {
-                @let at = num(y(each * tick as f64));
+                @let at = num(y(tick_step * tick as f64));
                 line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(across.width)) y1=(at) y2=(at) {}
-                text class="soft" x="-6" y=(num(y(each * tick as f64) + 3.5)) text-anchor="end" {
-                    (grouped(&format!("{:.decimals$}", each * tick as f64)))
+                text class="soft" x="-6" y=(num(y(tick_step * tick as f64) + 3.5)) text-anchor="end" {
+                    (grouped(&format!("{:.decimals$}", tick_step * tick as f64)))
                 }
             }
             @for (index, curve) in panel.curves.iter().enumerate() {
@@ -367,7 +367,7 @@ mod tests {
         };
         let points = rates.iter().enumerate().map(point_of).collect();
         let curve = Curve { name: "one".to_owned(), points };
-        let panel = Panel { name: String::new(), curves: vec![curve] };
+        let panel = CurvePanel { name: String::new(), curves: vec![curve] };
         let (x, by) = ("queue_depth".to_owned(), None);
         Curves { x, by, logarithmic: false, data: false, panels: vec![panel] }
     }
@@ -378,7 +378,7 @@ mod tests {
             let curves = curves_of(&[most / 3.0, most, f64::NAN]);
             let across = SweptAxis { curves: &curves, least: 0.0, most: 2.0, width: 100.0 };
             let value = |point: &CurvePoint| point.figures.iops;
-            let plot = Plot { heading: String::new(), top: 0.0, value: &value };
+            let plot = FigurePlot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();
             let (base, lines) =
                 (drawn.matches("\"base\"").count(), drawn.matches("\"grid\"").count());

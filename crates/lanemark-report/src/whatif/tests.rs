@@ -151,20 +151,20 @@ fn percentiles_of_the_latency_are_stated_with_their_intervals() {
     let interval =
         PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest: None, percentiles };
     let mut one = WhatIfTest { interval: Some(interval), ..test("a", 1.5, 1.0) };
-    assert_eq!(tails(&one), None);
+    assert_eq!(tail_note(&one), None);
     (one.present.latency_p99_ns, one.other.latency_p99_ns) = (Some(240e3), Some(200e3));
     let p99 = "p99 200 µs (80% in 160–300) instead of 240";
-    assert_eq!(tails(&one).unwrap(), format!("Latency then: {p99}."));
+    assert_eq!(tail_note(&one).unwrap(), format!("Latency then: {p99}."));
     // A percentile that is not known for one of the systems is not stated.
     one.other.latency_p999_ns = Some(4e6);
-    assert_eq!(tails(&one).unwrap(), format!("Latency then: {p99}."));
+    assert_eq!(tail_note(&one).unwrap(), format!("Latency then: {p99}."));
     one.present.latency_p999_ns = Some(2e6);
     let p999 = "p99.9 4.00 ms (80% in 3.20–6.00) instead of 2.00";
     let sentence = format!("Latency then: {p99}; {p999}.");
-    assert_eq!(tails(&one).unwrap(), sentence);
+    assert_eq!(tail_note(&one).unwrap(), sentence);
     assert!(description(&one).ends_with(&sentence));
     one.interval = None;
-    assert_eq!(tails(&one), None);
+    assert_eq!(tail_note(&one), None);
 }
 
 #[test]

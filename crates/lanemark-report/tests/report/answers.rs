@@ -2,16 +2,19 @@
 
 use lanemark_report::{Style, answer, run_table, study_table};
 use lanemark_schema::result::{
-    BlockKind, Comparison, Identity, InspectedDevice, Inspection, QueueLimits, RunResult,
-    StudyAnswer, StudyClaim, StudyOutcome, Target,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, QueueLimits, RunResult,
+    StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
 };
 
 use crate::fixture;
 
 fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
     let ratios = ratios.iter().map(|(test, ours, theirs)| ((*test).to_owned(), *ours, *theirs));
-    let comparison =
-        Comparison { system: "nvme".to_owned(), base: "sata".to_owned(), ratios: ratios.collect() };
+    let comparison = SystemComparison {
+        system: "nvme".to_owned(),
+        base: "sata".to_owned(),
+        ratios: ratios.collect(),
+    };
     StudyOutcome { comparison: Some(comparison), ..fixture::study() }
 }
 
@@ -19,7 +22,7 @@ fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
 fn a_tie_in_every_test_is_reported_as_a_tie() {
     let tie = |test: &str| (test.to_owned(), 1.001, None);
     let outcome = StudyOutcome {
-        comparison: Some(Comparison {
+        comparison: Some(SystemComparison {
             system: "nvme".to_owned(),
             base: "sata".to_owned(),
             ratios: vec![tie("Seq read"), tie("Seq write")],
@@ -83,11 +86,11 @@ fn device(name: &str, model: Option<&str>, below: &[&str]) -> InspectedDevice {
     InspectedDevice {
         name: name.to_owned(),
         number: None,
-        kind: BlockKind::Disk,
+        kind: BlockDeviceKind::Disk,
         size: None,
         removable: None,
         read_only: None,
-        identity: Identity { model: model.map(str::to_owned), ..Identity::default() },
+        identity: DeviceIdentity { model: model.map(str::to_owned), ..DeviceIdentity::default() },
         queue: QueueLimits::default(),
         paths: Vec::new(),
         below: below.iter().map(|name| (*name).to_owned()).collect(),

@@ -4,16 +4,17 @@
 use std::collections::BTreeMap;
 
 use lanemark_report::{
-    Style, Verdict, compare, compare_table, database_compare_text, database_text, html, interval,
-    nodes_saved, run_table, warnings,
+    ChangeVerdict, Style, compare, compare_table, database_compare_text, database_text, html,
+    interval, nodes_saved, run_table, warnings,
 };
 use lanemark_schema::result::{
-    Counter, Counters, DatabaseTarget, DeviceUse, DirectionResult, Evidence, KindUse,
-    LatencyHistogram, RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionTime, SessionWaits,
-    Target, TestResult, TransactionsUse, WaitClass, Warning,
+    DatabaseCounter, DatabaseCounters, DatabaseTarget, DeviceUse, DirectionResult, Evidence,
+    LatencyHistogram, RunResult, SCHEMA_VERSION, Sample, ServerProcessorTime, SessionProcessorTime,
+    SessionWaits, Target, TestResult, TransactionFigures, TransactionKindFigures, WaitClass,
+    Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{DatabaseUsers, LoadKind, Profile, TransactionKind};
+use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind, TransactionProfile};
 
 use crate::fixture;
 
@@ -27,7 +28,7 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
     let mut latency = LatencyHistogram::new();
     (0..1_000).for_each(|_| latency.record_ns(2_000_000));
     let response = latency.clone();
-    let orders = KindUse { count: 1_000, rolled_back: 4, retries: 3, latency };
+    let orders = TransactionKindFigures { count: 1_000, rolled_back: 4, retries: 3, latency };
     let device = DeviceUse {
         name: "sda".to_owned(),
         reads: 3_000,
@@ -38,23 +39,26 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
         write_time: ms(write_us),
         ..DeviceUse::default()
     };
-    let transactions = TransactionsUse {
+    let transactions = TransactionFigures {
         count: 1_000,
         per_minute: tpm,
         new_orders_per_minute: Some(tpm / 2.2),
         processor_busy: Some(busy),
         processor_others: Some(0.01),
-        processor_time: Some(ServerTime {
+        processor_time: Some(ServerProcessorTime {
             server_s: Some(0.179),
             driver_s: Some(0.05),
-            sessions: Some(SessionTime { running_s: 0.4, ready_s: 0.1 }),
+            sessions: Some(SessionProcessorTime { running_s: 0.4, ready_s: 0.1 }),
         }),
         buffer_hit_ratio: Some(0.99),
         log_bytes: Some(4_096.0),
         log_flushes: Some(0.8),
         response,
         kinds: BTreeMap::from([(TransactionKind::NewOrder, orders)]),
-        counters: Counters::from_iter([(Counter::BufferHits, 990), (Counter::BufferMisses, 10)]),
+        counters: DatabaseCounters::from_iter([
+            (DatabaseCounter::BufferHits, 990),
+            (DatabaseCounter::BufferMisses, 10),
+        ]),
         waits: Some(SessionWaits {
             period_ms: 20,
             looks: 100,
@@ -62,7 +66,7 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
         }),
         counted_per_minute: Some(tpm * 1.005),
         looked_on: 48,
-        ..TransactionsUse::default()
+        ..TransactionFigures::default()
     };
     Sample {
         elapsed: ms(60_000),
@@ -78,7 +82,7 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
 }
 
 /// Returns the transactions of a sample.
-fn of(sample: &mut Sample) -> &mut TransactionsUse {
+fn of(sample: &mut Sample) -> &mut TransactionFigures {
     sample.transactions.as_mut().unwrap()
 }
 
@@ -90,7 +94,7 @@ fn result(samples: Vec<Sample>) -> RunResult {
     test.duration = Some(ms(60_000));
     test.ramp = ms(120_000);
     test.asks = LoadKind::Database(DatabaseUsers {
-        profile: Profile::Hammerdb,
+        profile: TransactionProfile::Hammerdb,
         warehouses: 1_000,
         divisor: 1,
         contents_seed: 1,
@@ -174,7 +178,7 @@ fn the_published_chart_comes_out_as_published() {
     }
     // The mean covers all requests: there are three reads per write.
     assert!((change("device overall, µs").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
-    assert_eq!(change("tpm").verdict, Verdict::Distinct);
+    assert_eq!(change("tpm").verdict, ChangeVerdict::Distinct);
     let (low, high) = interval(&change("tpm").from).unwrap();
     // Student's factor is 4.303 for three repeats; the repeats differ by 1%.
     assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
@@ -216,14 +220,14 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     let halved = run_of(&[50e3, 51e3, 52e3], 0.01);
     let disturbed = run_of(&[50e3, 51e3, 52e3], 0.48);
     let once = run_of(&[50e3], 0.01);
-    assert_eq!(verdict(&calm, &close), Verdict::Indistinct);
-    assert_eq!(verdict(&calm, &calm), Verdict::Indistinct);
-    assert_eq!(verdict(&calm, &halved), Verdict::Distinct);
-    assert_eq!(verdict(&calm, &disturbed), Verdict::Others);
-    assert_eq!(verdict(&disturbed, &calm), Verdict::Others);
+    assert_eq!(verdict(&calm, &close), ChangeVerdict::Indistinct);
+    assert_eq!(verdict(&calm, &calm), ChangeVerdict::Indistinct);
+    assert_eq!(verdict(&calm, &halved), ChangeVerdict::Distinct);
+    assert_eq!(verdict(&calm, &disturbed), ChangeVerdict::Others);
+    assert_eq!(verdict(&disturbed, &calm), ChangeVerdict::Others);
     // Other programs cannot explain a better result.
-    assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), Verdict::Distinct);
-    assert_eq!(verdict(&calm, &once), Verdict::NoSpread);
+    assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), ChangeVerdict::Distinct);
+    assert_eq!(verdict(&calm, &once), ChangeVerdict::NoSpread);
     for other in [&close, &disturbed, &once] {
         assert_eq!(nodes_saved(&calm, other, 5).unwrap(), None);
     }
@@ -295,7 +299,7 @@ fn unknown_values_are_not_shown() {
     one.evidence = None;
     let all = of(&mut one);
     (all.processor_time, all.waits, all.buffer_hit_ratio) = (None, None, None);
-    (all.counted_per_minute, all.counters, all.looked_on) = (None, Counters::default(), 0);
+    (all.counted_per_minute, all.counters, all.looked_on) = (None, DatabaseCounters::default(), 0);
     (all.log_bytes, all.log_flushes) = (None, None);
     let result = result(vec![one]);
     let printed = text(&result);

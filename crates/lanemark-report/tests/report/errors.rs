@@ -2,7 +2,7 @@
 //! of the intervals.
 
 use lanemark_report::{Style, study_table};
-use lanemark_schema::result::{Bound, PredictionInterval, Role, StudyOutcome};
+use lanemark_schema::result::{BoundKind, FigureRole, PredictionInterval, StudyOutcome};
 
 use crate::fixture;
 
@@ -17,12 +17,15 @@ fn predicted_line(outcome: &StudyOutcome) -> String {
 #[test]
 fn a_bound_that_is_met_lowers_no_mean() {
     let mut outcome = fixture::study();
-    let all = outcome.distinct(Role::Predicted).len();
-    let figure =
-        outcome.figures.iter_mut().find(|figure| figure.figure.role == Role::Predicted).unwrap();
-    figure.figure.bound = Bound::AtMost;
+    let all = outcome.distinct(FigureRole::Predicted).len();
+    let figure = outcome
+        .figures
+        .iter_mut()
+        .find(|figure| figure.figure.role == FigureRole::Predicted)
+        .unwrap();
+    figure.figure.bound = BoundKind::AtMost;
     figure.error = 0.0;
-    let distinct = outcome.distinct(Role::Predicted);
+    let distinct = outcome.distinct(FigureRole::Predicted);
     assert_eq!(distinct.len(), all - 1);
     let mean = distinct.iter().map(|one| one.error.abs()).sum::<f64>() / distinct.len() as f64;
     let line = predicted_line(&outcome);
@@ -33,17 +36,17 @@ fn a_bound_that_is_met_lowers_no_mean() {
 #[test]
 fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
     let mut outcome = fixture::study();
-    let all = outcome.distinct(Role::Predicted).len();
+    let all = outcome.distinct(FigureRole::Predicted).len();
     let calibrated = outcome
         .figures
         .iter()
-        .find(|figure| figure.figure.role == Role::Calibrated)
+        .find(|figure| figure.figure.role == FigureRole::Calibrated)
         .unwrap()
         .clone();
     for (factor, counts) in [(1.015, false), (1.03, true)] {
         let mut outcome = outcome.clone();
         let mut repeat = calibrated.clone();
-        repeat.figure.role = Role::Predicted;
+        repeat.figure.role = FigureRole::Predicted;
         repeat.figure.published *= factor;
         repeat.figure.id = "repeat".to_owned();
         // A second system has the same drive.
@@ -57,11 +60,11 @@ fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
         repeat.figure.system = "other".to_owned();
         outcome.systems.push(system);
         outcome.figures.insert(0, repeat);
-        let distinct = outcome.distinct(Role::Predicted);
+        let distinct = outcome.distinct(FigureRole::Predicted);
         assert_eq!(distinct.len(), all + usize::from(counts), "{factor}");
     }
-    outcome.figures.retain(|figure| figure.figure.role == Role::Calibrated);
-    assert!(outcome.distinct(Role::Predicted).is_empty());
+    outcome.figures.retain(|figure| figure.figure.role == FigureRole::Calibrated);
+    assert!(outcome.distinct(FigureRole::Predicted).is_empty());
 }
 
 #[test]

@@ -3,16 +3,19 @@
 //! The published figures come from the document. The simulated and measured figures are invented, within a few per cent
 //! of them. All values are computed from the constants below, so the snapshots are stable.
 
-use lanemark_schema::result::series::Point;
+use lanemark_schema::result::series::SeriesPoint;
 use lanemark_schema::result::steady::Round;
 use lanemark_schema::result::{
-    Bound, Calibration, Comparison, CpuUse, DirectionResult, Document, DriveUse, EnergyPart,
-    EnergyUse, Figure, FigureCheck, HopId, HopUse, Machine, MeasuredTarget, Metric, NotModelled,
-    PathUse, PlatformPower, PowerStateUse, Provenance, Role, RunResult, SCHEMA_VERSION, Sample,
-    Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
+    BoundKind, CpuUse, DirectionResult, DriveUse, EnergyPart, EnergyUse, FigureCheck, FigureMetric,
+    FigureRole, HopId, HopUse, Machine, MeasuredTarget, ParameterOverride, PathUse, PlatformPower,
+    PowerStateUse, Provenance, Publication, PublishedFigure, RunResult, SCHEMA_VERSION, Sample,
+    Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, SystemComparison, Target,
+    TestResult, UnmodelledFigures, Warning,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, TrackedFigure, Workload};
+use lanemark_schema::workload::{
+    AverageMethod, Pattern, RoundSettings, Test, TestOrder, TrackedFigure, Workload,
+};
 
 /// A test: name, block in KiB, sequential, read, queue depth, and, for SATA and for NVMe, the published MB/s and the
 /// ratio of the model's figure to it.
@@ -82,8 +85,8 @@ pub(crate) fn workload() -> Workload {
         id: "crystaldiskmark-3".to_owned(),
         name: "CrystalDiskMark 3".to_owned(),
         repeats: 3,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: ROWS.iter().map(test).collect(),
     }
 }
@@ -98,18 +101,18 @@ pub(crate) fn study() -> StudyOutcome {
     for (index, row) in ROWS.iter().enumerate() {
         for (column, system) in systems.iter().enumerate() {
             let calibrated = matches!(row.0, "Seq read" | "4K read");
-            let figure = Figure {
-                bound: Bound::Exactly,
+            let figure = PublishedFigure {
+                bound: BoundKind::Exactly,
                 over: None,
                 id: format!("NV{:03}", 2 * index + column + 1),
                 system: system.name.clone(),
                 test: row.0.to_owned(),
-                metric: Metric::Throughput,
+                metric: FigureMetric::Throughput,
                 published: row.5[column].0,
                 place: "Table 1".to_owned(),
-                role: if calibrated { Role::Calibrated } else { Role::Predicted },
+                role: if calibrated { FigureRole::Calibrated } else { FigureRole::Predicted },
             };
-            let simulated = Metric::Throughput.of(system.run.test(row.0).unwrap());
+            let simulated = FigureMetric::Throughput.of(system.run.test(row.0).unwrap());
             figures.push(FigureCheck::new(figure, simulated));
         }
     }
@@ -125,19 +128,19 @@ pub(crate) fn study() -> StudyOutcome {
         question: "How much faster is an NVMe drive than a SATA drive of the same maker, and in which \
                    tests does the interface decide it?"
             .to_owned(),
-        document: Document {
+        document: Publication {
             file: "001_3260c3dd67474f72.txt".to_owned(),
             citation: "A comparison of SATA and NVMe solid state drives, Table 1".to_owned(),
         },
         answer: None,
-        comparison: Some(Comparison {
+        comparison: Some(SystemComparison {
             system: "nvme".to_owned(),
             base: "sata".to_owned(),
             ratios: ROWS.iter().map(ratio).collect(),
         }),
         systems,
         figures,
-        not_modelled: vec![NotModelled {
+        not_modelled: vec![UnmodelledFigures {
             figures: vec!["NV034".to_owned(), "NV035".to_owned()],
             reason: "ratios to a hard disk, which was not measured".to_owned(),
         }],
@@ -245,14 +248,15 @@ fn system(name: &str, label: &str, drive: &str, port: &str, column: usize) -> St
     StudySystem { name: name.to_owned(), label: label.to_owned(), run }
 }
 
-fn overrides(column: usize) -> Vec<Calibration> {
-    let set =
-        |parameter: &str, value: &str, figure: Option<&str>, reason: Option<&str>| Calibration {
+fn overrides(column: usize) -> Vec<ParameterOverride> {
+    let set = |parameter: &str, value: &str, figure: Option<&str>, reason: Option<&str>| {
+        ParameterOverride {
             parameter: parameter.to_owned(),
             value: value.to_owned(),
             figure: figure.map(str::to_owned),
             reason: reason.map(str::to_owned),
-        };
+        }
+    };
     let depth_one = "with one request outstanding nothing but the drive's own latency is left";
     let what_if = set("platform.cpu.submit", "1.4 us", None, None);
     match column {
@@ -422,7 +426,7 @@ pub(crate) fn over_time() -> RunResult {
         ..DriveUse::default()
     };
     let amplification = |index: u32| 8000.0 / rate(index);
-    let rule = Rounds { length: Duration::from_seconds(60), tracked: TrackedFigure::Iops };
+    let rule = RoundSettings { length: Duration::from_seconds(60), tracked: TrackedFigure::Iops };
     let mut steady = SteadyState::new(rule);
     for index in (0..40).step_by(4) {
         let iops = rate(index);
@@ -433,13 +437,13 @@ pub(crate) fn over_time() -> RunResult {
             drive: Some(drive(iops * 60.0, amplification(index))),
         });
     }
-    let point = |index: u32| Point {
+    let point = |index: u32| SeriesPoint {
         writes: (rate(index) * 15.0) as u64,
         written_bytes: Bytes((rate(index) * 15.0 * 4096.0) as u64),
         latency_mean_ns: 32e9 / rate(index),
         latency_max_ns: (96e9 / rate(index)) as u64,
         drive: Some(drive(rate(index) * 15.0, amplification(index))),
-        ..Point::default()
+        ..SeriesPoint::default()
     };
     let interval = Duration::from_seconds(15);
     let series = Series { interval, last: interval, points: (0..40).map(point).collect() };

@@ -1,6 +1,6 @@
 //! Tests of the parts of pages and drawings: contents, sections, titles, and the colours of hops.
 
-use lanemark_report::{Chart, PlotStyle, html, palette, plot};
+use lanemark_report::{PlotStyle, ResultChart, html, palette, plot};
 use lanemark_schema::result::RunResult;
 
 use crate::fixture;
@@ -45,9 +45,10 @@ fn a_study_without_published_figures_has_no_section_about_them() {
 fn a_drawing_has_its_title_its_chart_and_the_names_of_its_systems() {
     let (run, other) = (fixture::simulated(), fixture::measured());
     let drawn = |chart| plot(None, &[&run, &other], chart, None, STYLE).unwrap();
-    for (chart, name) in
-        [(Chart::Throughput, "Throughput"), (Chart::Percentiles, "Latency by percentile")]
-    {
+    for (chart, name) in [
+        (ResultChart::Throughput, "Throughput"),
+        (ResultChart::Percentiles, "Latency by percentile"),
+    ] {
         let svg = drawn(chart).svg;
         let title = format!("<title>{}: {name}</title>", run.workload.name);
         assert!(svg.contains(&title), "{title}");
@@ -57,7 +58,7 @@ fn a_drawing_has_its_title_its_chart_and_the_names_of_its_systems() {
         assert!(systems.contains(" · "), "{systems}");
     }
     let study = fixture::study();
-    let svg = plot(Some(&study), &[], Chart::Budget, None, STYLE).unwrap().svg;
+    let svg = plot(Some(&study), &[], ResultChart::Budget, None, STYLE).unwrap().svg;
     assert!(svg.contains(&format!("<title>{}: Where the time goes</title>", study.title)));
 }
 
@@ -66,7 +67,7 @@ fn a_hop_has_one_colour_in_pages_and_drawings() {
     let run = fixture::simulated();
     let path = run.tests.iter().find_map(|test| test.samples[0].path.as_ref()).unwrap();
     let page = html(None, &[&run]);
-    let svg = plot(None, &[&run], Chart::Budget, None, STYLE).unwrap().svg;
+    let svg = plot(None, &[&run], ResultChart::Budget, None, STYLE).unwrap().svg;
     for hop in path.hops.iter().filter(|hop| hop.service_ns > 0.0) {
         let class = format!("h{}\"", palette::hop(hop.id));
         let named = format!("<title>{}, service", hop.name);

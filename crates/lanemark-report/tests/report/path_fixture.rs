@@ -3,11 +3,11 @@
 //!
 //! Ceilings and latencies are invented, but similar to real components.
 
-use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
+use lanemark_schema::result::{HopId, PathHop, TestedPath, TopologyNode};
 use lanemark_schema::units::{BytesPerSecond, Duration};
 
 /// Returns a 2009 desktop computer with a separate SATA controller downstream of a switch in a slot.
-pub(crate) fn marvell() -> PathView {
+pub(crate) fn marvell() -> TestedPath {
     let at = |link, node| TopologyNode { hop: Some(HopId::Link(link)), ..node };
     let drive = at(3, node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]));
     let controller =
@@ -26,7 +26,7 @@ pub(crate) fn marvell() -> PathView {
         ],
     );
     let graphics = node("slot x16", Some(("PCIe 2.0 x16", 8000)), false, vec![]);
-    PathView {
+    TestedPath {
         system: "850-pro@desktop-x58:marvell".to_owned(),
         test: "Seq read".to_owned(),
         hops: vec![
@@ -82,7 +82,7 @@ pub(crate) fn marvell() -> PathView {
 }
 
 /// Returns a server with many drives on each of its ports.
-pub(crate) fn server() -> PathView {
+pub(crate) fn server() -> TestedPath {
     let port = |index: u64| {
         let on_path = index == 13;
         let drive = node("Micron 9300 PRO 3.84TB", Some(("PCIe 3.0 x4", 3938)), on_path, vec![]);
@@ -94,11 +94,11 @@ pub(crate) fn server() -> PathView {
         node(name, Some(("PCIe 3.0 x16", 15_754)), on_path, ports.map(port).collect())
     };
     let children = vec![switch("switch A", 0..8), switch("switch B", 8..20)];
-    PathView { topology: node("2 x EPYC 7B13", None, true, children), ..marvell() }
+    TestedPath { topology: node("2 x EPYC 7B13", None, true, children), ..marvell() }
 }
 
 /// Returns a tree of `levels` levels with `wide` children each, and the path through the last child on each level.
-pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
+pub(crate) fn comb(levels: usize, wide: usize) -> TestedPath {
     let mut below = node("the end of the path", Some(("link", 10)), true, vec![]);
     for level in 1..levels {
         let rate = 10_u64.pow(level as u32 % 6);
@@ -115,12 +115,12 @@ pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
     }
     below.link = None;
     below.link_rate = None;
-    PathView { topology: below, ..marvell() }
+    TestedPath { topology: below, ..marvell() }
 }
 
 /// Returns a path that consists only of a processor without any known property.
-pub(crate) fn bare() -> PathView {
-    PathView {
+pub(crate) fn bare() -> TestedPath {
+    TestedPath {
         hops: Vec::new(),
         simulated: None,
         topology: node("processor", None, true, vec![]),
@@ -129,17 +129,17 @@ pub(crate) fn bare() -> PathView {
 }
 
 /// Returns the path without rates, ceilings and latencies.
-pub(crate) fn unknown() -> PathView {
+pub(crate) fn unknown() -> TestedPath {
     let mut view = marvell();
     for hop in &mut view.hops {
         (hop.ceiling, hop.latency) = (None, None);
     }
     each(&mut view.topology, &mut |node| node.link_rate = None);
-    PathView { simulated: None, ..view }
+    TestedPath { simulated: None, ..view }
 }
 
 /// Returns the path with `hostile` as every name.
-pub(crate) fn named(hostile: &str) -> PathView {
+pub(crate) fn named(hostile: &str) -> TestedPath {
     let mut view = marvell();
     for hop in &mut view.hops {
         hostile.clone_into(&mut hop.name);
@@ -149,11 +149,11 @@ pub(crate) fn named(hostile: &str) -> PathView {
         hostile.clone_into(&mut node.label);
         node.link = node.link.as_ref().map(|_| hostile.to_owned());
     });
-    PathView { system: hostile.to_owned(), test: hostile.to_owned(), ..view }
+    TestedPath { system: hostile.to_owned(), test: hostile.to_owned(), ..view }
 }
 
 /// Returns all fixtures, including paths with the maximum and the minimum rates.
-pub(crate) fn all() -> Vec<PathView> {
+pub(crate) fn all() -> Vec<TestedPath> {
     let mut extreme = marvell();
     extreme.hops[2].ceiling = Some(BytesPerSecond(0));
     extreme.hops[3].ceiling = Some(BytesPerSecond(u64::MAX));

@@ -1,7 +1,7 @@
 //! Tests of the sentences about tests that were only partly simulated.
 
 use lanemark_report::{Style, run_table};
-use lanemark_schema::result::{Converged, RunResult, SimilarRun};
+use lanemark_schema::result::{ConvergedTest, RunResult, ScaledRun};
 use lanemark_schema::units::Duration;
 
 use crate::fixture;
@@ -13,8 +13,8 @@ fn overview(factors: &[(u32, u32)], converged: bool) -> String {
         let elapsed = Duration::from_seconds(86_400);
         for sample in &mut test.samples {
             let requests = sample.operations() * u64::from(factor);
-            sample.similar = Some(SimilarRun { factor, drive_factor, requests, elapsed });
-            sample.converged = converged.then_some(Converged {
+            sample.similar = Some(ScaledRun { factor, drive_factor, requests, elapsed });
+            sample.converged = converged.then_some(ConvergedTest {
                 simulated: 21_000,
                 requests: 4_000_000,
                 elapsed,

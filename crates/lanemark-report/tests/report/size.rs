@@ -1,7 +1,7 @@
 //! Tests of pages with many runs: their size, and whether they contain all runs.
 
-use lanemark_report::{ChartLibrary, html, interactive_html};
-use lanemark_schema::result::series::Recorder;
+use lanemark_report::{ChartScript, html, interactive_html};
+use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Operation;
@@ -45,7 +45,7 @@ fn run(number: u64) -> RunResult {
                 hop.utilisation *= 1.0 - noise.below(30) as f64 / 100.0;
             });
             let interval = Duration::from_microseconds(10_000);
-            let mut recorder = Recorder::new(interval, 100);
+            let mut recorder = SeriesRecorder::new(interval, 100);
             for at in 0..100 {
                 recorder.close(interval * at, None);
                 for _ in 0..20 + noise.below(20) {
@@ -61,12 +61,12 @@ fn run(number: u64) -> RunResult {
 }
 
 /// Returns a text that has the size of the chart library in a page.
-fn library() -> ChartLibrary {
+fn library() -> ChartScript {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
     let mut noise = Noise(1);
     // A letter with six random bits compresses to six bits, which base64 encodes as one letter.
     let letter = |_| char::from(LETTERS[noise.below(LETTERS.len() as u64) as usize]);
-    ChartLibrary::new((0..LIBRARY).map(letter).collect()).unwrap()
+    ChartScript::new((0..LIBRARY).map(letter).collect()).unwrap()
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Tests of a trial of a program on served systems: the answer, the table, the page, and the power cuts.
 
-use lanemark_report::{CutSystem, FailedCheck, Style, html, trial_answer, trial_text};
+use lanemark_report::{FailedCheck, PowerCutResults, Style, html, trial_answer, trial_text};
 use lanemark_schema::result::{
-    CreditUse, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, ProgramUse, Reserve,
-    RunResult,
+    CreditUse, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, ProgramRun,
+    Reserve, RunResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -34,7 +34,7 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
                 let delivered = ms(0.1 * time_scale) + Duration::from_microseconds(late_us);
                 reads.record(Bytes::kibi(4), delivered);
             }
-            let program = ProgramUse {
+            let program = ProgramRun {
                 system: system.to_owned(),
                 wall: ms(wall),
                 busy: ms(wall * 0.4 / time_scale),
@@ -42,7 +42,7 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
                 processor_s: 0.25,
                 exit_code: 0,
             };
-            let live = LiveUse {
+            let live = LiveDelivery {
                 time_scale,
                 served: ms(wall * 1.1),
                 lateness,
@@ -141,7 +141,7 @@ fn scaled_times_are_converted_and_marked() {
 
 #[test]
 fn power_cuts_say_whether_acknowledged_data_was_lost() {
-    let sound = CutSystem {
+    let sound = PowerCutResults {
         system: "one@board:sata".to_owned(),
         cuts: 10,
         lost_writes: 7,
@@ -154,7 +154,7 @@ fn power_cuts_say_whether_acknowledged_data_was_lost() {
         exit_code: 1,
         output: "row 17 is missing\nrow 18 is missing".to_owned(),
     };
-    let damaged = CutSystem { failed: vec![failed], finished_before: 2, ..sound.clone() };
+    let damaged = PowerCutResults { failed: vec![failed], finished_before: 2, ..sound.clone() };
     let text = trial_text(&[], &[sound], &WIDE).replace('\n', " ");
     assert!(text.contains("10 power cuts on one@board:sata: no acknowledged data was lost."));
     assert!(text.contains("In 7 of them") && !text.contains("after the command"), "{text}");

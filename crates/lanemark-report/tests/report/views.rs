@@ -3,11 +3,11 @@
 use lanemark_report::{
     Style, compare_table, html, results_answer, run_table, study_table, test_detail,
 };
-use lanemark_schema::result::series::Recorder;
-use lanemark_schema::result::steady::Reason;
+use lanemark_schema::result::series::SeriesRecorder;
+use lanemark_schema::result::steady::UnsteadyReason;
 use lanemark_schema::result::{
-    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, Metric, Role, RunResult,
-    Statistic, StudyOutcome, Target, TestResult, Warning,
+    DeliveryEvidence, DirectionResult, FigureMetric, FigureRole, LatencyHistogram, LiveDelivery,
+    RunResult, Statistic, StudyOutcome, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
@@ -51,7 +51,7 @@ fn one_of_each_warning() -> Vec<Warning> {
         Warning::NotSteady {
             test: text(),
             rounds: 25,
-            reason: Reason::Slope,
+            reason: UnsteadyReason::Slope,
             range: 0.18,
             slope_range: 0.14,
         },
@@ -71,8 +71,8 @@ fn requests_that_failed_are_in_every_view() {
     assert!(!run_table(&run, &PLAIN).contains("failed"));
     let test = &mut run.tests[0];
     let last = test.samples.len() - 1;
-    (0..30).for_each(|_| test.samples[0].errors.count_errno(61));
-    (0..12).for_each(|_| test.samples[last].errors.count_errno(5));
+    (0..30).for_each(|_| test.samples[0].errors.record_errno(61));
+    (0..12).for_each(|_| test.samples[last].errors.record_errno(5));
     let errors = test.errors();
     run.warnings.push(Warning::Failed { test: test.test.name.clone(), errors });
     let kinds = "30 media errors (ENODATA), 12 other errors (EIO)";
@@ -199,7 +199,7 @@ fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
 #[test]
 fn the_start_of_collection_and_faults_are_marked_over_time() {
     let mut run = fixture::over_time();
-    let fault = lanemark_schema::result::FaultUse {
+    let fault = lanemark_schema::result::FaultImpact {
         fault: "stuck timeout=5s at=90s".to_owned(),
         at: lanemark_schema::units::Duration::from_seconds(90),
         failed: 0,
@@ -380,8 +380,12 @@ fn calibrated_figures_are_apart_from_predicted_ones() {
     let text = study_table(&study, None, true, &PLAIN);
     let rows = |role: &str| text.lines().filter(|line| line.trim_end().ends_with(role)).count();
     let count = |role| study.figures_of(role).count();
-    assert_eq!(rows(")  calibrated"), count(Role::Calibrated), "their errors are in parentheses");
-    assert_eq!(rows("   predicted"), count(Role::Predicted));
+    assert_eq!(
+        rows(")  calibrated"),
+        count(FigureRole::Calibrated),
+        "their errors are in parentheses"
+    );
+    assert_eq!(rows("   predicted"), count(FigureRole::Predicted));
     assert!(
         unwrapped(&text).contains("predicted 12 figures, absolute error: median 3.4%, mean 4.3%"),
         "{text}"
@@ -391,8 +395,8 @@ fn calibrated_figures_are_apart_from_predicted_ones() {
 #[test]
 fn each_metric_has_a_table_of_its_own() {
     let mut study = fixture::study();
-    study.figures[3].figure.metric = Metric::Latency;
-    study.figures[5].figure.metric = Metric::Iops;
+    study.figures[3].figure.metric = FigureMetric::Latency;
+    study.figures[5].figure.metric = FigureMetric::Iops;
     let printed = study_table(&study, None, true, &PLAIN);
     for heading in ["Throughput, MB/s = 10^6", "Requests a second", "Mean latency, µs"] {
         assert!(printed.contains(heading), "{printed}");
@@ -473,7 +477,7 @@ fn latency_over_time_is_a_heat_map_where_it_was_counted() {
     let without = html(None, &[&run]);
     assert!(!without.contains("latency of requests"), "nothing was counted");
     let second = Duration::from_seconds(1);
-    let mut recorder = Recorder::new(second, 100);
+    let mut recorder = SeriesRecorder::new(second, 100);
     for at in 0..40u64 {
         recorder.close(second * at, None);
         for _ in 0..1000 {
@@ -534,7 +538,7 @@ fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
     };
     let (reads, writes) = (sample.reads.as_ref().map(late), sample.writes.as_ref().map(late));
     let name = if reads.is_some() { "reads" } else { "writes" };
-    sample.live = Some(LiveUse {
+    sample.live = Some(LiveDelivery {
         time_scale: 10.0,
         served: Duration::from_seconds(5),
         lateness: LatencyHistogram::new(),

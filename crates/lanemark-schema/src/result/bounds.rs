@@ -6,15 +6,15 @@
 //! every saved result can be read again.
 
 use super::range::{
-    FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, bytes, count, counted, each, share, some, time,
-    within,
+    FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, check_bytes, check_count, check_each,
+    check_if_some, check_share, check_time, check_within, count,
 };
 use super::series::POINTS_MAX;
 use super::{
-    DeliveryEvidence, DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse,
-    HopId, LatencyHistogram, LiveUse, PathUse, PredictionInterval, ProcessorUse, ProgramUse,
-    QueueProbe, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep,
-    SweepFigures, TestResult, TransactionsUse,
+    DeliveryEvidence, DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence,
+    FaultImpact, HopId, LatencyHistogram, LiveDelivery, PathUse, PredictionInterval, ProcessorUse,
+    ProgramRun, QueueDepthProbe, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState,
+    Sweep, SweepFigures, TestResult, TransactionFigures,
 };
 use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
@@ -31,11 +31,11 @@ impl RunResult {
     pub fn check(&self) -> RangeCheck {
         let at = ValuePath::of("");
         count(&at.key("tests"), self.tests.len())?;
-        some(&at.key("target.served"), self.target.served(), |at, served| {
-            within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
+        check_if_some(&at.key("target.served"), self.target.served(), |at, served| {
+            check_within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
         })?;
-        each(&at.key("workload.tests"), &self.workload.tests, requested_test)?;
-        each(&at.key("tests"), &self.tests, test_result)
+        check_each(&at.key("workload.tests"), &self.workload.tests, requested_test)?;
+        check_each(&at.key("tests"), &self.tests, test_result)
     }
 }
 
@@ -55,27 +55,27 @@ impl Sweep {
 }
 
 fn sweep_figures(at: &ValuePath, figures: &SweepFigures) -> RangeCheck {
-    within(&at.key("iops"), figures.iops, FIGURE_MAX)?;
-    within(&at.key("bytes_per_second"), figures.bytes_per_second, FIGURE_MAX)?;
-    within(&at.key("latency_mean_us"), figures.latency_mean_us, TIME_MAX_NS)?;
+    check_within(&at.key("iops"), figures.iops, FIGURE_MAX)?;
+    check_within(&at.key("bytes_per_second"), figures.bytes_per_second, FIGURE_MAX)?;
+    check_within(&at.key("latency_mean_us"), figures.latency_mean_us, TIME_MAX_NS)?;
     let others = figures.latency_percentiles_us.iter().chain([&figures.latency_max_us]).flatten();
-    others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))?;
+    others.copied().try_for_each(|us| check_within(&at.key("latency_us"), us, TIME_MAX_NS))?;
     for (key, direction) in [("read", &figures.reads), ("write", &figures.writes)] {
         if let Some(direction) = direction {
             direction_figures(&at.key(key), direction)?;
         }
     }
     let amplification = figures.write_amplification.unwrap_or_default();
-    within(&at.key("write_amplification"), amplification, FIGURE_MAX)?;
-    figures.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
+    check_within(&at.key("write_amplification"), amplification, FIGURE_MAX)?;
+    figures.busiest.as_ref().map_or(Ok(()), |(_, busy)| check_share(&at.key("utilisation"), *busy))
 }
 
 fn direction_figures(at: &ValuePath, figures: &DirectionFigures) -> RangeCheck {
-    within(&at.key("iops"), figures.iops, FIGURE_MAX)?;
-    within(&at.key("bytes_per_second"), figures.bytes_per_second, FIGURE_MAX)?;
-    within(&at.key("latency_mean_us"), figures.latency_mean_us, TIME_MAX_NS)?;
+    check_within(&at.key("iops"), figures.iops, FIGURE_MAX)?;
+    check_within(&at.key("bytes_per_second"), figures.bytes_per_second, FIGURE_MAX)?;
+    check_within(&at.key("latency_mean_us"), figures.latency_mean_us, TIME_MAX_NS)?;
     let others = figures.latency_percentiles_us.iter().chain([&figures.latency_max_us]).flatten();
-    others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))
+    others.copied().try_for_each(|us| check_within(&at.key("latency_us"), us, TIME_MAX_NS))
 }
 
 fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
@@ -99,13 +99,13 @@ fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     if test.block == Bytes::ZERO {
         return at.key("block").fail(test.block, "above 0");
     }
-    bytes(&at.key("block"), test.block)?;
-    time(&at.key("duration_ns"), test.duration.unwrap_or_default())?;
-    time(&at.key("ramp_ns"), test.ramp)?;
-    time(&at.key("think_ns"), test.think())?;
-    bytes(&at.key("span"), test.span)?;
-    bytes(&at.key("offset"), test.offset)?;
-    share(&at.key("read_share"), test.read_share().get())
+    check_bytes(&at.key("block"), test.block)?;
+    check_time(&at.key("duration_ns"), test.duration.unwrap_or_default())?;
+    check_time(&at.key("ramp_ns"), test.ramp)?;
+    check_time(&at.key("think_ns"), test.think())?;
+    check_bytes(&at.key("span"), test.span)?;
+    check_bytes(&at.key("offset"), test.offset)?;
+    check_share(&at.key("read_share"), test.read_share().get())
 }
 
 fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
@@ -113,7 +113,7 @@ fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
     if test.samples.is_empty() {
         return at.key("samples").fail("empty", "at least one sample");
     }
-    each(&at.key("samples"), &test.samples, sample)?;
+    check_each(&at.key("samples"), &test.samples, sample)?;
     statistic(&at.key("throughput_bytes_per_second"), &test.throughput_bytes_per_second)?;
     statistic(&at.key("iops"), &test.iops)?;
     statistic(&at.key("latency_mean_ns"), &test.latency_mean_ns)?;
@@ -127,41 +127,41 @@ fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
 }
 
 fn prediction_interval(at: &ValuePath, interval: &PredictionInterval) -> RangeCheck {
-    ratios(at, interval.low_ratio, interval.high_ratio)?;
+    check_ratios(at, interval.low_ratio, interval.high_ratio)?;
     if let Some(widest) = &interval.widest {
-        share(&at.key("widest.share"), widest.share)?;
+        check_share(&at.key("widest.share"), widest.share)?;
     }
-    each(&at.key("percentiles"), &interval.percentiles, |at, one| {
-        within(&at.key("percentile"), one.percentile, 100.0)?;
-        ratios(at, one.low_ratio, one.high_ratio)
+    check_each(&at.key("percentiles"), &interval.percentiles, |at, one| {
+        check_within(&at.key("percentile"), one.percentile, 100.0)?;
+        check_ratios(at, one.low_ratio, one.high_ratio)
     })
 }
 
 /// Checks the bounds of an interval around 1.
-fn ratios(at: &ValuePath, low: f64, high: f64) -> RangeCheck {
-    share(&at.key("low_ratio"), low)?;
+fn check_ratios(at: &ValuePath, low: f64, high: f64) -> RangeCheck {
+    check_share(&at.key("low_ratio"), low)?;
     match (1.0..=FIGURE_MAX).contains(&high) {
         true => Ok(()),
         false => at.key("high_ratio").fail(high, "at least 1"),
     }
 }
 
-fn queue_probe(at: &ValuePath, probe: &QueueProbe) -> RangeCheck {
-    within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
-    within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
-    within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
+fn queue_probe(at: &ValuePath, probe: &QueueDepthProbe) -> RangeCheck {
+    check_within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
+    check_within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
+    check_within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
     probe.processors.map_or(Ok(()), |used| processors(&at.key("processors"), &used))
 }
 
 fn statistic(at: &ValuePath, statistic: &Statistic) -> RangeCheck {
     for (key, value) in [("value", statistic.value), ("min", statistic.min), ("max", statistic.max)]
     {
-        within(&at.key(key), value, FIGURE_MAX)?;
+        check_within(&at.key(key), value, FIGURE_MAX)?;
     }
-    within(&at.key("deviation"), statistic.deviation.unwrap_or(0.0), FIGURE_MAX)?;
+    check_within(&at.key("deviation"), statistic.deviation.unwrap_or(0.0), FIGURE_MAX)?;
     let (low, high) = statistic.interval_95.unwrap_or_default();
-    within(&at.key("interval_95"), low, FIGURE_MAX)?;
-    within(&at.key("interval_95"), high, FIGURE_MAX)?;
+    check_within(&at.key("interval_95"), low, FIGURE_MAX)?;
+    check_within(&at.key("interval_95"), high, FIGURE_MAX)?;
     // Means are rounded, so they may exceed the bounds slightly.
     let slack = statistic.max.abs() * 1e-6;
     match statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
@@ -174,93 +174,97 @@ fn statistic(at: &ValuePath, statistic: &Statistic) -> RangeCheck {
 
 fn sample(at: &ValuePath, sample: &Sample) -> RangeCheck {
     if let Some(in_flight) = &sample.in_flight {
-        time(&at.key("in_flight.age_max_ns"), in_flight.age_max)?;
+        check_time(&at.key("in_flight.age_max_ns"), in_flight.age_max)?;
     }
-    time(&at.key("elapsed_ns"), sample.elapsed)?;
+    check_time(&at.key("elapsed_ns"), sample.elapsed)?;
     for (key, direction) in [
         ("reads", &sample.reads),
         ("writes", &sample.writes),
         ("flushes", &sample.flushes),
         ("trims", &sample.trims),
     ] {
-        some(&at.key(key), direction.as_ref(), direction_result)?;
+        check_if_some(&at.key(key), direction.as_ref(), direction_result)?;
     }
     if sample.elapsed == Duration::ZERO && sample.complete && sample.operations() > 1 {
         let requests = sample.operations();
         return at.key("elapsed_ns").fail(0, format!("above 0, since {requests} requests ended"));
     }
-    errors(&at.key("errors"), &sample.errors)?;
-    each(&at.key("faults"), &sample.faults, fault)?;
+    check_errors(&at.key("errors"), &sample.errors)?;
+    check_each(&at.key("faults"), &sample.faults, check_fault)?;
     if let Some(cpu) = &sample.cpu {
-        within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
-        within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
+        check_within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
+        check_within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
     }
     if let Some(punctuality) = &sample.punctuality {
         let at = at.key("punctuality");
-        latency(&at.key("lateness"), &punctuality.lateness)?;
-        latency(&at.key("own_lateness"), &punctuality.own_lateness)?;
+        check_latency(&at.key("lateness"), &punctuality.lateness)?;
+        check_latency(&at.key("own_lateness"), &punctuality.own_lateness)?;
     }
-    some(&at.key("evidence"), sample.evidence.as_ref(), evidence)?;
-    some(&at.key("path"), sample.path.as_ref(), path)?;
-    some(&at.key("drive"), sample.drive.as_ref(), drive)?;
-    some(&at.key("energy"), sample.energy.as_ref(), energy)?;
-    some(&at.key("series"), sample.series.as_ref(), series)?;
-    some(&at.key("steady"), sample.steady.as_ref(), steady)?;
-    some(&at.key("live"), sample.live.as_ref(), live)?;
+    check_if_some(&at.key("evidence"), sample.evidence.as_ref(), evidence)?;
+    check_if_some(&at.key("path"), sample.path.as_ref(), check_path)?;
+    check_if_some(&at.key("drive"), sample.drive.as_ref(), check_drive)?;
+    check_if_some(&at.key("energy"), sample.energy.as_ref(), check_energy)?;
+    check_if_some(&at.key("series"), sample.series.as_ref(), check_series)?;
+    check_if_some(&at.key("steady"), sample.steady.as_ref(), check_steady)?;
+    check_if_some(&at.key("live"), sample.live.as_ref(), check_live)?;
     sample.converged.as_ref().map_or(Ok(()), |converged| converged.check(at))?;
     sample.similar.as_ref().map_or(Ok(()), |similar| similar.check(at))?;
     count(&at.key("phases"), sample.phases.len())?;
     sample.phases.iter().try_for_each(|phase| phase.check(&at.key("phases")))?;
     count(&at.key("credits"), sample.credits.len())?;
     sample.credits.iter().try_for_each(|credits| credits.check(&at.key("credits")))?;
-    some(&at.key("transactions"), sample.transactions.as_ref(), transactions)
+    check_if_some(&at.key("transactions"), sample.transactions.as_ref(), transactions)
 }
 
 /// Checks the delivery of a served system.
-fn live(at: &ValuePath, live: &LiveUse) -> RangeCheck {
-    within(&at.key("time_scale"), live.time_scale, FIGURE_MAX)?;
-    time(&at.key("served_ns"), live.served)?;
-    latency(&at.key("lateness"), &live.lateness)?;
-    some(&at.key("reads"), live.reads.as_ref(), direction_result)?;
-    some(&at.key("writes"), live.writes.as_ref(), direction_result)?;
+fn check_live(at: &ValuePath, live: &LiveDelivery) -> RangeCheck {
+    check_within(&at.key("time_scale"), live.time_scale, FIGURE_MAX)?;
+    check_time(&at.key("served_ns"), live.served)?;
+    check_latency(&at.key("lateness"), &live.lateness)?;
+    check_if_some(&at.key("reads"), live.reads.as_ref(), direction_result)?;
+    check_if_some(&at.key("writes"), live.writes.as_ref(), direction_result)?;
     delivery_evidence(&at.key("evidence"), &live.evidence)?;
-    some(&at.key("content"), live.content.as_ref(), |at, live| {
-        bytes(&at.key("written_bytes"), live.written_bytes)
+    check_if_some(&at.key("content"), live.content.as_ref(), |at, live| {
+        check_bytes(&at.key("written_bytes"), live.written_bytes)
     })?;
-    within(&at.key("processor_s"), live.processor_s, FIGURE_MAX)?;
-    time(&at.key("busy_ns"), live.busy)?;
-    some(&at.key("program"), live.program.as_ref(), program)
+    check_within(&at.key("processor_s"), live.processor_s, FIGURE_MAX)?;
+    check_time(&at.key("busy_ns"), live.busy)?;
+    check_if_some(&at.key("program"), live.program.as_ref(), program)
 }
 
 /// Checks the program that used a served system.
-fn program(at: &ValuePath, program: &ProgramUse) -> RangeCheck {
-    time(&at.key("wall_ns"), program.wall)?;
-    time(&at.key("busy_ns"), program.busy)?;
-    time(&at.key("sync_ns"), program.sync)?;
-    within(&at.key("processor_s"), program.processor_s, FIGURE_MAX)
+fn program(at: &ValuePath, program: &ProgramRun) -> RangeCheck {
+    check_time(&at.key("wall_ns"), program.wall)?;
+    check_time(&at.key("busy_ns"), program.busy)?;
+    check_time(&at.key("sync_ns"), program.sync)?;
+    check_within(&at.key("processor_s"), program.processor_s, FIGURE_MAX)
 }
 
 fn delivery_evidence(at: &ValuePath, evidence: &DeliveryEvidence) -> RangeCheck {
-    time(&at.key("modelled_p50_ns"), evidence.modelled_p50)?;
-    time(&at.key("modelled_p99_ns"), evidence.modelled_p99)?;
-    time(&at.key("modelled_mean_ns"), evidence.modelled_mean)?;
-    within(&at.key("modelled_total_ns"), evidence.modelled_total.as_seconds() * 1e9, FIGURE_MAX)?;
-    some(&at.key("outside"), evidence.outside.as_ref(), |at, evidence| {
-        time(&at.key("client_ns"), evidence.client)?;
-        time(&at.key("host_ns"), evidence.host)
+    check_time(&at.key("modelled_p50_ns"), evidence.modelled_p50)?;
+    check_time(&at.key("modelled_p99_ns"), evidence.modelled_p99)?;
+    check_time(&at.key("modelled_mean_ns"), evidence.modelled_mean)?;
+    check_within(
+        &at.key("modelled_total_ns"),
+        evidence.modelled_total.as_seconds() * 1e9,
+        FIGURE_MAX,
+    )?;
+    check_if_some(&at.key("outside"), evidence.outside.as_ref(), |at, evidence| {
+        check_time(&at.key("client_ns"), evidence.client)?;
+        check_time(&at.key("host_ns"), evidence.host)
     })?;
-    time(&at.key("unread_ns"), evidence.unread)?;
-    share(&at.key("drive_busy"), evidence.drive_busy)?;
-    share(&at.key("server_busy"), evidence.server_busy)
+    check_time(&at.key("unread_ns"), evidence.unread)?;
+    check_share(&at.key("drive_busy"), evidence.drive_busy)?;
+    check_share(&at.key("server_busy"), evidence.server_busy)
 }
 
 fn direction_result(at: &ValuePath, direction: &DirectionResult) -> RangeCheck {
-    bytes(&at.key("bytes"), direction.bytes)?;
-    latency(&at.key("latency"), &direction.latency)
+    check_bytes(&at.key("bytes"), direction.bytes)?;
+    check_latency(&at.key("latency"), &direction.latency)
 }
 
 /// Checks the outcome of a fault: its text and its times.
-fn fault(at: &ValuePath, fault_use: &FaultUse) -> RangeCheck {
+fn check_fault(at: &ValuePath, fault_use: &FaultImpact) -> RangeCheck {
     let text = at.key("fault");
     match fault_use.fault.parse::<Fault>() {
         Ok(_) => {}
@@ -268,18 +272,18 @@ fn fault(at: &ValuePath, fault_use: &FaultUse) -> RangeCheck {
     }
     let times = [("at_ns", Some(fault_use.at)), ("recovery_ns", fault_use.recovery)];
     times.into_iter().try_for_each(|(key, time)| {
-        within(&at.key(key), time.unwrap_or_default().as_seconds() * 1e9, TIME_MAX_NS)
+        check_within(&at.key(key), time.unwrap_or_default().as_seconds() * 1e9, TIME_MAX_NS)
     })
 }
 
-fn errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
+fn check_errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
     let counts = all.counts();
     if counts.len() > ERRORS_MAX {
         return at.fail(format!("{} entries", counts.len()), format!("at most {ERRORS_MAX}"));
     }
-    each(at, counts, |at, count| match count.requests {
+    check_each(at, counts, |at, count| match count.requests {
         0 => at.key("requests").fail(0, "above 0"),
-        requests => counted(&at.key("requests"), requests),
+        requests => check_count(&at.key("requests"), requests),
     })?;
     match counts
         .windows(2)
@@ -290,24 +294,24 @@ fn errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
     }
 }
 
-fn latency(at: &ValuePath, histogram: &LatencyHistogram) -> RangeCheck {
+fn check_latency(at: &ValuePath, histogram: &LatencyHistogram) -> RangeCheck {
     histogram.check(at)
 }
 
-fn path(at: &ValuePath, path: &PathUse) -> RangeCheck {
+fn check_path(at: &ValuePath, path: &PathUse) -> RangeCheck {
     let mut ids: Vec<HopId> = path.hops.iter().map(|hop| hop.id).collect();
     ids.sort_unstable();
     if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
         return at.key("hops").fail(twice[0], "each hop once".to_owned());
     }
-    each(&at.key("hops"), &path.hops, |at, hop| {
-        share(&at.key("utilisation"), hop.utilisation)?;
-        within(&at.key("wait_ns"), hop.wait_ns, TIME_MAX_NS)?;
-        within(&at.key("service_ns"), hop.service_ns, TIME_MAX_NS)
+    check_each(&at.key("hops"), &path.hops, |at, hop| {
+        check_share(&at.key("utilisation"), hop.utilisation)?;
+        check_within(&at.key("wait_ns"), hop.wait_ns, TIME_MAX_NS)?;
+        check_within(&at.key("service_ns"), hop.service_ns, TIME_MAX_NS)
     })
 }
 
-fn drive(at: &ValuePath, drive: &DriveUse) -> RangeCheck {
+fn check_drive(at: &ValuePath, drive: &DriveUse) -> RangeCheck {
     for (key, value) in [
         ("host_written_bytes", drive.host_written),
         ("moved_bytes", drive.moved),
@@ -315,32 +319,34 @@ fn drive(at: &ValuePath, drive: &DriveUse) -> RangeCheck {
         ("padded_bytes", drive.padded),
         ("map_written_bytes", drive.map_written),
     ] {
-        bytes(&at.key(key), value)?;
+        check_bytes(&at.key(key), value)?;
     }
-    counted(&at.key("superblocks_erased"), drive.superblocks_erased)
+    check_count(&at.key("superblocks_erased"), drive.superblocks_erased)
 }
 
-fn energy(at: &ValuePath, energy: &EnergyUse) -> RangeCheck {
-    time(&at.key("elapsed_ns"), energy.elapsed)?;
-    within(&at.key("energy_joules"), energy.energy_joules, FIGURE_MAX)?;
-    within(&at.key("power_mean_watts"), energy.power_mean_watts, FIGURE_MAX)?;
-    each(&at.key("parts"), &energy.parts, |at, part| {
-        within(&at.key("energy_joules"), part.energy_joules, FIGURE_MAX)
+fn check_energy(at: &ValuePath, energy: &EnergyUse) -> RangeCheck {
+    check_time(&at.key("elapsed_ns"), energy.elapsed)?;
+    check_within(&at.key("energy_joules"), energy.energy_joules, FIGURE_MAX)?;
+    check_within(&at.key("power_mean_watts"), energy.power_mean_watts, FIGURE_MAX)?;
+    check_each(&at.key("parts"), &energy.parts, |at, part| {
+        check_within(&at.key("energy_joules"), part.energy_joules, FIGURE_MAX)
     })?;
-    each(&at.key("states"), &energy.states, |at, state| time(&at.key("time_ns"), state.time))
+    check_each(&at.key("states"), &energy.states, |at, state| {
+        check_time(&at.key("time_ns"), state.time)
+    })
 }
 
-fn series(at: &ValuePath, series: &Series) -> RangeCheck {
+fn check_series(at: &ValuePath, series: &Series) -> RangeCheck {
     if series.points.len() > POINTS_MAX {
         let points = series.points.len();
         return at.key("points").fail(format!("{points} points"), format!("at most {POINTS_MAX}"));
     }
     let whole = series.interval.picoseconds() as f64 / 1e3 * series.points.len() as f64;
-    within(&at.key("interval_ns"), whole, 2.0 * TIME_MAX_NS)?;
+    check_within(&at.key("interval_ns"), whole, 2.0 * TIME_MAX_NS)?;
     if series.interval == Duration::ZERO && series.points.len() > 1 {
         return at.key("interval_ns").fail(0, "above 0");
     }
-    time(&at.key("last_ns"), series.last)?;
+    check_time(&at.key("last_ns"), series.last)?;
     // The sum of reads and writes over all points must fit in 64 bits.
     let most = u64::MAX / 4 / series.points.len().max(1) as u64;
     count(&at.key("points"), series.points.len())?;
@@ -356,28 +362,28 @@ fn series(at: &ValuePath, series: &Series) -> RangeCheck {
                 return at.key(key).fail(value, format!("at most {most}"));
             }
         }
-        within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
+        check_within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
         let (steps, requests) = (&point.latency_steps, point.requests());
         if !steps.is_empty() && !steps.counts_all(requests) {
             let rule = format!("steps in ascending order, of {requests} requests in all");
             return at.key("latency_steps").fail("its counts", rule);
         }
-        within(&at.key("latency_max_ns"), point.latency_max_ns as f64, TIME_MAX_NS)
+        check_within(&at.key("latency_max_ns"), point.latency_max_ns as f64, TIME_MAX_NS)
     })
 }
 
-fn steady(at: &ValuePath, steady: &SteadyState) -> RangeCheck {
-    each(&at.key("rounds"), &steady.rounds, |at, round| {
-        within(&at.key("iops"), round.iops, FIGURE_MAX)?;
+fn check_steady(at: &ValuePath, steady: &SteadyState) -> RangeCheck {
+    check_each(&at.key("rounds"), &steady.rounds, |at, round| {
+        check_within(&at.key("iops"), round.iops, FIGURE_MAX)?;
         let rate = round.throughput_bytes_per_second;
-        within(&at.key("throughput_bytes_per_second"), rate, FIGURE_MAX)?;
-        within(&at.key("latency_mean_ns"), round.latency_mean_ns, TIME_MAX_NS)
+        check_within(&at.key("throughput_bytes_per_second"), rate, FIGURE_MAX)?;
+        check_within(&at.key("latency_mean_ns"), round.latency_mean_ns, TIME_MAX_NS)
     })
 }
 
-fn transactions(at: &ValuePath, transactions: &TransactionsUse) -> RangeCheck {
-    counted(&at.key("count"), transactions.count)?;
-    counted(&at.key("looked_on"), transactions.looked_on)?;
+fn transactions(at: &ValuePath, transactions: &TransactionFigures) -> RangeCheck {
+    check_count(&at.key("count"), transactions.count)?;
+    check_count(&at.key("looked_on"), transactions.looked_on)?;
     for (key, value) in [
         ("per_minute", Some(transactions.per_minute)),
         ("new_orders_per_minute", transactions.new_orders_per_minute),
@@ -389,14 +395,14 @@ fn transactions(at: &ValuePath, transactions: &TransactionsUse) -> RangeCheck {
         ("log_flushes", transactions.log_flushes),
         ("commits_per_log_write", transactions.commits_per_log_write),
     ] {
-        within(&at.key(key), value.unwrap_or(0.0), FIGURE_MAX)?;
+        check_within(&at.key(key), value.unwrap_or(0.0), FIGURE_MAX)?;
     }
     for (key, value) in [
         ("processor_busy", transactions.processor_busy),
         ("processor_others", transactions.processor_others),
         ("buffer_hit_ratio", transactions.buffer_hit_ratio),
     ] {
-        share(&at.key(key), value.unwrap_or(0.0))?;
+        check_share(&at.key(key), value.unwrap_or(0.0))?;
     }
     if let Some(time) = &transactions.processor_time {
         let at = at.key("processor_time");
@@ -407,51 +413,51 @@ fn transactions(at: &ValuePath, transactions: &TransactionsUse) -> RangeCheck {
             ("sessions.running_s", Some(sessions.running_s)),
             ("sessions.ready_s", Some(sessions.ready_s)),
         ] {
-            within(&at.key(key), seconds.unwrap_or(0.0), FIGURE_MAX)?;
+            check_within(&at.key(key), seconds.unwrap_or(0.0), FIGURE_MAX)?;
         }
     }
     for (counter, value) in transactions.counters.iter() {
-        counted(&at.key(&format!("counters.{counter:?}")), value)?;
+        check_count(&at.key(&format!("counters.{counter:?}")), value)?;
     }
     if let Some(waits) = &transactions.waits {
         let at = at.key("waits");
-        counted(&at.key("looks"), waits.looks)?;
-        waits.samples.values().try_for_each(|&samples| counted(&at.key("samples"), samples))?;
+        check_count(&at.key("looks"), waits.looks)?;
+        waits.samples.values().try_for_each(|&samples| check_count(&at.key("samples"), samples))?;
     }
     for (kind, used) in &transactions.kinds {
         let at = at.key(&format!("kinds.{}", kind.name()));
         for (key, value) in
             [("count", used.count), ("rolled_back", used.rolled_back), ("retries", used.retries)]
         {
-            counted(&at.key(key), value)?;
+            check_count(&at.key(key), value)?;
         }
         if used.rolled_back > used.count {
             return at.key("rolled_back").fail(used.rolled_back, format!("at most {}", used.count));
         }
-        latency(&at.key("latency"), &used.latency)?;
+        check_latency(&at.key("latency"), &used.latency)?;
     }
-    latency(&at.key("response"), &transactions.response)
+    check_latency(&at.key("response"), &transactions.response)
 }
 
 fn evidence(at: &ValuePath, evidence: &Evidence) -> RangeCheck {
     if let Some(device) = &evidence.device {
         let at = at.key("device");
-        bytes(&at.key("read_bytes"), device.read_bytes)?;
-        bytes(&at.key("written_bytes"), device.written_bytes)?;
+        check_bytes(&at.key("read_bytes"), device.read_bytes)?;
+        check_bytes(&at.key("written_bytes"), device.written_bytes)?;
         for (key, count) in
             [("reads", device.reads), ("writes", device.writes), ("flushes", device.flushes)]
         {
-            counted(&at.key(key), count)?;
+            check_count(&at.key(key), count)?;
         }
-        time(&at.key("busy_ns"), device.busy)?;
-        time(&at.key("elapsed_ns"), device.elapsed)?;
+        check_time(&at.key("busy_ns"), device.busy)?;
+        check_time(&at.key("elapsed_ns"), device.elapsed)?;
     }
     if let Some(used) = &evidence.processors {
         processors(&at.key("processors"), used)?;
     }
     if let Some(threads) = &evidence.threads {
-        within(&at.key("threads.busiest"), threads.busiest, 1e9)?;
-        within(&at.key("threads.core_wait"), threads.core_wait.unwrap_or(0.0), 1e9)?;
+        check_within(&at.key("threads.busiest"), threads.busiest, 1e9)?;
+        check_within(&at.key("threads.core_wait"), threads.core_wait.unwrap_or(0.0), 1e9)?;
     }
     Ok(())
 }
@@ -466,9 +472,9 @@ fn processors(at: &ValuePath, used: &ProcessorUse) -> RangeCheck {
         ("own", used.own.unwrap_or(0.0)),
         ("kernel", used.kernel.unwrap_or(0.0)),
     ] {
-        within(&at.key(key), cores, 1e9)?;
+        check_within(&at.key(key), cores, 1e9)?;
     }
-    within(&at.key("wakes"), used.wakes.unwrap_or(0.0), 1e12)
+    check_within(&at.key("wakes"), used.wakes.unwrap_or(0.0), 1e12)
 }
 
 #[cfg(test)]
@@ -520,7 +526,7 @@ mod tests {
     #[test]
     fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
         let used = ProcessorUse { cores: 2, user: 0.5, ..ProcessorUse::default() };
-        let good = QueueProbe {
+        let good = QueueDepthProbe {
             queue_depth: 1,
             iops: 1e4,
             iops_doubled: 2e4,
@@ -529,7 +535,7 @@ mod tests {
         };
         let at = ValuePath::of("probe");
         assert!(queue_probe(&at, &good).is_ok());
-        type Spoil = fn(&mut QueueProbe, f64);
+        type Spoil = fn(&mut QueueDepthProbe, f64);
         let spoils: [(&str, Spoil); 6] = [
             ("probe.iops", |probe, value| probe.iops = value),
             ("probe.iops_doubled", |probe, value| probe.iops_doubled = value),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Metric;
+use super::FigureMetric;
 
 /// Two runs, compared figure by figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct ComparedFigure {
     /// Name of the test.
     pub test: String,
     /// Quantity of the figure.
-    pub metric: Metric,
+    pub metric: FigureMetric,
     /// Unit of both values.
     pub unit: String,
     /// Value of the first run.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, within};
+use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, check_within};
 use crate::units::Duration;
 
 /// A test that was simulated until its figures had converged, or a complete test whose rate has a known precision.
@@ -10,7 +10,7 @@ use crate::units::Duration;
 /// The counts of the sample cover only the simulated part, so a percentile never depends on requests that were not
 /// simulated. The start of the test, before the steady part, has the same weight in the sample as in the whole test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Converged {
+pub struct ConvergedTest {
     /// Number of simulated requests.
     pub simulated: u64,
     /// Expected number of requests of the whole test at this rate; if the test is complete, the number of simulated
@@ -26,7 +26,7 @@ pub struct Converged {
     pub half_width: f64,
 }
 
-impl Converged {
+impl ConvergedTest {
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         let at = at.key("converged");
         if self.simulated == 0 || self.requests < self.simulated {
@@ -34,8 +34,12 @@ impl Converged {
                 format!("from 1 to the number of requests of the whole test, {}", self.requests);
             return at.key("simulated").fail(self.simulated, bound);
         }
-        within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)?;
-        within(&at.key("steady_from_ns"), self.steady_from.nanoseconds() as f64, TIME_MAX_NS)?;
-        within(&at.key("half_width"), self.half_width, 1.0)
+        check_within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)?;
+        check_within(
+            &at.key("steady_from_ns"),
+            self.steady_from.nanoseconds() as f64,
+            TIME_MAX_NS,
+        )?;
+        check_within(&at.key("half_width"), self.half_width, 1.0)
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A counter of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counter {
+pub enum DatabaseCounter {
     /// Transactions that were committed or rolled back, for a database that does not report the two separately.
     Transactions,
     /// Transactions that were committed, including the transactions of other programs on the server.
@@ -45,21 +45,21 @@ pub enum Counter {
 /// A set of counters. Unless stated otherwise, the values are differences between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Counters(BTreeMap<Counter, u64>);
+pub struct DatabaseCounters(BTreeMap<DatabaseCounter, u64>);
 
-impl Counters {
+impl DatabaseCounters {
     /// Returns a counter if the database reports it.
-    pub fn get(&self, counter: Counter) -> Option<u64> {
+    pub fn get(&self, counter: DatabaseCounter) -> Option<u64> {
         self.0.get(&counter).copied()
     }
 
     /// Sets a counter.
-    pub fn set(&mut self, counter: Counter, value: u64) {
+    pub fn set(&mut self, counter: DatabaseCounter, value: u64) {
         self.0.insert(counter, value);
     }
 
     /// Returns all counters that the database reports.
-    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (DatabaseCounter, u64)> + '_ {
         self.0.iter().map(|(counter, value)| (*counter, *value))
     }
 
@@ -71,7 +71,7 @@ impl Counters {
     /// Returns the increase since `earlier`, for the counters that both readings contain.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let added = |(counter, later): (&Counter, &u64)| {
+        let added = |(counter, later): (&DatabaseCounter, &u64)| {
             // The counters restart at zero after a server has crashed.
             Some((*counter, later.saturating_sub(earlier.get(*counter)?)))
         };
@@ -87,19 +87,21 @@ impl Counters {
 
     /// Returns the number of transactions that ended, whether committed or rolled back.
     pub fn transactions(&self) -> Option<u64> {
-        let either = || Some(self.get(Counter::Commits)? + self.get(Counter::Rollbacks)?);
-        self.get(Counter::Transactions).or_else(either)
+        let either =
+            || Some(self.get(DatabaseCounter::Commits)? + self.get(DatabaseCounter::Rollbacks)?);
+        self.get(DatabaseCounter::Transactions).or_else(either)
     }
 
     /// Returns the share of pages that were found in the buffer, from 0 to 1.
     pub fn buffer_hit_ratio(&self) -> Option<f64> {
-        let (hits, misses) = (self.get(Counter::BufferHits)?, self.get(Counter::BufferMisses)?);
+        let (hits, misses) =
+            (self.get(DatabaseCounter::BufferHits)?, self.get(DatabaseCounter::BufferMisses)?);
         (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
     }
 }
 
-impl FromIterator<(Counter, u64)> for Counters {
-    fn from_iter<I: IntoIterator<Item = (Counter, u64)>>(counters: I) -> Self {
+impl FromIterator<(DatabaseCounter, u64)> for DatabaseCounters {
+    fn from_iter<I: IntoIterator<Item = (DatabaseCounter, u64)>>(counters: I) -> Self {
         Self(counters.into_iter().collect())
     }
 }
@@ -110,19 +112,22 @@ mod tests {
 
     #[test]
     fn a_counter_that_only_one_reading_has_is_absent() {
-        let early: Counters =
-            [(Counter::Commits, 5), (Counter::BufferHits, 7)].into_iter().collect();
-        let late: Counters = [(Counter::Commits, 9), (Counter::Rollbacks, 1)].into_iter().collect();
+        let early: DatabaseCounters =
+            [(DatabaseCounter::Commits, 5), (DatabaseCounter::BufferHits, 7)].into_iter().collect();
+        let late: DatabaseCounters =
+            [(DatabaseCounter::Commits, 9), (DatabaseCounter::Rollbacks, 1)].into_iter().collect();
         let between = late.since(&early);
         assert_eq!(
-            (between.get(Counter::Commits), between.get(Counter::Rollbacks)),
+            (between.get(DatabaseCounter::Commits), between.get(DatabaseCounter::Rollbacks)),
             (Some(4), None)
         );
         assert_eq!(between.transactions(), None);
         assert_eq!(late.transactions(), Some(10));
         assert_eq!(early.buffer_hit_ratio(), None);
-        let all: Counters =
-            [(Counter::BufferHits, 3), (Counter::BufferMisses, 1)].into_iter().collect();
+        let all: DatabaseCounters =
+            [(DatabaseCounter::BufferHits, 3), (DatabaseCounter::BufferMisses, 1)]
+                .into_iter()
+                .collect();
         assert_eq!(all.buffer_hit_ratio(), Some(0.75));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{COUNT_MAX, FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, within};
+use super::range::{COUNT_MAX, FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, check_within};
 use super::rate_phase::Reserve;
 use crate::units::Duration;
 
@@ -31,11 +31,15 @@ impl CreditUse {
             let found = format!("{:?}", self.reserve);
             return at.key("reserve").fail(found, "operation_credits or throughput_credits");
         }
-        within(&at.key("at_start"), self.at_start as f64, COUNT_MAX as f64)?;
-        within(&at.key("used_per_second"), self.used_per_second, FIGURE_MAX)?;
-        within(&at.key("refill_per_second"), self.refill_per_second as f64, COUNT_MAX as f64)?;
+        check_within(&at.key("at_start"), self.at_start as f64, COUNT_MAX as f64)?;
+        check_within(&at.key("used_per_second"), self.used_per_second, FIGURE_MAX)?;
+        check_within(
+            &at.key("refill_per_second"),
+            self.refill_per_second as f64,
+            COUNT_MAX as f64,
+        )?;
         let end = self.end.unwrap_or_default();
-        within(&at.key("end_ns"), end.nanoseconds() as f64, TIME_MAX_NS)
+        check_within(&at.key("end_ns"), end.nanoseconds() as f64, TIME_MAX_NS)
     }
 }
 

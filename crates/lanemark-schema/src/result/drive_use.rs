@@ -58,7 +58,7 @@ impl DriveUse {
     /// Returns the bytes written since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let more = |now: Bytes, before: Bytes| Bytes(now.get().saturating_sub(before.get()));
+        let increase = |now: Bytes, before: Bytes| Bytes(now.get().saturating_sub(before.get()));
         Self {
             host_written: self.host_written - earlier.host_written,
             moved: self.moved - earlier.moved,
@@ -66,8 +66,8 @@ impl DriveUse {
             padded: self.padded - earlier.padded,
             map_written: self.map_written - earlier.map_written,
             superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
-            buffered: more(self.buffered, earlier.buffered),
-            adapter_cached: more(self.adapter_cached, earlier.adapter_cached),
+            buffered: increase(self.buffered, earlier.buffered),
+            adapter_cached: increase(self.adapter_cached, earlier.adapter_cached),
         }
     }
 
@@ -75,16 +75,16 @@ impl DriveUse {
     /// buffers is multiplied by the same factor.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
-        let part = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);
+        let scaled_down = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);
         Self {
-            host_written: part(self.host_written),
-            moved: part(self.moved),
-            folded: part(self.folded),
-            padded: part(self.padded),
-            map_written: part(self.map_written),
+            host_written: scaled_down(self.host_written),
+            moved: scaled_down(self.moved),
+            folded: scaled_down(self.folded),
+            padded: scaled_down(self.padded),
+            map_written: scaled_down(self.map_written),
             superblocks_erased: (self.superblocks_erased as f64 * factor).round() as u64,
-            buffered: part(self.buffered),
-            adapter_cached: part(self.adapter_cached),
+            buffered: scaled_down(self.buffered),
+            adapter_cached: scaled_down(self.adapter_cached),
         }
     }
 
@@ -103,7 +103,7 @@ impl DriveUse {
     /// Returns `factor` times as many writes.
     #[must_use]
     pub fn times(&self, factor: u64) -> Self {
-        let more = |bytes: Bytes| Bytes(bytes.get().saturating_mul(factor));
+        let multiplied = |bytes: Bytes| Bytes(bytes.get().saturating_mul(factor));
         let Self {
             host_written,
             moved,
@@ -115,14 +115,14 @@ impl DriveUse {
             adapter_cached,
         } = *self;
         Self {
-            host_written: more(host_written),
-            moved: more(moved),
-            folded: more(folded),
-            padded: more(padded),
-            map_written: more(map_written),
+            host_written: multiplied(host_written),
+            moved: multiplied(moved),
+            folded: multiplied(folded),
+            padded: multiplied(padded),
+            map_written: multiplied(map_written),
             superblocks_erased: superblocks_erased.saturating_mul(factor),
-            buffered: more(buffered),
-            adapter_cached: more(adapter_cached),
+            buffered: multiplied(buffered),
+            adapter_cached: multiplied(adapter_cached),
         }
     }
 }

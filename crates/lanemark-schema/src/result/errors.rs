@@ -111,12 +111,12 @@ pub struct RequestErrors {
 
 impl RequestErrors {
     /// Counts a failed request of a simulated run.
-    pub fn count(&mut self, kind: ErrorKind) {
+    pub fn record(&mut self, kind: ErrorKind) {
         self.add(ErrorCount { kind, errno: None, requests: 1 });
     }
 
     /// Counts a request for which the kernel returned an error number.
-    pub fn count_errno(&mut self, errno: u32) {
+    pub fn record_errno(&mut self, errno: u32) {
         let kind = ErrorKind::of_errno(errno);
         self.add(ErrorCount { kind, errno: Some(errno), requests: 1 });
     }
@@ -180,10 +180,10 @@ mod tests {
     fn counts_do_not_depend_on_their_order() {
         let numbers = [110, 5, 61, 5, 4095, 61, 5];
         let (mut errors, mut other) = (RequestErrors::default(), RequestErrors::default());
-        numbers.iter().for_each(|&errno| errors.count_errno(errno));
-        numbers[3..].iter().rev().for_each(|&errno| other.count_errno(errno));
+        numbers.iter().for_each(|&errno| errors.record_errno(errno));
+        numbers[3..].iter().rev().for_each(|&errno| other.record_errno(errno));
         let mut rest = RequestErrors::default();
-        numbers[..3].iter().for_each(|&errno| rest.count_errno(errno));
+        numbers[..3].iter().for_each(|&errno| rest.record_errno(errno));
         other.merge(&rest);
         assert_eq!(errors, other);
         assert_eq!(
@@ -197,8 +197,8 @@ mod tests {
     #[test]
     fn a_simulated_error_has_no_number_and_json_has_the_counts_alone() {
         let mut errors = RequestErrors::default();
-        errors.count(ErrorKind::NoSpace);
-        errors.count_errno(28);
+        errors.record(ErrorKind::NoSpace);
+        errors.record_errno(28);
         let json = serde_json::to_string(&errors).unwrap();
         let (simulated, real) = (
             r#"{"kind":"no-space","requests":1}"#,

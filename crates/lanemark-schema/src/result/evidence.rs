@@ -24,10 +24,10 @@ pub struct Evidence {
     pub threads: Option<ThreadUse>,
     /// Limits that applied to the run, each with the share of it that was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<Limit>,
+    pub limits: Vec<CgroupLimit>,
     /// Number of requests outstanding.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outstanding: Option<Outstanding>,
+    pub outstanding: Option<OutstandingRequests>,
     /// Requests that the kernel passed to its worker threads, if it reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub punted: Option<u64>,
@@ -159,12 +159,12 @@ const QUOTA_MET: f64 = 0.1;
 
 /// A limit of a control group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct CgroupLimit {
     /// Setting and path of the limit, such as `io.max of group /a: 8:0 rbps=8388608`.
     #[serde(rename = "limit")]
     pub text: String,
     /// Resource that is limited.
-    pub kind: LimitKind,
+    pub kind: CgroupLimitKind,
     /// Used share of a device's limit. For a limit on processor time: the share of the time in which the limit kept the
     /// program off the processors.
     pub share: f64,
@@ -173,19 +173,19 @@ pub struct Limit {
 /// The resource to which a limit applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LimitKind {
+pub enum CgroupLimitKind {
     /// Bytes or requests per second of a device.
     Device,
     /// Processor time of the group.
     Processor,
 }
 
-impl Limit {
+impl CgroupLimit {
     /// Returns whether the limit slowed the sample down.
     pub fn is_met(&self) -> bool {
         match self.kind {
-            LimitKind::Device => self.share >= DEVICE_LIMIT_MET,
-            LimitKind::Processor => self.share >= QUOTA_MET,
+            CgroupLimitKind::Device => self.share >= DEVICE_LIMIT_MET,
+            CgroupLimitKind::Processor => self.share >= QUOTA_MET,
         }
     }
 }
@@ -207,7 +207,7 @@ pub struct ThreadUse {
 
 /// The mean number of outstanding requests, computed in two ways that must agree (Little's law).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Outstanding {
+pub struct OutstandingRequests {
     /// Mean number of outstanding requests, averaged over time.
     pub mean: f64,
     /// Throughput multiplied by the latency from submission, over all kinds of requests.

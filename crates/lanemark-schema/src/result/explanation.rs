@@ -19,7 +19,7 @@ pub struct Explanation {
     /// exactly.
     pub ceiling_share: Option<f64>,
     /// Part of the system that was the limit.
-    pub verdict: Verdict,
+    pub verdict: LimitingPart,
     /// Evidence for the verdict.
     pub evidence: Vec<EvidenceItem>,
 }
@@ -54,7 +54,7 @@ impl HopCeiling {
 /// The part of the system that limited a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum LimitingPart {
     /// A link of the path was full.
     LinkBound,
     /// The device ran at its limit.
@@ -71,7 +71,7 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Verdict {
+impl LimitingPart {
     /// Returns the verdict as text.
     pub fn words(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ pub enum EvidenceItem {
 
 /// A short repetition of a test with its queue depth and with twice that depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QueueProbe {
+pub struct QueueDepthProbe {
     /// Requests outstanding per thread in the test.
     pub queue_depth: u32,
     /// Requests a second with this queue depth.

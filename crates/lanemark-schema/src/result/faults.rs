@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration};
 
 /// A fault and its effect on the host's requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultUse {
+pub struct FaultImpact {
     /// The fault as text, such as `power-cut boot=10s at=2s`.
     pub fault: String,
     /// Time at which the fault began.

@@ -1,11 +1,11 @@
 //! Derived figures of samples and tests: energy, database transactions, and rounds.
 
-use super::steady::{Outcome, SteadyState};
+use super::steady::{RoundsOutcome, SteadyState};
 use super::{
-    DeviceRates, DeviceUse, DirectionResult, KindUse, Sample, Statistic, TestResult,
-    TransactionsUse, Warning,
+    DeviceRates, DeviceUse, DirectionResult, Sample, Statistic, TestResult, TransactionFigures,
+    TransactionKindFigures, Warning,
 };
-use crate::workload::{Average, Operation, TransactionKind, Workload};
+use crate::workload::{AverageMethod, Operation, TransactionKind, Workload};
 
 impl Sample {
     /// Returns the energy per 10^9 bytes in J, if the drives' energy is known and data was transferred.
@@ -82,18 +82,18 @@ impl TestResult {
     /// counted both. Throughput, requests and latencies are per direction. Figures of the whole test, such as the time
     /// budget and the processor time, are absent.
     pub fn by_direction(&self, workload: &Workload) -> Vec<(&'static str, TestResult)> {
-        let counted = |of: fn(&Sample) -> &Option<DirectionResult>| {
+        let has_requests = |of: fn(&Sample) -> &Option<DirectionResult>| {
             self.samples.iter().any(|direction| {
                 of(direction).as_ref().is_some_and(|direction| direction.latency.count() > 0)
             })
         };
         if self.has_transactions()
-            || !counted(|direction| &direction.reads)
-            || !counted(|direction| &direction.writes)
+            || !has_requests(|direction| &direction.reads)
+            || !has_requests(|direction| &direction.writes)
         {
             return Vec::new();
         }
-        let part = |keeps_reads: bool| {
+        let one_direction = |keeps_reads: bool| {
             let samples = self.samples.iter().map(|sample| Sample {
                 elapsed: sample.elapsed,
                 reads: sample.reads.clone().filter(|_| keeps_reads),
@@ -103,7 +103,7 @@ impl TestResult {
             });
             TestResult::new(workload, &self.test, samples.collect())
         };
-        vec![("reads", part(true)), ("writes", part(false))]
+        vec![("reads", one_direction(true)), ("writes", one_direction(false))]
     }
 
     /// Returns the bounds of the 80% interval of a latency percentile over all requests, in ns.
@@ -137,13 +137,13 @@ impl TestResult {
         let values: Option<Vec<f64>> = self.samples.iter().map(value).collect();
         values
             .filter(|values| !values.is_empty())
-            .map(|values| Statistic::of(&values, Average::Mean))
+            .map(|values| Statistic::of(&values, AverageMethod::Mean))
     }
 
     /// Returns a figure of the transactions over the repeats, or `None` if no repeat has it.
     pub fn of_transactions(
         &self,
-        figure: impl Fn(&TransactionsUse) -> Option<f64>,
+        figure: impl Fn(&TransactionFigures) -> Option<f64>,
     ) -> Option<Statistic> {
         self.over_samples(|sample| sample.transactions.as_ref().and_then(&figure))
     }
@@ -159,8 +159,8 @@ impl TestResult {
     }
 
     /// Returns the figures of one kind of transaction over all repeats.
-    pub fn kind(&self, kind: TransactionKind) -> KindUse {
-        let mut all = KindUse::default();
+    pub fn kind(&self, kind: TransactionKind) -> TransactionKindFigures {
+        let mut all = TransactionKindFigures::default();
         let uses = self.samples.iter().filter_map(|sample| sample.transactions.as_ref());
         uses.filter_map(|usage| usage.kinds.get(&kind)).for_each(|usage| all.merge(usage));
         all
@@ -179,14 +179,14 @@ impl TestResult {
     /// Returns a figure over the repeats that have it, or `None` if no repeat has it.
     pub fn over_samples(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
         let values: Vec<f64> = self.samples.iter().filter_map(figure).collect();
-        (!values.is_empty()).then(|| Statistic::of(&values, Average::Mean))
+        (!values.is_empty()).then(|| Statistic::of(&values, AverageMethod::Mean))
     }
 }
 
 impl SteadyState {
     /// Returns the warning about `test` if the test did not become steady.
     pub fn warning(&self, test: &str) -> Option<Warning> {
-        let Outcome::NotReached { reason } = self.outcome else { return None };
+        let RoundsOutcome::NotReached { reason } = self.outcome else { return None };
         let window = self.window;
         Some(Warning::NotSteady {
             test: test.to_owned(),

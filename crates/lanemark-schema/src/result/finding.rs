@@ -264,8 +264,8 @@ impl fmt::Display for Finding {
             Self::SataPortSlow { hop, drive_bits_per_second, port_bits_per_second } => write!(
                 f,
                 "the drive supports {}, but its port {hop} only {}",
-                Gigabits(*drive_bits_per_second),
-                Gigabits(*port_bits_per_second)
+                LineRate(*drive_bits_per_second),
+                LineRate(*port_bits_per_second)
             ),
             Self::SataBelowCapability {
                 hop,
@@ -274,7 +274,7 @@ impl fmt::Display for Finding {
                 drive_known,
             } => {
                 let (runs, could) =
-                    (Gigabits(*negotiated_bits_per_second), Gigabits(*capable_bits_per_second));
+                    (LineRate(*negotiated_bits_per_second), LineRate(*capable_bits_per_second));
                 match drive_known {
                     true => write!(f, "{hop} runs at {runs}, but port and drive support {could}"),
                     false => write!(
@@ -291,8 +291,8 @@ impl fmt::Display for Finding {
             } => write!(
                 f,
                 "the link to {hop} runs at {} per phy, but supports {}",
-                Gigabits(*negotiated_bits_per_second),
-                Gigabits(*capable_bits_per_second)
+                LineRate(*negotiated_bits_per_second),
+                LineRate(*capable_bits_per_second)
             ),
             Self::WithoutQueueing { queue_depth, drive_capable } => {
                 write!(f, "the drive accepts {queue_depth} command at a time")?;
@@ -324,7 +324,7 @@ impl fmt::Display for Finding {
                 physical_block.map_or(Ok(()), |block| write!(f, " of {block}"))
             }
             Self::UsbSlow { hop, bits_per_second } => {
-                write!(f, "{hop} runs at {}", Gigabits(*bits_per_second))
+                write!(f, "{hop} runs at {}", LineRate(*bits_per_second))
             }
         }
     }
@@ -332,9 +332,9 @@ impl fmt::Display for Finding {
 
 /// A line rate in its usual notation, such as `6 Gb/s` or `480 Mb/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gigabits(pub u64);
+pub struct LineRate(pub u64);
 
-impl fmt::Display for Gigabits {
+impl fmt::Display for LineRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             bits if bits < 1_000_000_000 => write!(f, "{} Mb/s", bits as f64 / 1e6),

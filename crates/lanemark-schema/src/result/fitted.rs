@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Calibration, Provenance};
+use super::{ParameterOverride, Provenance};
 
 /// A drive whose model was fitted to the results of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct FittedDrive {
     /// Values that the fit could change, each with its outcome.
     pub parameters: Vec<FittedParameter>,
     /// Host values that are computed from the processor time of the runs.
-    pub host: Vec<Calibration>,
+    pub host: Vec<ParameterOverride>,
     /// Every measured figure with the value of the fitted model.
     pub figures: Vec<FittedFigure>,
     /// Values that these workloads cannot determine. The fit keeps the template's values.

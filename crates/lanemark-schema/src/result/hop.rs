@@ -43,7 +43,7 @@ pub enum HopId {
 #[error(
     "`{0}` is not a hop; hops are `cpu`, `protocol`, `link0`, `second.link0`, `media` and others"
 )]
-pub struct NoHop(String);
+pub struct UnknownHop(String);
 
 /// The hops that occur only once in a path, as written in results.
 const WORDS: [(HopId, &str); 9] = [
@@ -70,15 +70,15 @@ impl fmt::Display for HopId {
 }
 
 impl FromStr for HopId {
-    type Err = NoHop;
+    type Err = UnknownHop;
 
-    fn from_str(text: &str) -> Result<Self, NoHop> {
+    fn from_str(text: &str) -> Result<Self, UnknownHop> {
         let link = |prefix: &str| text.strip_prefix(prefix).and_then(|index| index.parse().ok());
         let word = || WORDS.iter().find(|(_, word)| *word == text).map(|(id, _)| *id);
         let found = link("link").map(Self::Link).or(link("second.link").map(Self::SecondLink));
         // Each number has only one notation, so that equal hops have equal strings.
         let found = found.or_else(word).filter(|id| id.to_string() == text);
-        found.ok_or_else(|| NoHop(text.chars().take(40).collect()))
+        found.ok_or_else(|| UnknownHop(text.chars().take(40).collect()))
     }
 }
 

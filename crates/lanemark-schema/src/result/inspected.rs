@@ -79,7 +79,7 @@ pub struct InspectedDevice {
     /// Device number, such as `259:0`.
     pub number: Option<String>,
     /// Kind of the block device.
-    pub kind: BlockKind,
+    pub kind: BlockDeviceKind,
     /// Size of the device.
     #[serde(rename = "size_bytes")]
     pub size: Option<Bytes>,
@@ -88,7 +88,7 @@ pub struct InspectedDevice {
     /// Whether the device cannot be written.
     pub read_only: Option<bool>,
     /// Identity that the device reports.
-    pub identity: Identity,
+    pub identity: DeviceIdentity,
     /// Limits and settings of the device's queue.
     pub queue: QueueLimits,
     /// The paths from the processor: several for multipath, empty for a device that consists of other devices.
@@ -103,7 +103,7 @@ pub struct InspectedDevice {
 /// The kind of a block device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum BlockKind {
+pub enum BlockDeviceKind {
     /// A separate physical or virtual disk.
     Disk,
     /// A namespace of an NVMe drive.
@@ -164,7 +164,7 @@ pub struct InspectedPartition {
 
 /// The identity that a device or controller reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+pub struct DeviceIdentity {
     /// Vendor, such as `SEAGATE`; `ATA` if the device is attached through an ATA host.
     pub vendor: Option<String>,
     /// Model.
@@ -239,7 +239,7 @@ pub struct InspectedHop {
     /// Position in the device tree, relative to its root. A hop that two paths share has the same position in both.
     pub place: String,
     /// Kind of the hop, with its properties.
-    pub part: HopPart,
+    pub part: InspectedHopKind,
     /// The link from the previous hop, if the kernel reports one.
     pub link: Option<InspectedLink>,
     /// NUMA node of the hop.
@@ -249,11 +249,11 @@ pub struct InspectedHop {
 /// The kind of a hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum HopPart {
+pub enum InspectedHopKind {
     /// A PCI function.
     Pci {
         /// Function of the PCI device.
-        role: PciRole,
+        role: PciFunctionKind,
         /// PCI vendor id.
         vendor: Option<u16>,
         /// PCI device id.
@@ -273,19 +273,19 @@ pub enum HopPart {
     /// A SAS expander.
     SasExpander {
         /// Identity that the hop reports.
-        identity: Identity,
+        identity: DeviceIdentity,
     },
     /// A SCSI device: a drive, or a logical unit of a drive.
     ScsiDevice {
         /// Identity that the hop reports.
-        identity: Identity,
+        identity: DeviceIdentity,
         /// The drive's SAS address, if it has one.
         sas_address: Option<String>,
     },
     /// An NVMe controller.
     NvmeController {
         /// Identity that the hop reports.
-        identity: Identity,
+        identity: DeviceIdentity,
         /// Transport of the controller: `pcie`, `tcp`, `rdma` or `fc`.
         transport: Option<String>,
         /// Address of the fabric target.
@@ -300,7 +300,7 @@ pub enum HopPart {
         /// Whether the device is a hub.
         hub: bool,
         /// Identity that the hop reports.
-        identity: Identity,
+        identity: DeviceIdentity,
         /// Driver of the storage interface, such as `uas`.
         driver: Option<String>,
     },
@@ -321,7 +321,7 @@ pub enum HopPart {
 /// The function of a PCI device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PciRole {
+pub enum PciFunctionKind {
     /// A port of the processor or chipset.
     RootPort,
     /// The side of a switch that faces the processor.

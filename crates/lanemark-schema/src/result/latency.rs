@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use steps::steps;
 
-use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, counted, within};
+use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, check_count, check_within};
 use crate::units::Duration;
 
 /// Maximum latency of a bucket, in ns; longer latencies are counted in the bucket of this value.
@@ -199,7 +199,7 @@ impl LatencyHistogram {
             }
             _ => LatencyDetail::Percentiles,
         };
-        let known = |percent: f64| {
+        let known_pair = |percent: f64| {
             let pair = (self.percentile_ns(percent)?, other.percentile_ns(percent)?);
             Some((percent, (pair.0.min(pair.1), pair.0.max(pair.1))))
         };
@@ -209,7 +209,7 @@ impl LatencyHistogram {
                     self.stated.iter().chain(&other.stated).map(|(percent, _)| *percent).collect();
                 all.sort_by(f64::total_cmp);
                 all.dedup();
-                all.into_iter().filter_map(known).collect()
+                all.into_iter().filter_map(known_pair).collect()
             }
             LatencyDetail::Distribution | LatencyDetail::Mean | LatencyDetail::Count => Vec::new(),
         };
@@ -337,10 +337,10 @@ impl LatencyHistogram {
 
     /// Checks that minimum, mean and maximum ascend, and that all three are absent if the histogram is empty.
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
-        counted(&at.key("count"), self.count())?;
-        within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)?;
+        check_count(&at.key("count"), self.count())?;
+        check_within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)?;
         if let Some(greatest) = self.max_ns() {
-            within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
+            check_within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
         }
         let (Some(least), Some(greatest)) = (self.min_ns(), self.max_ns()) else { return Ok(()) };
         if least > greatest {
@@ -353,7 +353,7 @@ impl LatencyHistogram {
             return at.key("stated_percentiles_ns").fail("list", bound);
         }
         for (_, latency) in &self.stated {
-            within(&at.key("stated_percentiles_ns"), *latency as f64, TIME_MAX_NS)?;
+            check_within(&at.key("stated_percentiles_ns"), *latency as f64, TIME_MAX_NS)?;
         }
         Ok(())
     }

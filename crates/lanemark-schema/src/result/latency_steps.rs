@@ -49,8 +49,8 @@ impl LatencySteps {
 
     /// Returns the steps with `factor` times as many requests.
     pub(super) fn times(self, factor: u64) -> Self {
-        let more = |(step, count): (u8, u64)| (step, count.saturating_mul(factor));
-        Self(self.0.into_iter().map(more).collect())
+        let multiplied = |(step, count): (u8, u64)| (step, count.saturating_mul(factor));
+        Self(self.0.into_iter().map(multiplied).collect())
     }
 
     /// Returns the steps with the same shares and `requests` requests in total, rounded so that the running sums are
@@ -62,9 +62,9 @@ impl LatencySteps {
         let scaled = self.counts().map(|(step, count)| {
             before += count;
             let sum = (before as f64 * factor).round() as u64;
-            let own = sum - kept;
+            let own_count = sum - kept;
             kept = sum;
-            (step, own)
+            (step, own_count)
         });
         Self(scaled.filter(|(_, count)| *count > 0).collect())
     }

@@ -3,7 +3,7 @@
 //! A run is valid if a client observes the rate and the median latency of the model. A client's request takes the time
 //! in the server, from its arrival to its answer, and the time outside the server: system calls, wake-ups, and waits of
 //! answers in the client's socket. In the model, a request takes the latency of the drive and its path, and the time of
-//! the modelled host. [`LiveUse::verdict`] compares the two sums.
+//! the modelled host. [`LiveDelivery::verdict`] compares the two sums.
 //!
 //! If the drive is busy, the lateness of answers only shortens its queue: a client with several outstanding requests
 //! still receives the drive's full rate. A drive that was busy for 90% of the time could have delivered only a ninth
@@ -24,7 +24,7 @@ const SERVER_BUSY: f64 = 0.9;
 ///
 /// Latencies and rates of the sample are modelled, in simulated time. All times here are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LiveUse {
+pub struct LiveDelivery {
     /// Seconds of wall-clock time per simulated second.
     pub time_scale: f64,
     /// Time for which the system was served.
@@ -51,12 +51,12 @@ pub struct LiveUse {
     pub busy: Duration,
     /// The program for which the system was served, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<ProgramUse>,
+    pub program: Option<ProgramRun>,
 }
 
 /// A program that ran on a served system. Times are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProgramUse {
+pub struct ProgramRun {
     /// Name of the system, `drive@platform:port`.
     pub system: String,
     /// Time from the start of the program to its end.
@@ -74,7 +74,7 @@ pub struct ProgramUse {
     pub exit_code: i32,
 }
 
-impl LiveUse {
+impl LiveDelivery {
     /// Returns the time that the program would take if simulated time passed as fast as real time, in seconds; `None`
     /// if no program is known.
     ///
@@ -86,7 +86,7 @@ impl LiveUse {
         Some(program.wall.as_seconds() - self.busy_s(program) * (self.time_scale - 1.0))
     }
 
-    /// Returns the share of the program's time, as returned by [`LiveUse::program_s`], during which the system had
+    /// Returns the share of the program's time, as returned by [`LiveDelivery::program_s`], during which the system had
     /// outstanding requests.
     pub fn waiting_share(&self) -> Option<f64> {
         let whole = self.program_s()?;
@@ -96,7 +96,7 @@ impl LiveUse {
 
     /// Returns the simulated time with outstanding requests, in seconds. The times of its two readings can differ
     /// slightly from the start and the end of the program.
-    fn busy_s(&self, program: &ProgramUse) -> f64 {
+    fn busy_s(&self, program: &ProgramRun) -> f64 {
         program.busy.as_seconds().min(program.wall.as_seconds() / self.time_scale)
     }
 }
@@ -202,15 +202,15 @@ pub struct ClientDeviation {
     pub mean: f64,
 }
 
-impl LiveUse {
+impl LiveDelivery {
     /// Returns the delivered latencies of reads and writes.
     pub fn delivered(&self) -> LatencyHistogram {
-        let mut all = LatencyHistogram::new();
+        let mut merged = LatencyHistogram::new();
         [&self.reads, &self.writes]
             .into_iter()
             .flatten()
-            .for_each(|direction| all.merge(&direction.latency));
-        all
+            .for_each(|direction| merged.merge(&direction.latency));
+        merged
     }
 
     /// Returns the deviation of a client's figures from the model's figures; `None` without reads and writes, or
@@ -224,12 +224,14 @@ impl LiveUse {
         let ns = |time: Duration| time.nanoseconds() as f64;
         let (client, host) =
             evidence.outside.map_or((0.0, 0.0), |outside| (ns(outside.client), ns(outside.host)));
-        let of = |delivered: f64, modelled: Duration| {
+        let deviation_of = |delivered: f64, modelled: Duration| {
             let wanted = ns(modelled) + host;
             (delivered + client + ns(evidence.unread) - wanted) / wanted.max(1.0)
         };
-        let (median, mean) =
-            (of(median, evidence.modelled_p50), of(delivered.mean_ns(), evidence.modelled_mean));
+        let (median, mean) = (
+            deviation_of(median, evidence.modelled_p50),
+            deviation_of(delivered.mean_ns(), evidence.modelled_mean),
+        );
         Some(ClientDeviation { median, mean })
     }
 
@@ -279,12 +281,18 @@ impl DeliveryEvidence {
     pub fn of_modelled(latency: &LatencyHistogram, time_scale: f64) -> Self {
         // The limit is three months, because a longer time does not fit a duration.
         let scaled = |ns: f64| Duration::from_nanoseconds((ns * time_scale).min(8e15) as u64);
-        let at = |percentile| scaled(latency.percentile_ns(percentile).unwrap_or(0) as f64);
+        let percentile_at =
+            |percentile| scaled(latency.percentile_ns(percentile).unwrap_or(0) as f64);
         let modelled_mean = match latency.count() {
             0 => Duration::ZERO,
             _ => scaled(latency.mean_ns()),
         };
-        Self { modelled_p50: at(50.0), modelled_p99: at(99.0), modelled_mean, ..Self::default() }
+        Self {
+            modelled_p50: percentile_at(50.0),
+            modelled_p99: percentile_at(99.0),
+            modelled_mean,
+            ..Self::default()
+        }
     }
 }
 
@@ -297,7 +305,7 @@ mod tests {
     }
 
     /// Returns a run whose reads took `modelled` us and were late by `late` us.
-    fn served(modelled: u64, late: u64, outside: Option<(u64, u64)>) -> LiveUse {
+    fn served(modelled: u64, late: u64, outside: Option<(u64, u64)>) -> LiveDelivery {
         let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
         let mut reads = DirectionResult::new();
         for _ in 0..1_000 {
@@ -307,7 +315,7 @@ mod tests {
         }
         let outside =
             outside.map(|(client, host)| OutsideTime { client: us(client), host: us(host) });
-        LiveUse {
+        LiveDelivery {
             time_scale: 1.0,
             served: Duration::from_seconds(1),
             lateness,
@@ -323,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_time_scale_stretches_only_the_time_with_requests() {
-        let program = |wall_s: f64, busy| ProgramUse {
+        let program = |wall_s: f64, busy| ProgramRun {
             busy,
             system: "drive@platform:port".to_owned(),
             wall: Duration::from_nanoseconds((wall_s * 1e9) as u64),
@@ -341,7 +349,7 @@ mod tests {
             ((4.0, 10.0, 3_000), (2.5, 1.0)),
         ] {
             let program = Some(program(wall, Duration::from_microseconds(1_000 * busy_ms)));
-            let live = LiveUse { time_scale, program, ..served(100, 0, None) };
+            let live = LiveDelivery { time_scale, program, ..served(100, 0, None) };
             assert!((live.program_s().unwrap() - converted).abs() < 1e-9, "{live:?}");
             assert!((live.waiting_share().unwrap() - share).abs() < 1e-9, "{live:?}");
         }

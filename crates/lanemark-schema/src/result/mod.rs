@@ -50,63 +50,65 @@ mod whatif;
 
 pub use assumed::AssumedLimit;
 pub use compared::{ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict};
-pub use converged::Converged;
-pub use counters::{Counter, Counters};
+pub use converged::ConvergedTest;
+pub use counters::{DatabaseCounter, DatabaseCounters};
 pub use credit_use::CreditUse;
 pub use direction::DirectionResult;
 pub use drive_use::{DriveUse, FILLING_MAX};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
 pub use errors::{ErrorCount, ErrorKind, RequestErrors};
 pub use evidence::{
-    DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
-    ThreadUse,
+    CgroupLimit, CgroupLimitKind, DeviceUse, DriveHealth, Evidence, OutstandingRequests,
+    ProcessorUse, Punctuality, ThreadUse,
 };
-pub use explanation::{EvidenceItem, Explanation, HopCeiling, QueueProbe, Verdict};
-pub use faults::FaultUse;
-pub use finding::{Finding, Gigabits, InspectedFinding};
+pub use explanation::{EvidenceItem, Explanation, HopCeiling, LimitingPart, QueueDepthProbe};
+pub use faults::FaultImpact;
+pub use finding::{Finding, InspectedFinding, LineRate};
 pub use fitted::{
     Determination, FigureKind, FitWarning, FittedDrive, FittedFigure, FittedParameter,
     UndeterminedValue,
 };
-pub use hop::{HopId, NoHop};
+pub use hop::{HopId, UnknownHop};
 pub use inspected::{
-    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedPath,
-    Inspection, PciRole, QueueLimits, UnreadFile, UnreadReason, WriteCache,
+    BlockDeviceKind, DeviceIdentity, InspectedDevice, InspectedHop, InspectedHopKind,
+    InspectedPartition, InspectedPath, Inspection, PciFunctionKind, QueueLimits, UnreadFile,
+    UnreadReason, WriteCache,
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{LatencyDetail, LatencyHistogram, PERCENTILES};
 pub use latency_steps::LatencySteps;
 pub use live::{
-    ClientDeviation, DEVIATION_MAX, DeliveryEvidence, LiveUse, LiveVerdict, OutsideTime,
-    ProgramUse, ServedTarget, StartContent,
+    ClientDeviation, DEVIATION_MAX, DeliveryEvidence, LiveDelivery, LiveVerdict, OutsideTime,
+    ProgramRun, ServedTarget, StartContent,
 };
-pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
-pub use phases::Phases;
+pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, TestedPath, TopologyNode};
+pub use phases::DrivePhases;
 pub use prediction::{MainUncertainty, PercentileInterval, PredictionInterval};
-pub use range::OutOfRange;
+pub use range::OutOfRangeValue;
 pub use rate_phase::{RatePhase, Reserve};
-pub use replay::ReplayUse;
-pub use sensitivity::{Gain, Sensitivity, SystemChange};
+pub use replay::ReplayCounts;
+pub use sensitivity::{ChangeGain, Sensitivity, SystemChange};
 pub use series::Series;
-pub use similar::SimilarRun;
+pub use similar::ScaledRun;
 pub use statistic::{PairedRatio, Statistic, student, student_95};
 pub use steady::SteadyState;
 pub use study::{
-    Bound, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role, StudyAnswer,
-    StudyClaim, StudyOutcome, StudySystem,
+    BoundKind, FigureCheck, FigureMetric, FigureRole, Publication, PublishedFigure, StudyAnswer,
+    StudyClaim, StudyOutcome, StudySystem, SystemComparison, UnmodelledFigures,
 };
 pub use sweep::{DirectionFigures, Sweep, SweepFigures, SweepPoint, write_amplification};
-pub use target::{Calibration, MeasuredTarget, SimulatedTarget, Target};
+pub use target::{MeasuredTarget, ParameterOverride, SimulatedTarget, Target};
 pub use transactions::{
-    DatabaseTarget, DeviceRates, KindUse, ServerTime, SessionTime, TransactionsUse,
+    DatabaseTarget, DeviceRates, ServerProcessorTime, SessionProcessorTime, TransactionFigures,
+    TransactionKindFigures,
 };
 pub use verified::{
-    AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, RequestCounts, UnitCounts,
-    VerificationWrites, Verified, VerifyWarning,
+    AcknowledgedChange, DamageKind, DamagedRange, FoundData, InterveningEvent, RequestCounts,
+    UnitCounts, VerificationResult, VerificationWrites, VerifyWarning,
 };
 pub use waits::{SessionWaits, WaitClass};
-pub use warning::{DriveState, Warning};
-pub use whatif::{PathPart, WhatIf, WhatIfFigures, WhatIfTest};
+pub use warning::{DriveSpace, Warning};
+pub use whatif::{PathSection, WhatIf, WhatIfFigures, WhatIfTest};
 
 use std::collections::BTreeMap;
 
@@ -209,7 +211,7 @@ pub struct TestResult {
     pub latency_mean_ns: Statistic,
     /// A short repetition of the test with a deeper queue, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_probe: Option<QueueProbe>,
+    pub queue_probe: Option<QueueDepthProbe>,
     /// Explanation of why the test was not faster; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
@@ -245,7 +247,7 @@ pub struct Sample {
     pub errors: RequestErrors,
     /// Outcome of the faults of a simulated run, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<FaultUse>,
+    pub faults: Vec<FaultImpact>,
     /// Processor time per request, if known.
     pub cpu: Option<CpuUse>,
     /// Readings of the machine; known for measured runs.
@@ -254,7 +256,7 @@ pub struct Sample {
     /// Requests in flight at the end of the sample, which no other figure includes; known for simulated tests that end
     /// by their time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_flight: Option<InFlight>,
+    pub in_flight: Option<RequestsInFlight>,
     /// Punctuality of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub punctuality: Option<Punctuality>,
@@ -268,7 +270,7 @@ pub struct Sample {
     pub energy: Option<EnergyUse>,
     /// Replay of a trace, if the sample is a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<ReplayUse>,
+    pub replay: Option<ReplayCounts>,
     /// The sample in equal intervals, if it was requested or the sample was long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
@@ -277,14 +279,14 @@ pub struct Sample {
     pub steady: Option<SteadyState>,
     /// The transactions that caused the requests, if a database submitted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transactions: Option<TransactionsUse>,
+    pub transactions: Option<TransactionFigures>,
     /// The time at which the simulation stopped because its figures had converged; absent for a complete simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub converged: Option<Converged>,
+    pub converged: Option<ConvergedTest>,
     /// The smaller drive and the shorter time with which a long test was simulated; absent if the test was not
     /// shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub similar: Option<SimilarRun>,
+    pub similar: Option<ScaledRun>,
     /// The phases of a simulated test whose rate changed when a reserve of the system was used up; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<RatePhase>,
@@ -293,14 +295,14 @@ pub struct Sample {
     pub credits: Vec<CreditUse>,
     /// Delivery to real programs, if the system was served to programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live: Option<LiveUse>,
+    pub live: Option<LiveDelivery>,
     /// False if the repeat was interrupted.
     pub complete: bool,
 }
 
 /// Requests in flight at the end of a sample. Their ages at the end are lower bounds of their latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct InFlight {
+pub struct RequestsInFlight {
     /// Number of requests, including requests of an open loop that were due but not yet submitted.
     pub requests: u64,
     /// Requests that are older than the longest counted latency.
@@ -313,7 +315,7 @@ pub struct InFlight {
     pub age_total: Duration,
 }
 
-impl InFlight {
+impl RequestsInFlight {
     /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the maximum counted latency.
     pub fn of(ages: &[Duration], longest: Option<Duration>) -> Option<Self> {
         let age_max = *ages.iter().max()?;
@@ -379,9 +381,12 @@ impl Sample {
 
     /// Returns the longest latency of the counted requests of all kinds, or `None` if no request was counted.
     pub fn latency_max(&self) -> Option<Duration> {
-        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
-        let longest =
-            all.into_iter().flatten().filter_map(|direction| direction.latency.max_ns()).max();
+        let directions = [&self.reads, &self.writes, &self.flushes, &self.trims];
+        let longest = directions
+            .into_iter()
+            .flatten()
+            .filter_map(|direction| direction.latency.max_ns())
+            .max();
         longest.map(Duration::from_nanoseconds)
     }
 
@@ -447,13 +452,13 @@ impl TestResult {
             [one] => one.converged.map(|converged| converged.half_width),
             _ => None,
         };
-        let within = |figure: Statistic| match half_width {
+        let with_half_width = |figure: Statistic| match half_width {
             Some(half_width) => figure.with_half_width(half_width),
             None => figure,
         };
-        let over = |value: fn(&Sample) -> f64| {
+        let statistic_over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().filter(is_known).map(value).collect();
-            within(Statistic::of(&values, workload.average))
+            with_half_width(Statistic::of(&values, workload.average))
         };
         let latencies: Vec<f64> = (samples.iter().filter(is_known))
             .filter(|sample| !sample.lacks_latencies())
@@ -461,9 +466,9 @@ impl TestResult {
             .collect();
         Self {
             test: test.clone(),
-            throughput_bytes_per_second: over(|sample| sample.throughput().0 as f64),
-            iops: over(Sample::iops),
-            latency_mean_ns: within(Statistic::of(&latencies, workload.average)),
+            throughput_bytes_per_second: statistic_over(|sample| sample.throughput().0 as f64),
+            iops: statistic_over(Sample::iops),
+            latency_mean_ns: with_half_width(Statistic::of(&latencies, workload.average)),
             samples,
             queue_probe: None,
             explanation: None,
@@ -518,10 +523,10 @@ mod tests {
         let ages = [us(5), us(10), us(11), us(30)];
         for (longest, older) in [(None, 4), (Some(us(4)), 4), (Some(us(10)), 2), (Some(us(30)), 0)]
         {
-            let found = InFlight::of(&ages, longest).unwrap();
+            let found = RequestsInFlight::of(&ages, longest).unwrap();
             assert_eq!(found.older_than_counted, older, "{longest:?}");
             assert_eq!((found.requests, found.age_max, found.age_total), (4, us(30), us(56)));
         }
-        assert_eq!(InFlight::of(&[], Some(us(1))), None);
+        assert_eq!(RequestsInFlight::of(&[], Some(us(1))), None);
     }
 }

@@ -58,7 +58,7 @@ impl PathUse {
 
 /// The path of a system under one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PathView {
+pub struct TestedPath {
     /// `drive@platform:port`.
     pub system: String,
     /// The test to which the ceilings apply.

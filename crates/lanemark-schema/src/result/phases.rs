@@ -2,12 +2,12 @@
 
 use super::drive_use::DriveUse;
 use super::series::Series;
-use super::steady::{ROUNDS_MAX, WINDOW, Window, steady_since};
+use super::steady::{ROUNDS_MAX, SteadyWindow, WINDOW, steady_since};
 use crate::units::Duration;
 
 /// The phases of a drive on the way to its steady state, found in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Phases {
+pub struct DrivePhases {
     /// Time during which the drive did not move data internally, if the drive's writes are known.
     pub nothing_moved: Option<Duration>,
     /// The length of the rounds into which the series was divided.
@@ -15,12 +15,12 @@ pub struct Phases {
     /// Time from which every window of five rounds is steady, if the last window is steady.
     pub steady_from: Option<Duration>,
     /// The last window of requests a second.
-    pub window: Option<Window>,
+    pub window: Option<SteadyWindow>,
     /// Write amplification over the last window.
     pub write_amplification: Option<f64>,
 }
 
-impl Phases {
+impl DrivePhases {
     /// Returns the phases of `series`, divided into 25 rounds, or into fewer rounds if the series has too few points,
     /// because each round consists of whole points.
     pub fn of(series: &Series) -> Self {
@@ -41,7 +41,7 @@ impl Phases {
                 .then(|| unmoved.map_or(series.elapsed(), |index| series.start(index))),
             round: rounds.interval,
             steady_from: steady_since(&figures).map(|index| rounds.start(index)),
-            window: Window::of(&figures),
+            window: SteadyWindow::of(&figures),
             write_amplification: last.write_amplification(),
         }
     }

@@ -20,7 +20,7 @@ const SHARE_SLACK: f64 = 0.01;
 
 /// A value of a result that is outside its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfRange {
+pub struct OutOfRangeValue {
     /// Path of the value in the result, such as `tests[2].samples[0].elapsed_ns`.
     pub path: String,
     /// The value, as text.
@@ -29,16 +29,16 @@ pub struct OutOfRange {
     pub bound: String,
 }
 
-impl fmt::Display for OutOfRange {
+impl fmt::Display for OutOfRangeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is {}; {}", self.path, self.value, self.bound)
     }
 }
 
-impl std::error::Error for OutOfRange {}
+impl std::error::Error for OutOfRangeValue {}
 
 /// The result of a check: the first value that is out of range, if there is one.
-pub(super) type RangeCheck = Result<(), OutOfRange>;
+pub(super) type RangeCheck = Result<(), OutOfRangeValue>;
 
 /// The path of a value in a result.
 #[derive(Clone)]
@@ -58,11 +58,11 @@ impl ValuePath {
     /// Returns an error for the value at this path.
     pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> RangeCheck {
         let (path, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
-        Err(OutOfRange { path, value, bound })
+        Err(OutOfRangeValue { path, value, bound })
     }
 }
 
-pub(super) fn each<T>(
+pub(super) fn check_each<T>(
     at: &ValuePath,
     all: &[T],
     check: fn(&ValuePath, &T) -> RangeCheck,
@@ -73,7 +73,7 @@ pub(super) fn each<T>(
         .try_for_each(|(index, value)| check(&ValuePath(format!("{}[{index}]", at.0)), value))
 }
 
-pub(super) fn some<T>(
+pub(super) fn check_if_some<T>(
     at: &ValuePath,
     value: Option<&T>,
     check: fn(&ValuePath, &T) -> RangeCheck,
@@ -88,34 +88,34 @@ pub(super) fn count(at: &ValuePath, entries: usize) -> RangeCheck {
     }
 }
 
-pub(super) fn within(at: &ValuePath, value: f64, most: f64) -> RangeCheck {
+pub(super) fn check_within(at: &ValuePath, value: f64, most: f64) -> RangeCheck {
     match (0.0..=most).contains(&value) {
         true => Ok(()),
         false => at.fail(value, format!("from 0 to {most}")),
     }
 }
 
-pub(super) fn share(at: &ValuePath, value: f64) -> RangeCheck {
+pub(super) fn check_share(at: &ValuePath, value: f64) -> RangeCheck {
     match (0.0..=1.0 + SHARE_SLACK).contains(&value) {
         true => Ok(()),
         false => at.fail(value, "from 0 to 1"),
     }
 }
 
-pub(super) fn counted(at: &ValuePath, value: u64) -> RangeCheck {
+pub(super) fn check_count(at: &ValuePath, value: u64) -> RangeCheck {
     match value <= COUNT_MAX {
         true => Ok(()),
         false => at.fail(value, format!("at most {COUNT_MAX}")),
     }
 }
 
-pub(super) fn bytes(at: &ValuePath, value: Bytes) -> RangeCheck {
+pub(super) fn check_bytes(at: &ValuePath, value: Bytes) -> RangeCheck {
     match value <= BYTES_MAX {
         true => Ok(()),
         false => at.fail(value, format!("at most {BYTES_MAX}")),
     }
 }
 
-pub(super) fn time(at: &ValuePath, value: Duration) -> RangeCheck {
-    within(at, value.picoseconds() as f64 / 1e3, TIME_MAX_NS)
+pub(super) fn check_time(at: &ValuePath, value: Duration) -> RangeCheck {
+    check_within(at, value.picoseconds() as f64 / 1e3, TIME_MAX_NS)
 }

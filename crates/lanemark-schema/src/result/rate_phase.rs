@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, within};
+use super::range::{FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, check_within};
 use crate::units::Duration;
 
 /// A reserve of a system that a load uses up, after which the system behaves differently.
@@ -58,7 +58,7 @@ pub struct RatePhase {
 
 impl RatePhase {
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
-        within(&at.key("until_ns"), self.until.nanoseconds() as f64, TIME_MAX_NS)?;
-        within(&at.key("iops"), self.iops, FIGURE_MAX)
+        check_within(&at.key("until_ns"), self.until.nanoseconds() as f64, TIME_MAX_NS)?;
+        check_within(&at.key("iops"), self.iops, FIGURE_MAX)
     }
 }

@@ -7,7 +7,7 @@ use crate::units::Duration;
 
 /// The replay of a trace: the counts that only a trace has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReplayUse {
+pub struct ReplayCounts {
     /// Requests that were submitted.
     pub requests: u64,
     /// Speed as a multiple of the recorded speed; absent if requests were submitted as fast as possible.

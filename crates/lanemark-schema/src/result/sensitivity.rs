@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::hop::{HopId, NoHop};
+use super::hop::{HopId, UnknownHop};
 use crate::text::saved_as_text;
 
 /// Changes below this share are treated as noise.
@@ -20,7 +20,7 @@ const NOISE: f64 = 0.01;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
     /// The hops from the processor to the media, then the load.
-    pub gains: Vec<Gain>,
+    pub gains: Vec<ChangeGain>,
     /// Index in `gains` of the hop with the largest gain, if there is one.
     pub bottleneck: Option<usize>,
 }
@@ -41,7 +41,7 @@ pub enum SystemChange {
 
 /// A change and its gain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gain {
+pub struct ChangeGain {
     /// Identity of the change.
     pub id: SystemChange,
     /// The hop's name in the path; `queue depth`, `threads` or `rate` for more load.
@@ -60,7 +60,7 @@ impl Sensitivity {
     /// Creates the sensitivity from `gains`. The bottleneck is the hop with the largest throughput gain. If the
     /// throughput does not increase for any hop, as with requests at fixed times, the bottleneck is the hop that
     /// reduces the latency most.
-    pub fn new(gains: Vec<Gain>) -> Self {
+    pub fn new(gains: Vec<ChangeGain>) -> Self {
         let hops = gains.iter().enumerate().filter(|(_, gain)| !gain.id.is_load() && gain.is_one());
         let most = hops.reduce(|most, other| if other.1.exceeds(most.1) { other } else { most });
         let bottleneck = most.map(|(index, _)| index);
@@ -68,17 +68,17 @@ impl Sensitivity {
     }
 
     /// Returns the change of the bottleneck hop.
-    pub fn bottleneck(&self) -> Option<&Gain> {
+    pub fn bottleneck(&self) -> Option<&ChangeGain> {
         self.gains.get(self.bottleneck?)
     }
 
     /// Returns the gains from more load.
-    pub fn load(&self) -> impl Iterator<Item = &Gain> {
+    pub fn load(&self) -> impl Iterator<Item = &ChangeGain> {
         self.gains.iter().filter(|gain| gain.id.is_load())
     }
 }
 
-impl Gain {
+impl ChangeGain {
     fn is_one(&self) -> bool {
         self.throughput_gain > 0.0 || self.latency_gain > 0.0
     }
@@ -114,9 +114,9 @@ impl fmt::Display for SystemChange {
 }
 
 impl FromStr for SystemChange {
-    type Err = NoHop;
+    type Err = UnknownHop;
 
-    fn from_str(text: &str) -> Result<Self, NoHop> {
+    fn from_str(text: &str) -> Result<Self, UnknownHop> {
         match LOADS.iter().find(|(_, word)| *word == text) {
             Some((load, _)) => Ok(*load),
             None => text.parse().map(Self::Hop),
@@ -135,13 +135,13 @@ pub fn beyond_noise(share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn gain(hop: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
+    fn gain(hop: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> ChangeGain {
         let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Media) };
         let (hop, change) = (hop.to_owned(), String::new());
-        Gain { id, hop, change, utilisation: None, throughput_gain, latency_gain }
+        ChangeGain { id, hop, change, utilisation: None, throughput_gain, latency_gain }
     }
 
-    fn named(gains: Vec<Gain>) -> Option<String> {
+    fn named(gains: Vec<ChangeGain>) -> Option<String> {
         Sensitivity::new(gains).bottleneck().map(|gain| gain.hop.clone())
     }
 

@@ -11,7 +11,7 @@ use super::drive_use::DriveUse;
 use super::latency::LatencyHistogram;
 use super::latency_steps::{LatencySteps, StepCounts};
 use crate::units::{Bytes, Duration};
-use crate::workload::{Interval, Operation, Test};
+use crate::workload::{Operation, SeriesInterval, Test};
 
 /// Maximum number of points of a series whose interval is automatic.
 const POINTS_AUTOMATIC: usize = 1000;
@@ -30,12 +30,12 @@ pub struct Series {
     #[serde(rename = "last_ns")]
     pub last: Duration,
     /// The intervals, in order of time.
-    pub points: Vec<Point>,
+    pub points: Vec<SeriesPoint>,
 }
 
 /// The requests that completed in one interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct SeriesPoint {
     /// Completed reads.
     pub reads: u64,
     /// Completed writes.
@@ -56,7 +56,7 @@ pub struct Point {
     pub drive: Option<DriveUse>,
 }
 
-impl Point {
+impl SeriesPoint {
     /// Returns the number of reads and writes.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes
@@ -103,7 +103,7 @@ impl Point {
 #[derive(Clone, Debug)]
 pub struct SteadyPart {
     /// The requests.
-    requests: Point,
+    requests: SeriesPoint,
     /// The length of the part.
     length: Duration,
 }
@@ -122,7 +122,7 @@ impl SteadyPart {
             both.merge(&direction.latency);
             direction.latency.bins().for_each(|(ns, count)| steps.count_all(ns, count));
         }
-        let requests = Point {
+        let requests = SeriesPoint {
             reads: reads.latency.count(),
             writes: writes.latency.count(),
             read_bytes: reads.bytes,
@@ -136,16 +136,16 @@ impl SteadyPart {
     }
 
     /// Returns the requests that complete in `time` at the rates of the part.
-    pub fn during(&self, time: Duration) -> Point {
+    pub fn during(&self, time: Duration) -> SeriesPoint {
         let factor = time.as_seconds() / self.length.as_seconds();
-        let part = |count: u64| (count as f64 * factor).round() as u64;
-        let Point { reads, writes, read_bytes, written_bytes, .. } = self.requests;
-        let (reads, writes) = (part(reads), part(writes));
-        Point {
+        let scaled_count = |count: u64| (count as f64 * factor).round() as u64;
+        let SeriesPoint { reads, writes, read_bytes, written_bytes, .. } = self.requests;
+        let (reads, writes) = (scaled_count(reads), scaled_count(writes));
+        SeriesPoint {
             reads,
             writes,
-            read_bytes: Bytes(part(read_bytes.get())),
-            written_bytes: Bytes(part(written_bytes.get())),
+            read_bytes: Bytes(scaled_count(read_bytes.get())),
+            written_bytes: Bytes(scaled_count(written_bytes.get())),
             latency_mean_ns: self.requests.latency_mean_ns,
             latency_max_ns: self.requests.latency_max_ns,
             latency_steps: self.requests.latency_steps.scaled_to(reads + writes),
@@ -184,8 +184,9 @@ impl Series {
     }
 
     /// Returns the sum of all points from `from` up to `to`, and their total length.
-    pub fn sum(&self, from: usize, to: usize) -> (Point, Duration) {
-        let point = self.points[from..to].iter().fold(Point::default(), |sum, one| sum.with(one));
+    pub fn sum(&self, from: usize, to: usize) -> (SeriesPoint, Duration) {
+        let point =
+            self.points[from..to].iter().fold(SeriesPoint::default(), |sum, one| sum.with(one));
         (point, (from..to).map(|index| self.length(index)).sum())
     }
 
@@ -211,12 +212,12 @@ impl Series {
     /// Returns the series with up to `count` points, each the sum of the same number of neighbours.
     #[must_use]
     pub fn condensed(&self, count: usize) -> Self {
-        let each = self.points.len().div_ceil(count.max(1)).max(1);
-        let points: Vec<Point> = (0..self.points.len())
-            .step_by(each)
-            .map(|from| self.sum(from, (from + each).min(self.points.len())).0)
+        let points_per_group = self.points.len().div_ceil(count.max(1)).max(1);
+        let points: Vec<SeriesPoint> = (0..self.points.len())
+            .step_by(points_per_group)
+            .map(|from| self.sum(from, (from + points_per_group).min(self.points.len())).0)
             .collect();
-        let interval = self.interval * each as u64;
+        let interval = self.interval * points_per_group as u64;
         let before = interval * points.len().saturating_sub(1) as u64;
         Self { interval, last: self.elapsed().saturating_sub(before), points }
     }
@@ -228,19 +229,19 @@ fn per_second(value: f64, time: Duration) -> f64 {
 
 /// Builds a series during a run.
 #[derive(Clone, Debug)]
-pub struct Recorder {
+pub struct SeriesRecorder {
     interval: Duration,
     points_max: usize,
-    points: Vec<Point>,
+    points: Vec<SeriesPoint>,
     /// The counts of the current interval.
-    current: Point,
+    current: SeriesPoint,
     latency_sum_ns: f64,
     latency_steps: StepCounts,
     end: Duration,
     drive: Option<DriveUse>,
 }
 
-impl Recorder {
+impl SeriesRecorder {
     /// Creates a recorder for `test` if it requests a series or is long.
     pub fn of(test: &Test) -> Option<Self> {
         let length = match (test.duration, test.rounds) {
@@ -248,8 +249,8 @@ impl Recorder {
             (duration, None) => duration,
         };
         match test.interval {
-            Some(Interval::Fixed { interval }) => Some(Self::new(interval, POINTS_MAX)),
-            Some(Interval::Automatic) => Some(Self::automatic(length)),
+            Some(SeriesInterval::Fixed { interval }) => Some(Self::new(interval, POINTS_MAX)),
+            Some(SeriesInterval::Automatic) => Some(Self::automatic(length)),
             None if length.is_some_and(|length| length >= LONG) => Some(Self::automatic(length)),
             None => None,
         }
@@ -263,7 +264,7 @@ impl Recorder {
             interval,
             points_max: points_max.next_multiple_of(2).max(2),
             points: Vec::new(),
-            current: Point::default(),
+            current: SeriesPoint::default(),
             latency_sum_ns: 0.0,
             latency_steps: StepCounts::default(),
             end: interval,
@@ -401,7 +402,7 @@ mod tests {
     const BLOCK: Bytes = Bytes::kibi(4);
 
     /// Returns the series of writes that complete at `times`, in ms; the n-th write has a latency of n us.
-    fn recorded(mut recorder: Recorder, times: &[u64], elapsed: u64) -> Series {
+    fn recorded(mut recorder: SeriesRecorder, times: &[u64], elapsed: u64) -> Series {
         recorder.begin(DriveUse::default());
         let mut host_written = Bytes::ZERO;
         for (index, &at) in times.iter().enumerate() {
@@ -423,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_request_at_the_edge_belongs_to_the_interval_that_begins_there() {
-        let series = recorded(Recorder::new(MS * 10, 100), &[0, 9, 10, 19, 20, 25], 30);
+        let series = recorded(SeriesRecorder::new(MS * 10, 100), &[0, 9, 10, 19, 20, 25], 30);
         assert_eq!((writes(&series), series.last), (vec![2, 2, 2], MS * 10));
         assert_eq!(series.points[1].latency_mean_ns, 3500.0);
         assert_eq!(series.points[1].latency_max_ns, 4000);
@@ -438,19 +439,19 @@ mod tests {
 
     #[test]
     fn the_last_interval_may_be_shorter_and_empty_ones_are_there() {
-        let series = recorded(Recorder::new(MS * 10, 100), &[1, 41, 42], 44);
+        let series = recorded(SeriesRecorder::new(MS * 10, 100), &[1, 41, 42], 44);
         assert_eq!((writes(&series), series.last), (vec![1, 0, 0, 0, 2], MS * 4));
         assert_eq!((series.elapsed(), series.iops(4)), (MS * 44, 500.0));
         assert_eq!(series.points[2].write_amplification(), None);
-        let series = recorded(Recorder::new(MS * 10, 100), &[], 20);
+        let series = recorded(SeriesRecorder::new(MS * 10, 100), &[], 20);
         assert_eq!((writes(&series), series.elapsed()), (vec![0, 0], MS * 20));
-        let nothing = recorded(Recorder::new(MS * 10, 100), &[], 0);
+        let nothing = recorded(SeriesRecorder::new(MS * 10, 100), &[], 0);
         assert_eq!((nothing.points.len(), nothing.elapsed()), (0, Duration::ZERO));
     }
 
     /// Returns a recorder with one write per millisecond until 95 ms, the steady part that starts at 40 ms, and the
     /// drive's writes.
-    fn steady(mut recorder: Recorder) -> (Recorder, SteadyPart, DriveUse) {
+    fn steady(mut recorder: SeriesRecorder) -> (SeriesRecorder, SteadyPart, DriveUse) {
         recorder.begin(DriveUse::default());
         let drive = |writes: u64| DriveUse {
             host_written: BLOCK * writes,
@@ -474,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_steady_series_continues_at_its_rates() {
-        let (recorder, part, drive) = steady(Recorder::new(MS * 10, 1000));
+        let (recorder, part, drive) = steady(SeriesRecorder::new(MS * 10, 1000));
         let series = recorder.finish_steady(MS * 95, drive, &part, MS * 1_004);
         assert_eq!((series.points.len(), series.elapsed()), (101, MS * 1_004));
         assert_eq!(series.last, MS * 4);
@@ -488,7 +489,7 @@ mod tests {
         }
         // One run ends within the current interval, and the other run ends with it.
         for (elapsed, points) in [(97, 10), (100, 10)] {
-            let (recorder, part, drive) = steady(Recorder::new(MS * 10, 1000));
+            let (recorder, part, drive) = steady(SeriesRecorder::new(MS * 10, 1000));
             let series = recorder.finish_steady(MS * 95, drive, &part, MS * elapsed);
             assert_eq!((series.points.len(), series.elapsed()), (points, MS * elapsed));
             assert_eq!(series.points[points - 1].writes, elapsed - 90);
@@ -497,7 +498,7 @@ mod tests {
 
     #[test]
     fn a_steady_series_keeps_its_maximum_of_points() {
-        let (recorder, part, drive) = steady(Recorder::new(MS, 100));
+        let (recorder, part, drive) = steady(SeriesRecorder::new(MS, 100));
         let series = recorder.finish_steady(MS * 95, drive, &part, MS * 1_000);
         assert!(series.points.len() <= 100, "{} points", series.points.len());
         assert_eq!((series.interval, series.elapsed()), (MS * 16, MS * 1_000));
@@ -507,8 +508,8 @@ mod tests {
     #[test]
     fn doubling_the_interval_loses_nothing() {
         let times: Vec<u64> = (0..1000).map(|index| index * 3).collect();
-        let fine = recorded(Recorder::new(MS, 10_000), &times, 3000);
-        let coarse = recorded(Recorder::new(MS, 100), &times, 3000);
+        let fine = recorded(SeriesRecorder::new(MS, 10_000), &times, 3000);
+        let coarse = recorded(SeriesRecorder::new(MS, 100), &times, 3000);
         assert!(coarse.points.len() <= 100, "{} points", coarse.points.len());
         assert_eq!(coarse.interval, MS * 32);
         assert_eq!(coarse.elapsed(), fine.elapsed());
@@ -523,7 +524,7 @@ mod tests {
     #[test]
     fn a_default_interval_is_round_and_gives_at_most_a_thousand_points() {
         for (length, interval) in [(86_400, 100_000), (60, 100), (1, 1), (3600, 5000)] {
-            let recorder = Recorder::automatic(Some(Duration::from_seconds(length)));
+            let recorder = SeriesRecorder::automatic(Some(Duration::from_seconds(length)));
             assert_eq!(recorder.interval, MS * interval, "{length} s");
         }
     }
@@ -531,7 +532,7 @@ mod tests {
     #[test]
     fn condensing_keeps_sums_and_length() {
         let times: Vec<u64> = (0..95).collect();
-        let series = recorded(Recorder::new(MS * 10, 100), &times, 95);
+        let series = recorded(SeriesRecorder::new(MS * 10, 100), &times, 95);
         let short = series.condensed(4);
         assert_eq!((writes(&short), short.last), (vec![30, 30, 30, 5], MS * 5));
         assert_eq!(short.elapsed(), series.elapsed());
@@ -540,7 +541,7 @@ mod tests {
 
     #[test]
     fn json_brings_back_the_same_series() {
-        let series = recorded(Recorder::new(MS * 10, 100), &[0, 9, 10, 19, 23], 25);
+        let series = recorded(SeriesRecorder::new(MS * 10, 100), &[0, 9, 10, 19, 23], 25);
         let text = serde_json::to_string(&series).unwrap();
         assert_eq!(serde_json::from_str::<Series>(&text).unwrap(), series);
     }

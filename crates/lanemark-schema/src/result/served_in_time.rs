@@ -30,7 +30,7 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DeliveryEvidence, DirectionResult, LiveUse};
+    use super::super::{DeliveryEvidence, DirectionResult, LiveDelivery};
     use super::*;
     use crate::units::Bytes;
 
@@ -49,7 +49,7 @@ mod tests {
                 latency.record(Duration::from_microseconds(20));
                 delivered.record(Bytes::kibi(4), Duration::from_microseconds(60));
             }
-            let live = LiveUse {
+            let live = LiveDelivery {
                 time_scale,
                 served: Duration::from_seconds(1),
                 lateness,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, within};
-use super::series::{Point, Series};
+use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, check_within};
+use super::series::{Series, SeriesPoint};
 use crate::units::{Bytes, Duration};
 
 /// A test that was simulated for 1/`factor` of its time, on a drive with the same proportions.
@@ -11,7 +11,7 @@ use crate::units::{Bytes, Duration};
 /// The counts, bytes and time of the sample describe the simulated part, so a percentile never depends on requests that
 /// were not simulated. A series contains the times and counts of the whole test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SimilarRun {
+pub struct ScaledRun {
     /// Length of the whole test divided by the length of the simulated part.
     pub factor: u32,
     /// Size of the real drive divided by the size of the simulated drive; 1 for tests that only read.
@@ -23,13 +23,13 @@ pub struct SimilarRun {
     pub elapsed: Duration,
 }
 
-impl SimilarRun {
+impl ScaledRun {
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         let at = at.key("similar");
         if self.factor == 0 || ![1, self.factor].contains(&self.drive_factor) {
             return at.key("drive_factor").fail(self.drive_factor, "1 or the factor".to_owned());
         }
-        within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)
+        check_within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)
     }
 }
 
@@ -39,12 +39,12 @@ impl Series {
     #[must_use]
     pub fn times(self, factor: u32) -> Self {
         let longer = u64::from(factor);
-        let more = |bytes: Bytes| Bytes(bytes.get().saturating_mul(longer));
-        let point = |point: Point| Point {
+        let multiplied = |bytes: Bytes| Bytes(bytes.get().saturating_mul(longer));
+        let point = |point: SeriesPoint| SeriesPoint {
             reads: point.reads.saturating_mul(longer),
             writes: point.writes.saturating_mul(longer),
-            read_bytes: more(point.read_bytes),
-            written_bytes: more(point.written_bytes),
+            read_bytes: multiplied(point.read_bytes),
+            written_bytes: multiplied(point.written_bytes),
             latency_steps: point.latency_steps.times(longer),
             drive: point.drive.map(|drive| drive.times(longer)),
             ..point
@@ -60,13 +60,13 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::super::DriveUse;
-    use super::super::series::Recorder;
+    use super::super::series::SeriesRecorder;
     use super::*;
     use crate::workload::Operation;
 
     #[test]
     fn a_longer_series_has_the_same_rates() {
-        let mut recorder = Recorder::new(Duration::from_seconds(1), 10);
+        let mut recorder = SeriesRecorder::new(Duration::from_seconds(1), 10);
         recorder.begin(DriveUse::default());
         for ms in [100u64, 600, 1_100, 2_300] {
             let at = Duration::from_microseconds(ms * 1_000);

@@ -10,7 +10,7 @@ pub use paired::PairedRatio;
 
 use serde::{Deserialize, Serialize};
 
-use crate::workload::Average;
+use crate::workload::AverageMethod;
 
 /// A figure averaged over repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Statistic {
 
 impl Statistic {
     /// Returns the figure of `values`; all fields are zero if there are no values.
-    pub fn of(values: &[f64], average: Average) -> Self {
+    pub fn of(values: &[f64], average: AverageMethod) -> Self {
         if values.is_empty() {
             return Self::default();
         }
@@ -77,14 +77,14 @@ impl Statistic {
 }
 
 /// Returns the mean or median of `sorted` values, which must not be empty.
-fn figure(sorted: &[f64], average: Average) -> f64 {
+fn figure(sorted: &[f64], average: AverageMethod) -> f64 {
     let middle = sorted.len() / 2;
     match average {
-        Average::Mean => sorted.iter().sum::<f64>() / sorted.len() as f64,
-        Average::Median if sorted.len().is_multiple_of(2) => {
+        AverageMethod::Mean => sorted.iter().sum::<f64>() / sorted.len() as f64,
+        AverageMethod::Median if sorted.len().is_multiple_of(2) => {
             f64::midpoint(sorted[middle - 1], sorted[middle])
         }
-        Average::Median => sorted[middle],
+        AverageMethod::Median => sorted[middle],
     }
 }
 
@@ -95,29 +95,29 @@ mod tests {
     #[test]
     fn mean_and_median_differ_where_one_repeat_is_off() {
         let values = [10.0, 11.0, 30.0];
-        assert_eq!(Statistic::of(&values, Average::Median).value, 11.0);
-        assert_eq!(Statistic::of(&values, Average::Mean).value, 17.0);
-        assert_eq!(Statistic::of(&values[..2], Average::Median).value, 10.5);
+        assert_eq!(Statistic::of(&values, AverageMethod::Median).value, 11.0);
+        assert_eq!(Statistic::of(&values, AverageMethod::Mean).value, 17.0);
+        assert_eq!(Statistic::of(&values[..2], AverageMethod::Median).value, 10.5);
     }
 
     #[test]
     fn one_repeat_has_no_deviation() {
-        let statistic = Statistic::of(&[5.0], Average::Mean);
+        let statistic = Statistic::of(&[5.0], AverageMethod::Mean);
         assert_eq!((statistic.deviation, statistic.spread()), (None, 0.0));
     }
 
     #[test]
     fn the_deviation_divides_by_degrees_of_freedom() {
         // The sum of squares is 9 + 1 + 1 + 9, with three degrees of freedom.
-        let statistic = Statistic::of(&[2.0, 4.0, 6.0, 8.0], Average::Mean);
+        let statistic = Statistic::of(&[2.0, 4.0, 6.0, 8.0], AverageMethod::Mean);
         assert!((statistic.deviation.unwrap() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Statistic::of(&[3.0; 4], Average::Mean).deviation, Some(0.0));
+        assert_eq!(Statistic::of(&[3.0; 4], AverageMethod::Mean).deviation, Some(0.0));
     }
 
     #[test]
     fn a_ratio_ranges_over_all_pairs_of_repeats() {
-        let base = Statistic::of(&[8.0, 10.0], Average::Mean);
-        let faster = Statistic::of(&[20.0, 24.0], Average::Mean);
+        let base = Statistic::of(&[8.0, 10.0], AverageMethod::Mean);
+        let faster = Statistic::of(&[20.0, 24.0], AverageMethod::Mean);
         assert_eq!(faster.ratio_range(&base), (2.0, 3.0));
     }
 }

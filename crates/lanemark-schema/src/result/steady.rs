@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::drive_use::DriveUse;
-use crate::workload::Rounds;
+use crate::workload::RoundSettings;
 
 /// Number of rounds in a measurement window.
 pub const WINDOW: usize = 5;
@@ -29,13 +29,13 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
     /// Length of a round, and the figure that is tracked.
-    pub rule: Rounds,
+    pub rule: RoundSettings,
     /// Every round, in order.
     pub rounds: Vec<Round>,
     /// Outcome of the test.
-    pub outcome: Outcome,
+    pub outcome: RoundsOutcome,
     /// The last window; the figures of the sample are the figures of its rounds.
-    pub window: Option<Window>,
+    pub window: Option<SteadyWindow>,
 }
 
 /// A round of a test.
@@ -55,7 +55,7 @@ pub struct Round {
 /// The outcome of a test that runs in rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RoundsOutcome {
     /// The test is steady.
     Reached {
         /// Round after which the test is steady, counted from 1.
@@ -64,14 +64,14 @@ pub enum Outcome {
     /// The test is not steady after all rounds.
     NotReached {
         /// Reason why the test is not steady.
-        reason: Reason,
+        reason: UnsteadyReason,
     },
 }
 
 /// The reason why a window is not steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum UnsteadyReason {
     /// The test had fewer than five rounds.
     FewRounds,
     /// The figures differ too much.
@@ -84,7 +84,7 @@ pub enum Reason {
 
 /// The figures of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Window {
+pub struct SteadyWindow {
     /// First round of the window, counted from 1.
     pub first_round: u32,
     /// Mean of the figures.
@@ -97,7 +97,7 @@ pub struct Window {
     pub slope_range: f64,
 }
 
-impl Window {
+impl SteadyWindow {
     /// Returns the window of the last five `figures`, or of all figures if there are fewer; `None` if there are no
     /// figures or if their mean is not above zero.
     pub fn of(figures: &[f64]) -> Option<Self> {
@@ -127,27 +127,27 @@ impl Window {
     }
 
     /// Returns the reason why the window is not steady, or `None` if it is steady.
-    pub fn fault(&self) -> Option<Reason> {
-        let within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
+    pub fn fault(&self) -> Option<UnsteadyReason> {
+        let is_within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
         match () {
-            () if !within(self.range, RANGE_MAX) => Some(Reason::Range),
-            () if !within(self.slope_range, SLOPE_MAX) => Some(Reason::Slope),
+            () if !is_within(self.range, RANGE_MAX) => Some(UnsteadyReason::Range),
+            () if !is_within(self.slope_range, SLOPE_MAX) => Some(UnsteadyReason::Slope),
             () => None,
         }
     }
 }
 
 /// Applies the rule to the last five `figures`. Returns the outcome, and the window of these figures if there is one.
-pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
-    let window = Window::of(figures);
+pub fn judge(figures: &[f64]) -> (RoundsOutcome, Option<SteadyWindow>) {
+    let window = SteadyWindow::of(figures);
     let fault = match window {
-        _ if figures.len() < WINDOW => Some(Reason::FewRounds),
-        None => Some(Reason::NoFigures),
+        _ if figures.len() < WINDOW => Some(UnsteadyReason::FewRounds),
+        None => Some(UnsteadyReason::NoFigures),
         Some(window) => window.fault(),
     };
     let outcome = match fault {
-        Some(reason) => Outcome::NotReached { reason },
-        None => Outcome::Reached { round: figures.len() as u32 },
+        Some(reason) => RoundsOutcome::NotReached { reason },
+        None => RoundsOutcome::Reached { round: figures.len() as u32 },
     };
     (outcome, window)
 }
@@ -155,15 +155,15 @@ pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
 /// Returns the index of the first figure after which every window up to the last is steady, or `None` if the last
 /// window is not steady.
 pub(crate) fn steady_since(figures: &[f64]) -> Option<usize> {
-    let steady = |end: &usize| matches!(judge(&figures[..*end]).0, Outcome::Reached { .. });
+    let steady = |end: &usize| matches!(judge(&figures[..*end]).0, RoundsOutcome::Reached { .. });
     let windows = (WINDOW..=figures.len()).rev().take_while(steady).last()?;
     Some(windows - WINDOW)
 }
 
 impl SteadyState {
     /// Creates a state without rounds.
-    pub fn new(rule: Rounds) -> Self {
-        let outcome = Outcome::NotReached { reason: Reason::FewRounds };
+    pub fn new(rule: RoundSettings) -> Self {
+        let outcome = RoundsOutcome::NotReached { reason: UnsteadyReason::FewRounds };
         Self { rule, rounds: Vec::new(), outcome, window: None }
     }
 
@@ -178,7 +178,7 @@ impl SteadyState {
 
     /// Returns whether the test became steady.
     pub fn reached(&self) -> bool {
-        matches!(self.outcome, Outcome::Reached { .. })
+        matches!(self.outcome, RoundsOutcome::Reached { .. })
     }
 }
 

@@ -4,16 +4,17 @@ use super::*;
 use crate::units::Duration;
 use crate::workload::TrackedFigure;
 
-const RULE: Rounds = Rounds { length: Duration::from_seconds(60), tracked: TrackedFigure::Iops };
+const RULE: RoundSettings =
+    RoundSettings { length: Duration::from_seconds(60), tracked: TrackedFigure::Iops };
 
 fn reached(figures: &[f64]) -> bool {
-    matches!(judge(figures).0, Outcome::Reached { .. })
+    matches!(judge(figures).0, RoundsOutcome::Reached { .. })
 }
 
-fn reason(figures: &[f64]) -> Option<Reason> {
+fn reason(figures: &[f64]) -> Option<UnsteadyReason> {
     match judge(figures).0 {
-        Outcome::NotReached { reason } => Some(reason),
-        Outcome::Reached { .. } => None,
+        RoundsOutcome::NotReached { reason } => Some(reason),
+        RoundsOutcome::Reached { .. } => None,
     }
 }
 
@@ -23,7 +24,7 @@ fn the_best_fit_line_is_that_of_least_squares() {
     let noise = [1.0, -2.0, 0.0, 2.0, -1.0];
     let figures: Vec<f64> =
         (0..5).map(|x| 100.0 + 3.0 * f64::from(x) + noise[x as usize]).collect();
-    let window = Window::of(&figures).unwrap();
+    let window = SteadyWindow::of(&figures).unwrap();
     assert!((window.slope - 3.0).abs() < 1e-12, "{}", window.slope);
     assert!((window.mean - 106.0).abs() < 1e-12);
     assert!((window.slope_range - 12.0 / 106.0).abs() < 1e-12);
@@ -38,7 +39,7 @@ fn a_range_on_the_bound_is_steady_and_one_above_is_not() {
             [110.0 + edge, 90.0 - edge, 100.0, 90.0 - edge, 110.0 + edge].map(|v| v * scale)
         };
         assert!(reached(&at(0.0)), "at {scale}");
-        assert_eq!(reason(&at(1e-6)), Some(Reason::Range), "above, at {scale}");
+        assert_eq!(reason(&at(1e-6)), Some(UnsteadyReason::Range), "above, at {scale}");
     }
 }
 
@@ -50,7 +51,7 @@ fn a_slope_on_the_bound_is_steady_and_one_above_is_not() {
             let at =
                 |rise: f64| [-2.0, -1.0, 0.0, 1.0, 2.0].map(|x| (100.0 + sign * x * rise) * scale);
             assert!(reached(&at(2.5)), "at {scale}");
-            assert_eq!(reason(&at(2.500_001)), Some(Reason::Slope), "above, at {scale}");
+            assert_eq!(reason(&at(2.500_001)), Some(UnsteadyReason::Slope), "above, at {scale}");
         }
     }
 }
@@ -60,21 +61,21 @@ fn only_the_last_five_count() {
     let figures = [900.0, 500.0, 200.0, 101.0, 100.0, 99.0, 100.0, 101.0];
     assert!(!reached(&figures[..7]));
     let (outcome, window) = judge(&figures);
-    assert_eq!(outcome, Outcome::Reached { round: 8 });
+    assert_eq!(outcome, RoundsOutcome::Reached { round: 8 });
     assert_eq!(window.unwrap().first_round, 4);
 }
 
 #[test]
 fn four_rounds_are_not_steady_however_alike() {
-    assert_eq!(reason(&[100.0; 4]), Some(Reason::FewRounds));
-    assert_eq!(reason(&[]), Some(Reason::FewRounds));
+    assert_eq!(reason(&[100.0; 4]), Some(UnsteadyReason::FewRounds));
+    assert_eq!(reason(&[]), Some(UnsteadyReason::FewRounds));
     assert!(reached(&[100.0; 5]));
 }
 
 #[test]
 fn an_invalid_figure_is_not_steady() {
     for value in [0.0, f64::NAN, f64::INFINITY, -1.0] {
-        assert_eq!(reason(&[value; 5]), Some(Reason::NoFigures), "{value}");
+        assert_eq!(reason(&[value; 5]), Some(UnsteadyReason::NoFigures), "{value}");
     }
 }
 
@@ -93,7 +94,7 @@ fn a_test_ends_with_the_first_steady_window() {
     let figures = [400.0, 300.0, 200.0, 150.0, 104.0, 102.0, 101.0, 100.0, 100.0];
     let over: Vec<bool> = figures.iter().map(|&iops| state.push(round(iops))).collect();
     assert_eq!(over.iter().position(|&over| over), Some(8));
-    assert_eq!((state.outcome, state.warning("t")), (Outcome::Reached { round: 9 }, None));
+    assert_eq!((state.outcome, state.warning("t")), (RoundsOutcome::Reached { round: 9 }, None));
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<SteadyState>(&text).unwrap(), state);
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult, Warning,
 };
-use crate::workload::Average;
+use crate::workload::AverageMethod;
 
 /// The result of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,19 +21,19 @@ pub struct StudyOutcome {
     /// Question of the study.
     pub question: String,
     /// Publication with which the study is compared.
-    pub document: Document,
+    pub document: Publication,
     /// The systems, in the order of the columns.
     pub systems: Vec<StudySystem>,
     /// The published figures, each with the simulated value.
     pub figures: Vec<FigureCheck>,
     /// The comparison that answers the question.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<SystemComparison>,
     /// The written answer to the question, filled with the simulated figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<StudyAnswer>,
     /// Published figures of the document that the study does not simulate, each with the reason.
     #[serde(default)]
-    pub not_modelled: Vec<NotModelled>,
+    pub not_modelled: Vec<UnmodelledFigures>,
     /// Notes for the reader, such as contradictions in the document, and large errors with their likely causes.
     pub notes: Vec<String>,
 }
@@ -73,7 +73,7 @@ impl StudyAnswer {
 
 /// A publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Document {
+pub struct Publication {
     /// File name of the document among the references.
     pub file: String,
     /// Author, title, year.
@@ -93,7 +93,7 @@ pub struct StudySystem {
 
 /// A published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// Id of the figure in the references, such as `NV001`.
     pub id: String,
     /// Name of the figure's system in the study.
@@ -101,24 +101,24 @@ pub struct Figure {
     /// Name of the test in the workload.
     pub test: String,
     /// Quantity of the figure.
-    pub metric: Metric,
+    pub metric: FigureMetric,
     /// The value in the metric's unit.
     pub published: f64,
     /// Meaning of the value: exact, or a bound.
     #[serde(default)]
-    pub bound: Bound,
+    pub bound: BoundKind,
     /// The system to which a gain is relative, as named in the study.
     #[serde(default)]
     pub over: Option<String>,
     /// Location of the figure in the document, such as `Table 1`.
     pub place: String,
     /// Role of the figure: whether a model value was set from it.
-    pub role: Role,
+    pub role: FigureRole,
 }
 
 /// Published figures that the study does not simulate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotModelled {
+pub struct UnmodelledFigures {
     /// Ids of the figures in the references.
     pub figures: Vec<String>,
     /// Reason why the figures are not modelled.
@@ -128,7 +128,7 @@ pub struct NotModelled {
 /// The meaning of a published value: exact, or a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Bound {
+pub enum BoundKind {
     /// The published value is exact or approximate.
     #[default]
     Exactly,
@@ -140,7 +140,7 @@ pub enum Bound {
 
 /// The quantity of a published figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Metric {
+pub enum FigureMetric {
     /// MB/s, 10^6 bytes a second.
     #[serde(rename = "throughput")]
     Throughput,
@@ -179,7 +179,7 @@ pub enum Metric {
 /// Whether a model value was set from a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum FigureRole {
     /// The model was calibrated with the figure. The model must therefore reproduce the figure, and doing so proves
     /// nothing.
     Calibrated,
@@ -192,7 +192,7 @@ pub enum Role {
 pub struct FigureCheck {
     /// The figure.
     #[serde(flatten)]
-    pub figure: Figure,
+    pub figure: PublishedFigure,
     /// Value of the model, in the figure's unit.
     pub simulated: Statistic,
     /// Relative error of the model: simulated divided by published, minus one.
@@ -201,7 +201,7 @@ pub struct FigureCheck {
 
 /// A comparison of two systems test by test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct SystemComparison {
     /// The system in the numerator.
     pub system: String,
     /// The system in the denominator.
@@ -210,16 +210,16 @@ pub struct Comparison {
     pub ratios: Vec<(String, f64, Option<f64>)>,
 }
 
-impl Figure {
+impl PublishedFigure {
     /// Returns whether the figure is the throughput, or the rate of transactions, of a test on a system.
     pub fn is_rate_of(&self, system: &str, test: &str) -> bool {
         self.system == system
             && self.test == test
-            && matches!(self.metric, Metric::Throughput | Metric::Transactions)
+            && matches!(self.metric, FigureMetric::Throughput | FigureMetric::Transactions)
     }
 }
 
-impl Metric {
+impl FigureMetric {
     /// All metrics, in the order in which tables list metrics with the same number of figures.
     pub const ALL: [Self; 11] = [
         Self::Throughput,
@@ -248,8 +248,8 @@ impl Metric {
         }
     }
 
-    /// Returns the metric of `result`, in [`Metric::unit`]. The statistic is empty for a gain, which requires two
-    /// results (see [`Metric::gain`]), and for unknown power.
+    /// Returns the metric of `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which requires two
+    /// results (see [`FigureMetric::gain`]), and for unknown power.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
@@ -277,8 +277,8 @@ impl Metric {
     }
 }
 
-impl Metric {
-    /// Returns the bounds of the 80% interval of the metric of `result`, in [`Metric::unit`]. Only rates and the mean
+impl FigureMetric {
+    /// Returns the bounds of the 80% interval of the metric of `result`, in [`FigureMetric::unit`]. Only rates and the mean
     /// latency have an interval.
     pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {
         let interval = result.interval.as_ref()?;
@@ -315,7 +315,7 @@ fn processor_share(result: &TestResult) -> Statistic {
         path.hop(HopId::Cpu).map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
     };
     let shares: Vec<f64> = result.samples.iter().map(share).collect();
-    Statistic::of(&shares, Average::Mean)
+    Statistic::of(&shares, AverageMethod::Mean)
 }
 
 /// Figures of one drive and one test that differ by no more than this share are treated as the same fact.
@@ -326,16 +326,16 @@ const NEAR_LENGTH: f64 = 0.05;
 
 impl FigureCheck {
     /// Compares `figure` with the simulated value.
-    pub fn new(figure: Figure, simulated: Statistic) -> Self {
+    pub fn new(figure: PublishedFigure, simulated: Statistic) -> Self {
         // A gain is a ratio minus one; its error is the error of the ratio.
         let off = match figure.metric {
-            Metric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
+            FigureMetric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
             _ => simulated.value / figure.published - 1.0,
         };
         let error = match figure.bound {
-            Bound::Exactly => off,
-            Bound::AtLeast => off.min(0.0),
-            Bound::AtMost => off.max(0.0),
+            BoundKind::Exactly => off,
+            BoundKind::AtLeast => off.min(0.0),
+            BoundKind::AtMost => off.max(0.0),
         };
         Self { figure, simulated, error }
     }
@@ -346,7 +346,7 @@ impl StudyOutcome {
     pub const SCHEMA_VERSION: u32 = SCHEMA_VERSION;
 
     /// Returns the figures that have one role.
-    pub fn figures_of(&self, role: Role) -> impl Iterator<Item = &FigureCheck> {
+    pub fn figures_of(&self, role: FigureRole) -> impl Iterator<Item = &FigureCheck> {
         self.figures.iter().filter(move |check| check.figure.role == role)
     }
 
@@ -355,7 +355,7 @@ impl StudyOutcome {
     /// the same fact again. A near repeat is within 2% of an earlier figure for the same drive and test, or within 5%
     /// of an earlier figure for the same system and kind of request at a different length. Both the published and the
     /// simulated values must be that close.
-    pub fn distinct(&self, role: Role) -> Vec<&FigureCheck> {
+    pub fn distinct(&self, role: FigureRole) -> Vec<&FigureCheck> {
         let drive = |check: &FigureCheck| {
             let system =
                 self.systems.iter().find(|candidate| candidate.name == check.figure.system)?;
@@ -369,13 +369,13 @@ impl StudyOutcome {
                 self.systems.iter().find(|candidate| candidate.name == check.figure.system)?;
             Some(&system.run.test(&check.figure.test)?.test)
         };
-        let alike = |check: &FigureCheck, other: &FigureCheck| {
+        let are_same_test = |check: &FigureCheck, other: &FigureCheck| {
             let (Some(own), Some(before)) = (test(check), test(other)) else { return false };
             own.pattern() == before.pattern()
                 && own.read_share() == before.read_share()
                 && own.population() == before.population()
         };
-        let near = |check: &FigureCheck, other: &FigureCheck, share: f64| {
+        let are_near = |check: &FigureCheck, other: &FigureCheck, share: f64| {
             let within = |a: f64, b: f64| (a - b).abs() <= share * b.abs();
             within(check.figure.published, other.figure.published)
                 && within(check.simulated.value, other.simulated.value)
@@ -384,17 +384,17 @@ impl StudyOutcome {
             let (own, before) = (&check.figure, &other.figure);
             let same_drive = drive(check).is_some() && drive(check) == drive(other);
             own.metric == before.metric
-                && (own.test == before.test && same_drive && near(check, other, NEAR)
+                && (own.test == before.test && same_drive && are_near(check, other, NEAR)
                     || own.system == before.system
-                        && alike(check, other)
-                        && near(check, other, NEAR_LENGTH))
+                        && are_same_test(check, other)
+                        && are_near(check, other, NEAR_LENGTH))
         };
         // A calibrated figure takes precedence, regardless of its position in the study.
         let mut order: Vec<&FigureCheck> = self.figures.iter().collect();
-        order.sort_by_key(|check| check.figure.role == Role::Predicted);
+        order.sort_by_key(|check| check.figure.role == FigureRole::Predicted);
         let mut kept: Vec<&FigureCheck> = Vec::new();
         for check in order {
-            let exact = check.figure.bound == Bound::Exactly && check.error.is_finite();
+            let exact = check.figure.bound == BoundKind::Exactly && check.error.is_finite();
             if exact && !kept.iter().any(|other| repeats(check, other)) {
                 kept.push(check);
             }
@@ -404,30 +404,30 @@ impl StudyOutcome {
     }
 
     /// Returns the median width of the 80% intervals of the figures with one role, as upper divided by lower bound.
-    pub fn interval_width(&self, role: Role) -> Option<f64> {
+    pub fn interval_width(&self, role: FigureRole) -> Option<f64> {
         let ends = self.figures_of(role).filter_map(|check| self.interval(&check.figure));
         let widths: Vec<f64> =
             ends.map(|(low, high)| high / low).filter(|width| !width.is_nan()).collect();
-        (!widths.is_empty()).then(|| Statistic::of(&widths, Average::Median).value)
+        (!widths.is_empty()).then(|| Statistic::of(&widths, AverageMethod::Median).value)
     }
 
     /// Returns the 80% interval of the simulated value of a figure, in its unit, if there is one.
-    pub fn interval(&self, figure: &Figure) -> Option<(f64, f64)> {
+    pub fn interval(&self, figure: &PublishedFigure) -> Option<(f64, f64)> {
         let system = self.systems.iter().find(|system| system.name == figure.system)?;
         figure.metric.interval(system.run.test(&figure.test)?)
     }
 
     /// Returns the number of figures with one role that have an interval, and the number of these figures that are
     /// inside their interval.
-    pub fn within(&self, role: Role) -> (usize, usize) {
+    pub fn within(&self, role: FigureRole) -> (usize, usize) {
         let mut counts = (0, 0);
         for check in self.figures_of(role) {
             let Some((low, high)) = self.interval(&check.figure) else { continue };
             let published = check.figure.published;
             let inside = match check.figure.bound {
-                Bound::Exactly => low <= published && published <= high,
-                Bound::AtLeast => published <= high,
-                Bound::AtMost => low <= published,
+                BoundKind::Exactly => low <= published && published <= high,
+                BoundKind::AtLeast => published <= high,
+                BoundKind::AtMost => low <= published,
             };
             counts = (counts.0 + 1, counts.1 + usize::from(inside));
         }
@@ -451,7 +451,7 @@ impl StudyOutcome {
     }
 }
 
-impl Comparison {
+impl SystemComparison {
     /// Returns the simulated ratios.
     pub fn simulated(&self) -> Vec<f64> {
         self.ratios.iter().map(|(_, simulated, _)| *simulated).collect()

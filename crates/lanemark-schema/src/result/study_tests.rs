@@ -4,7 +4,7 @@
 use super::*;
 use crate::result::{DirectionResult, LatencyHistogram, MeasuredTarget, PredictionInterval};
 use crate::units::{Bytes, Duration};
-use crate::workload::{Average, Order, Test, Workload};
+use crate::workload::{AverageMethod, Test, TestOrder, Workload};
 
 /// Returns a test of 1,000 4 KiB reads in one second, 100 µs each, whose interval is half to one and a half times its
 /// rate.
@@ -15,8 +15,8 @@ fn result() -> (Workload, TestResult) {
         id: "study".to_owned(),
         name: "study".to_owned(),
         repeats: 1,
-        average: Average::Mean,
-        order: Order::Listed,
+        average: AverageMethod::Mean,
+        order: TestOrder::Listed,
         tests: vec![test.clone()],
     };
     let latency = LatencyHistogram::from_bins([(100_000, 1000)], 100_000.0, 100_000, 100_000);
@@ -35,8 +35,13 @@ fn result() -> (Workload, TestResult) {
     (workload, result)
 }
 
-fn figure(metric: Metric, published: f64, bound: Bound, role: Role) -> Figure {
-    Figure {
+fn figure(
+    metric: FigureMetric,
+    published: f64,
+    bound: BoundKind,
+    role: FigureRole,
+) -> PublishedFigure {
+    PublishedFigure {
         id: "F1".to_owned(),
         system: "one".to_owned(),
         test: result().1.test.name,
@@ -49,9 +54,9 @@ fn figure(metric: Metric, published: f64, bound: Bound, role: Role) -> Figure {
     }
 }
 
-fn outcome(figures: Vec<Figure>) -> StudyOutcome {
+fn outcome(figures: Vec<PublishedFigure>) -> StudyOutcome {
     let (workload, result) = result();
-    let check = |figure: Figure| {
+    let check = |figure: PublishedFigure| {
         let simulated = figure.metric.of(&result);
         FigureCheck::new(figure, simulated)
     };
@@ -81,7 +86,7 @@ fn outcome(figures: Vec<Figure>) -> StudyOutcome {
         id: "study".to_owned(),
         title: String::new(),
         question: String::new(),
-        document: Document { file: String::new(), citation: String::new() },
+        document: Publication { file: String::new(), citation: String::new() },
         systems: vec![StudySystem { name: "one".to_owned(), label: String::new(), run }],
         figures,
         answer: None,
@@ -98,19 +103,24 @@ fn rates_and_times_have_opposite_ends() {
         let found = found.unwrap();
         assert!((found.0 - low).abs() < 1e-9 && (found.1 - high).abs() < 1e-9, "{found:?}");
     };
-    near(Metric::Iops.interval(&result), 500.0, 1500.0);
-    near(Metric::Throughput.interval(&result), 2.048, 6.144);
-    near(Metric::Latency.interval(&result), 100.0 / 1.5, 200.0);
-    for metric in [Metric::Power, Metric::ProcessorShare, Metric::Gain, Metric::ReadLatency] {
+    near(FigureMetric::Iops.interval(&result), 500.0, 1500.0);
+    near(FigureMetric::Throughput.interval(&result), 2.048, 6.144);
+    near(FigureMetric::Latency.interval(&result), 100.0 / 1.5, 200.0);
+    for metric in [
+        FigureMetric::Power,
+        FigureMetric::ProcessorShare,
+        FigureMetric::Gain,
+        FigureMetric::ReadLatency,
+    ] {
         assert_eq!(metric.interval(&result), None, "{metric:?}");
     }
     let without = TestResult { interval: None, ..result };
-    assert_eq!(Metric::Iops.interval(&without), None);
+    assert_eq!(FigureMetric::Iops.interval(&without), None);
 }
 
 #[test]
 fn figures_at_the_ends_of_their_interval_lie_in_it() {
-    use Bound::{AtLeast, AtMost, Exactly};
+    use BoundKind::{AtLeast, AtMost, Exactly};
     // The model's value is 1,000, with an interval from 500 to 1,500.
     for (published, bound, inside) in [
         (499.0, Exactly, false),
@@ -124,19 +134,21 @@ fn figures_at_the_ends_of_their_interval_lie_in_it() {
         (499.0, AtMost, false),
         (9000.0, AtMost, true),
     ] {
-        let one = outcome(vec![figure(Metric::Iops, published, bound, Role::Predicted)]);
+        let one =
+            outcome(vec![figure(FigureMetric::Iops, published, bound, FigureRole::Predicted)]);
         let wanted = (1, usize::from(inside));
-        assert_eq!(one.within(Role::Predicted), wanted, "{published} {bound:?}");
-        assert_eq!(one.within(Role::Calibrated), (0, 0));
+        assert_eq!(one.within(FigureRole::Predicted), wanted, "{published} {bound:?}");
+        assert_eq!(one.within(FigureRole::Calibrated), (0, 0));
     }
     // Metrics without an interval are not counted.
-    let none = outcome(vec![figure(Metric::ReadLatency, 1.0, Exactly, Role::Predicted)]);
-    assert_eq!(none.within(Role::Predicted), (0, 0));
+    let none =
+        outcome(vec![figure(FigureMetric::ReadLatency, 1.0, Exactly, FigureRole::Predicted)]);
+    assert_eq!(none.within(FigureRole::Predicted), (0, 0));
 }
 
 #[test]
 fn errors_count_on_the_side_that_a_bound_forbids() {
-    use Bound::{AtLeast, AtMost, Exactly};
+    use BoundKind::{AtLeast, AtMost, Exactly};
     for (published, bound, error) in [
         (800.0, Exactly, 0.25),
         (1250.0, Exactly, -0.2),
@@ -146,12 +158,13 @@ fn errors_count_on_the_side_that_a_bound_forbids() {
         (1250.0, AtMost, 0.0),
         (1000.0, AtMost, 0.0),
     ] {
-        let one = outcome(vec![figure(Metric::Iops, published, bound, Role::Predicted)]);
+        let one =
+            outcome(vec![figure(FigureMetric::Iops, published, bound, FigureRole::Predicted)]);
         assert!((one.figures[0].error - error).abs() < 1e-12, "{published} {bound:?}");
     }
     // The simulated gain is 50% and the published gain 25%, so the ratio is 1.5 / 1.25.
     let gain = FigureCheck::new(
-        figure(Metric::Gain, 25.0, Exactly, Role::Predicted),
+        figure(FigureMetric::Gain, 25.0, Exactly, FigureRole::Predicted),
         Statistic { value: 50.0, ..Statistic::default() },
     );
     assert!((gain.error - 0.2).abs() < 1e-12);
@@ -159,15 +172,16 @@ fn errors_count_on_the_side_that_a_bound_forbids() {
 
 #[test]
 fn the_width_of_intervals_is_their_median() {
-    let figures = |metrics: &[Metric]| {
-        let one = |metric: &Metric| figure(*metric, 1.0, Bound::Exactly, Role::Predicted);
+    let figures = |metrics: &[FigureMetric]| {
+        let one =
+            |metric: &FigureMetric| figure(*metric, 1.0, BoundKind::Exactly, FigureRole::Predicted);
         outcome(metrics.iter().map(one).collect())
     };
-    assert_eq!(figures(&[]).interval_width(Role::Predicted), None);
-    let width = figures(&[Metric::Iops]).interval_width(Role::Predicted).unwrap();
+    assert_eq!(figures(&[]).interval_width(FigureRole::Predicted), None);
+    let width = figures(&[FigureMetric::Iops]).interval_width(FigureRole::Predicted).unwrap();
     assert!((width - 3.0).abs() < 1e-9);
     // For two systems with widths of 3 and 5, the median is 4.
-    let mut two = figures(&[Metric::Iops, Metric::Iops]);
+    let mut two = figures(&[FigureMetric::Iops, FigureMetric::Iops]);
     let mut other = two.systems[0].clone();
     other.name = "two".to_owned();
     other.run.tests[0].interval = Some(PredictionInterval {
@@ -178,15 +192,15 @@ fn the_width_of_intervals_is_their_median() {
     });
     two.systems.push(other);
     two.figures[1].figure.system = "two".to_owned();
-    assert!((two.interval_width(Role::Predicted).unwrap() - 4.0).abs() < 1e-9);
+    assert!((two.interval_width(FigureRole::Predicted).unwrap() - 4.0).abs() < 1e-9);
 }
 
 #[test]
 fn a_figure_is_found_by_its_system_and_its_test() {
-    let named = |system: &str, test: &str| Figure {
+    let named = |system: &str, test: &str| PublishedFigure {
         system: system.to_owned(),
         test: test.to_owned(),
-        ..figure(Metric::Iops, 1000.0, Bound::Exactly, Role::Predicted)
+        ..figure(FigureMetric::Iops, 1000.0, BoundKind::Exactly, FigureRole::Predicted)
     };
     let one = outcome(vec![named("one", "reads"), named("two", "reads"), named("one", "writes")]);
     let found = |system, test| one.figure(system, test).map(|check| &check.figure);
@@ -197,13 +211,13 @@ fn a_figure_is_found_by_its_system_and_its_test() {
 
 #[test]
 fn a_rate_belongs_to_one_test_of_one_system() {
-    let of = |metric| Figure {
+    let of = |metric| PublishedFigure {
         system: "one".to_owned(),
         test: "reads".to_owned(),
-        ..figure(metric, 1000.0, Bound::Exactly, Role::Predicted)
+        ..figure(metric, 1000.0, BoundKind::Exactly, FigureRole::Predicted)
     };
-    for metric in Metric::ALL {
-        let is_rate = matches!(metric, Metric::Throughput | Metric::Transactions);
+    for metric in FigureMetric::ALL {
+        let is_rate = matches!(metric, FigureMetric::Throughput | FigureMetric::Transactions);
         assert_eq!(of(metric).is_rate_of("one", "reads"), is_rate, "{metric:?}");
         assert!(!of(metric).is_rate_of("two", "reads"), "{metric:?}");
         assert!(!of(metric).is_rate_of("one", "writes"), "{metric:?}");

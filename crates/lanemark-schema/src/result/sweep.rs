@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DirectionResult, DriveUse, LatencyHistogram, Sample, Statistic};
-use crate::workload::Average;
+use crate::workload::AverageMethod;
 
 /// The points of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ impl DirectionFigures {
     pub fn of<'s>(
         samples: &'s [Sample],
         direction: impl Fn(&'s Sample) -> Option<&'s DirectionResult>,
-        average: Average,
+        average: AverageMethod,
     ) -> Option<Self> {
         let mut latency = LatencyHistogram::new();
         let (mut rates, mut means) = (Vec::new(), Vec::new());
@@ -127,13 +127,14 @@ impl DirectionFigures {
                 means.push(own.latency.mean_ns() / 1e3);
             }
         }
-        let over = |values: &[f64]| Statistic::of(values, average).value;
-        let rate = |of: fn(&(f64, f64)) -> f64| over(&rates.iter().map(of).collect::<Vec<_>>());
+        let statistic_over = |values: &[f64]| Statistic::of(values, average).value;
+        let rate =
+            |of: fn(&(f64, f64)) -> f64| statistic_over(&rates.iter().map(of).collect::<Vec<_>>());
         let us = |ns: u64| ns as f64 / 1e3;
         (latency.count() > 0).then(|| Self {
             iops: rate(|(iops, _)| *iops),
             bytes_per_second: rate(|(_, bytes)| *bytes),
-            latency_mean_us: over(&means),
+            latency_mean_us: statistic_over(&means),
             latency_percentiles_us: [50.0, 99.0, 99.9].map(|at| latency.percentile_ns(at).map(us)),
             latency_max_us: latency.max_ns().map(us),
         })
@@ -191,9 +192,12 @@ mod tests {
         };
         let samples = [sample(200, 100_000), sample(600, 300_000)];
         let reads =
-            DirectionFigures::of(&samples, |one| one.reads.as_ref(), Average::Mean).unwrap();
+            DirectionFigures::of(&samples, |one| one.reads.as_ref(), AverageMethod::Mean).unwrap();
         assert_eq!((reads.iops, reads.bytes_per_second), (200.0, 200.0 * 4096.0));
         assert_eq!((reads.latency_mean_us, reads.latency_max_us), (200.0, Some(300.0)));
-        assert_eq!(DirectionFigures::of(&samples, |one| one.writes.as_ref(), Average::Mean), None);
+        assert_eq!(
+            DirectionFigures::of(&samples, |one| one.writes.as_ref(), AverageMethod::Mean),
+            None
+        );
     }
 }

@@ -47,7 +47,7 @@ pub struct SimulatedTarget {
     /// The unpublished values, by their paths in the library files.
     pub values_assumed: Vec<String>,
     /// The values that differ from the library.
-    pub overrides: Vec<Calibration>,
+    pub overrides: Vec<ParameterOverride>,
 }
 
 /// A real target.
@@ -75,7 +75,7 @@ pub struct MeasuredTarget {
 
 /// A model value that differs from the library, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
+pub struct ParameterOverride {
     /// Path of the value, such as `drive.front_end.read_latency`.
     pub parameter: String,
     /// The value, with its unit.

@@ -1,6 +1,6 @@
 //! The name of the target of a run, for tables and sentences.
 
-use super::{Identity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
+use super::{DeviceIdentity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
 
 impl RunResult {
     /// Returns the target's short name: the user's name for it; or the name of the simulated or served system; or the
@@ -46,9 +46,9 @@ impl Inspection {
     /// Returns the models of the target's drives, such as `Maker X`, `4 x Maker X` or `Maker X + Maker Y`; `None` if a
     /// drive does not report its model.
     pub fn models(&self) -> Option<String> {
-        let named = |name: &str| self.devices.iter().find(|device| device.name == name);
+        let device_named = |name: &str| self.devices.iter().find(|device| device.name == name);
         let first = match &self.target {
-            Some(target) => named(target)?,
+            Some(target) => device_named(target)?,
             None => self.devices.first().filter(|_| self.devices.len() == 1)?,
         };
         let (mut open, mut seen): (Vec<&InspectedDevice>, Vec<&str>) = (vec![first], Vec::new());
@@ -59,7 +59,7 @@ impl Inspection {
             }
             seen.push(&device.name);
             for below in &device.below {
-                open.push(named(below)?);
+                open.push(device_named(below)?);
             }
             if device.below.is_empty() {
                 let model = device.identity.full_name();
@@ -79,7 +79,7 @@ impl Inspection {
     }
 }
 
-impl Identity {
+impl DeviceIdentity {
     /// Returns the vendor and the model, such as `Maker X`. A model may already begin with its vendor. On an ATA host,
     /// the kernel reports the host as the vendor.
     pub fn full_name(&self) -> String {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::counters::Counters;
+use super::counters::DatabaseCounters;
 use super::latency::LatencyHistogram;
 use super::live::ServedTarget;
 use super::waits::SessionWaits;
@@ -38,7 +38,7 @@ pub struct DatabaseTarget {
 
 /// The transactions of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TransactionsUse {
+pub struct TransactionFigures {
     /// Number of transactions that ended, including intended rollbacks.
     pub count: u64,
     /// Transactions that ended, per minute.
@@ -54,7 +54,7 @@ pub struct TransactionsUse {
     pub processor_others: Option<f64>,
     /// Processor time of the database, by kind of process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processor_time: Option<ServerTime>,
+    pub processor_time: Option<ServerProcessorTime>,
     /// The share of page visits that the buffer answered, if the model determines it.
     pub buffer_hit_ratio: Option<f64>,
     /// Reads from the device per transaction. In a real database, one read may contain several pages.
@@ -75,13 +75,13 @@ pub struct TransactionsUse {
     pub response: LatencyHistogram,
     /// Figures of each kind of transaction, if kinds are distinguished.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub kinds: BTreeMap<TransactionKind, KindUse>,
+    pub kinds: BTreeMap<TransactionKind, TransactionKindFigures>,
     /// Waits of the sessions, if the database reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<SessionWaits>,
     /// Counters of the database, which include its work for other programs.
-    #[serde(default, skip_serializing_if = "Counters::is_empty")]
-    pub counters: Counters,
+    #[serde(default, skip_serializing_if = "DatabaseCounters::is_empty")]
+    pub counters: DatabaseCounters,
     /// Transactions a minute according to the database's own counter, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_per_minute: Option<f64>,
@@ -97,7 +97,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// The figures of one kind of transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KindUse {
+pub struct TransactionKindFigures {
     /// Number of transactions that ended, including the rollbacks that the specification requires.
     pub count: u64,
     /// New orders with an invalid item.
@@ -108,7 +108,7 @@ pub struct KindUse {
     pub latency: LatencyHistogram,
 }
 
-impl KindUse {
+impl TransactionKindFigures {
     /// Adds the figures of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
@@ -120,7 +120,7 @@ impl KindUse {
 
 /// Processor time during the counted part of the run, in processor-seconds; unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerTime {
+pub struct ServerProcessorTime {
     /// The server's processes except for the observing process; absent for a database inside the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_s: Option<f64>,
@@ -129,12 +129,12 @@ pub struct ServerTime {
     pub driver_s: Option<f64>,
     /// Processor time of the sessions' processes, or of the users' threads if the database runs in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sessions: Option<SessionTime>,
+    pub sessions: Option<SessionProcessorTime>,
 }
 
 /// The time of the processes or threads that work for the users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SessionTime {
+pub struct SessionProcessorTime {
     /// Time on a processor.
     pub running_s: f64,
     /// Time during which a session was ready to run while every processor was busy.
@@ -152,7 +152,7 @@ pub struct DeviceRates {
     pub flushes: f64,
 }
 
-impl TransactionsUse {
+impl TransactionFigures {
     /// Returns a sum over the sample divided by the number of transactions.
     pub fn each(&self, sum: f64) -> Option<f64> {
         (self.count > 0).then(|| sum / self.count as f64)
@@ -185,8 +185,8 @@ mod tests {
     #[test]
     fn the_processor_time_of_a_transaction_is_the_known_time_of_server_and_driver() {
         let of = |server_s, driver_s, count| {
-            let processor_time = Some(ServerTime { server_s, driver_s, sessions: None });
-            let all = TransactionsUse { count, processor_time, ..TransactionsUse::default() };
+            let processor_time = Some(ServerProcessorTime { server_s, driver_s, sessions: None });
+            let all = TransactionFigures { count, processor_time, ..TransactionFigures::default() };
             all.processor_us()
         };
         for (server_s, driver_s, count, wanted) in [
@@ -199,18 +199,21 @@ mod tests {
         ] {
             assert_eq!(of(server_s, driver_s, count), wanted);
         }
-        assert_eq!(TransactionsUse { count: 1, ..TransactionsUse::default() }.processor_us(), None);
+        assert_eq!(
+            TransactionFigures { count: 1, ..TransactionFigures::default() }.processor_us(),
+            None
+        );
     }
 
     #[test]
     fn figures_of_each_transaction_are_absent_without_transactions() {
-        let none = TransactionsUse::default();
+        let none = TransactionFigures::default();
         assert_eq!((none.each(5.0), none.response_ms(), none.count_differs()), (None, None, None));
-        let counted = TransactionsUse {
+        let counted = TransactionFigures {
             count: 4,
             per_minute: 100.0,
             counted_per_minute: Some(103.0),
-            ..TransactionsUse::default()
+            ..TransactionFigures::default()
         };
         assert_eq!(counted.each(6.0), Some(1.5));
         assert!(counted.count_differs().is_some_and(|share| (share - 0.03).abs() < 1e-12));

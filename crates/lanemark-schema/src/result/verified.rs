@@ -57,7 +57,7 @@ pub enum InterveningEvent {
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verified {
+pub struct VerificationResult {
     /// Path of the target.
     pub path: String,
     /// Path of the journal.
@@ -77,16 +77,16 @@ pub struct Verified {
     /// Number of requests in the journal, by progress.
     pub requests: RequestCounts,
     /// Damaged ranges, in order of their offsets on the target.
-    pub damage: Vec<Damage>,
+    pub damage: Vec<DamagedRange>,
     /// Number of damaged ranges that `damage` does not list.
     pub damage_more: u64,
     /// Ranges of acknowledged data that is lost and was never flushed, if such a loss is allowed.
-    pub unflushed: Vec<Damage>,
+    pub unflushed: Vec<DamagedRange>,
     /// Reasons why the evidence of the check is limited.
     pub warnings: Vec<VerifyWarning>,
 }
 
-impl Verified {
+impl VerificationResult {
     /// Returns whether all data that had to be correct is correct.
     pub fn is_intact(&self) -> bool {
         self.damage.is_empty() && self.damage_more == 0
@@ -181,7 +181,7 @@ impl DamageKind {
 
 /// A range of adjacent units with the same kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Damage {
+pub struct DamagedRange {
     /// Kind of the damage.
     pub kind: DamageKind,
     /// Start of the range on the target.

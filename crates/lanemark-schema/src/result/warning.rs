@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::assumed::AssumedLimit;
 use super::errors::RequestErrors;
 use super::live::LiveVerdict;
-use super::steady::Reason;
+use super::steady::UnsteadyReason;
 use crate::units::{Bytes, Duration};
 
 /// A warning about a result.
@@ -97,7 +97,7 @@ pub enum Warning {
         /// Number of rounds.
         rounds: u32,
         /// Condition that the last five rounds did not meet.
-        reason: Reason,
+        reason: UnsteadyReason,
         /// Range of the figures in these rounds, as a share of their mean.
         range: f64,
         /// Rise or fall of the best-fit line through these rounds, as a share of their mean.
@@ -316,7 +316,7 @@ pub enum Warning {
         #[serde(rename = "lateness_ns")]
         lateness: (Duration, Duration),
         /// The reason.
-        #[serde(default = "late")]
+        #[serde(default = "late_verdict")]
         verdict: LiveVerdict,
     },
     /// The clocks of the machine diverged.
@@ -339,7 +339,7 @@ pub enum Warning {
         written_bytes: Bytes,
         /// State of the drive before the run, if the result records it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        before: Option<DriveState>,
+        before: Option<DriveSpace>,
     },
     /// At the end of the test, some requests had been in flight for longer than any counted request took.
     Unfinished {
@@ -358,7 +358,7 @@ pub enum Warning {
 
 /// The used and the free space of a drive before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DriveState {
+pub struct DriveSpace {
     /// Amount of the host's data on the drive.
     pub held_bytes: Bytes,
     /// Part of the drive's capacity that does not contain data.
@@ -527,6 +527,6 @@ impl Warning {
 }
 
 /// Returns the verdict of saved warnings that do not state one.
-fn late() -> LiveVerdict {
+fn late_verdict() -> LiveVerdict {
     LiveVerdict::Late
 }

@@ -72,7 +72,7 @@ pub struct WhatIfFigures {
     /// Part of the path that limits the test; `None` for measured runs, and if requests only wait for the completion of
     /// other requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<PathPart>,
+    pub limit: Option<PathSection>,
     /// Throughput that the links would carry if all other hops took no time, in bytes a second; `None` for measured
     /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ pub struct WhatIfFigures {
 /// A part of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PathPart {
+pub enum PathSection {
     /// Processor, driver and host protocol.
     Host,
     /// The links between host and drive.
@@ -97,7 +97,7 @@ pub enum PathPart {
     Drive,
 }
 
-impl PathPart {
+impl PathSection {
     /// Returns the part that contains the hop `id`.
     pub fn of(id: HopId) -> Self {
         match id {
@@ -121,9 +121,9 @@ impl WhatIfFigures {
             path.and_then(|path| path.busiest_hop()).map(|hop| (hop.name.clone(), hop.utilisation));
         let full = |busy: f64| busy >= FULL;
         let limit = path.and_then(|path| path.busiest_hop());
-        let limit = limit.filter(|hop| full(hop.utilisation)).map(|hop| PathPart::of(hop.id));
+        let limit = limit.filter(|hop| full(hop.utilisation)).map(|hop| PathSection::of(hop.id));
         let hops = path.map_or(&[][..], |path| &path.hops);
-        let links = hops.iter().filter(|hop| PathPart::of(hop.id) == PathPart::Link);
+        let links = hops.iter().filter(|hop| PathSection::of(hop.id) == PathSection::Link);
         let carried = links.filter_map(|hop| Some(hop.ceiling?.0 as f64));
         let latency = result.latency();
         let percentile = |at: f64| latency.percentile_ns(at).map(|ns| ns as f64);

@@ -3,8 +3,8 @@
 //! A thread's stream depends only on (seed, test, repeat, thread) and not on events during the test. Therefore a faster
 //! target receives the same offsets in the same order.
 
-use super::addresses::{AddressRule, ThreadField};
-use super::{Mix, Requests, Test};
+use super::addresses::{AddressRule, ThreadRegion};
+use super::{RequestMix, SyntheticRequests, Test};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
 
@@ -70,8 +70,8 @@ impl Accesses {
     }
 
     /// Creates the stream of thread `key.thread` for the `requests` of `test`.
-    pub fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
-        let ThreadField { start, step, rule } = ThreadField::of(test, requests, key);
+    pub fn of(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
+        let ThreadRegion { start, step, rule } = ThreadRegion::of(test, requests, key);
         Self {
             rng: Rng::new(key),
             rule,
@@ -139,7 +139,7 @@ impl Accesses {
     }
 }
 
-fn cumulative(mix: &Mix) -> Box<[(f64, Bytes)]> {
+fn cumulative(mix: &RequestMix) -> Box<[(f64, Bytes)]> {
     let sum: f64 = mix.sizes.iter().map(|size| size.share).sum();
     let mut up_to = 0.0;
     let cumulated = |size: &super::SizeShare| {
@@ -153,7 +153,7 @@ fn cumulative(mix: &Mix) -> Box<[(f64, Bytes)]> {
 mod tests {
     use super::*;
     use crate::workload::tests::random_read;
-    use crate::workload::{Mix, Pattern, SizeShare, Zone};
+    use crate::workload::{Pattern, PatternZone, RequestMix, SizeShare};
     use proptest::prelude::*;
 
     fn key() -> StreamKey {
@@ -203,8 +203,8 @@ mod tests {
         assert!((49_000..51_000).contains(&hot), "{hot} hot of 100000");
     }
 
-    fn thirds() -> Vec<Zone> {
-        let zone = |share, span| Zone {
+    fn thirds() -> Vec<PatternZone> {
+        let zone = |share, span| PatternZone {
             share: Ratio::new(share).unwrap(),
             span: Ratio::new(span).unwrap(),
         };
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn sizes_come_in_their_shares_and_sequential_ones_follow_each_other() {
         let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };
-        let mix = Mix { sizes: vec![size(4, 3.0), size(16, 1.0)], ..Mix::default() };
+        let mix = RequestMix { sizes: vec![size(4, 3.0), size(16, 1.0)], ..RequestMix::default() };
         let test = Test { block: Bytes::kibi(16), ..random_read() }.with(|requests| {
             requests.mix = mix;
             requests.pattern = Pattern::Sequential;
@@ -271,8 +271,11 @@ mod tests {
 
     #[test]
     fn a_flush_comes_after_so_many_writes_and_trims_take_their_share() {
-        let mix =
-            Mix { flush_every: Some(4), trim_share: Ratio::new(0.25).unwrap(), ..Mix::default() };
+        let mix = RequestMix {
+            flush_every: Some(4),
+            trim_share: Ratio::new(0.25).unwrap(),
+            ..RequestMix::default()
+        };
         let test = random_read().with(|requests| {
             requests.mix = mix;
             requests.read_share = Ratio::ZERO;
@@ -315,7 +318,7 @@ mod tests {
             };
             let block = Bytes(blocks * 512);
             let alignment = Bytes(align * 512);
-            let mut requests = Requests { pattern, ..Requests::aligned_to(alignment) };
+            let mut requests = SyntheticRequests { pattern, ..SyntheticRequests::aligned_to(alignment) };
             if small < 4 {
                 let size = |block: Bytes| SizeShare { block, share: 0.5 };
                 let smaller = Bytes(small.min(blocks) * 512);

@@ -1,10 +1,10 @@
 //! The address of a thread's next request, counted in steps from the start of its part of the span.
 
-use super::{Pattern, Requests, Test, Zone};
+use super::{Pattern, PatternZone, SyntheticRequests, Test};
 use crate::rng::{Rng, StreamKey, Zipf};
 
 /// A thread's part of the span of a test.
-pub(super) struct ThreadField {
+pub(super) struct ThreadRegion {
     /// Start of the field on the target.
     pub(super) start: u64,
     /// Distance between the field's addresses, in bytes.
@@ -63,8 +63,8 @@ pub(super) enum AddressRule {
     },
 }
 
-impl ThreadField {
-    pub(super) fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
+impl ThreadRegion {
+    pub(super) fn of(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
         let step = requests.step(test.block);
         let span = test.span.get();
@@ -113,21 +113,21 @@ impl ThreadField {
 
 /// Computes the ranges of the zones among `count` block positions. A zone without a position uses the last position of
 /// its neighbour.
-fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
+fn parts(zones: &[PatternZone], count: u64) -> Box<[(f64, u64, u64)]> {
     let shares: f64 = zones.iter().map(|zone| zone.share.get()).sum();
     let spans: f64 = zones.iter().map(|zone| zone.span.get()).sum();
     // A boundary that equals a position except for rounding is treated as that position. Otherwise a zone would lose
     // its first position.
     let boundary = |span: f64| (span / spans * (1.0 + 1e-12) * count as f64) as u64;
     let (mut share, mut span) = (0.0, 0.0);
-    let part = |zone: &Zone| {
+    let zone_part = |zone: &PatternZone| {
         let first = boundary(span).min(count - 1);
         share += zone.share.get() / shares;
         span += zone.span.get();
         let end = boundary(span).clamp(first + 1, count);
         (share, first, end - first)
     };
-    zones.iter().map(part).collect()
+    zones.iter().map(zone_part).collect()
 }
 
 impl AddressRule {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::units::{Bytes, Ratio};
-use crate::workload::{Accesses, Mix, SizeShare};
+use crate::workload::{Accesses, RequestMix, SizeShare};
 
 /// Returns the positions of the first `count` 4 KiB requests over `positions`.
 fn draw_positions(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
@@ -18,8 +18,8 @@ fn ratio(share: f64) -> Ratio {
     Ratio::new(share).unwrap()
 }
 
-fn zone(share: f64, span: f64) -> Zone {
-    Zone { share: ratio(share), span: ratio(span) }
+fn zone(share: f64, span: f64) -> PatternZone {
+    PatternZone { share: ratio(share), span: ratio(span) }
 }
 
 /// Returns the share of each position among many requests.
@@ -79,7 +79,7 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
         .with(|requests| {
             requests.pattern = Pattern::Sequential;
             requests.alignment = Bytes::kibi(4);
-            requests.mix = Mix { sizes: vec![size(4), size(8)], ..Mix::default() };
+            requests.mix = RequestMix { sizes: vec![size(4), size(8)], ..RequestMix::default() };
         });
         let mut stream = Accesses::new(&test, StreamKey::from_seed(positions)).unwrap();
         // Whole blocks of the maximum size fit the span.

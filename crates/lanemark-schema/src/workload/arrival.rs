@@ -5,7 +5,7 @@ use crate::units::Instant;
 
 /// A request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct TraceArrival {
     /// Arrival time, counted from the first request of the trace; absent if the trace does not contain times.
     pub at: Option<Instant>,
     /// Number of the device in the trace, counted from 0.

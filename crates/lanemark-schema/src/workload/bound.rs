@@ -15,28 +15,28 @@ use crate::units::{Bytes, Duration};
 /// assert_eq!(QUEUE_DEPTH.to_string(), "from 1 to 65536");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound<T> {
+pub struct FieldBounds<T> {
     /// The smallest accepted value.
     pub min: T,
     /// The largest accepted value.
     pub max: T,
 }
 
-impl<T: PartialOrd> Bound<T> {
+impl<T: PartialOrd> FieldBounds<T> {
     /// Returns whether the field accepts `value`.
     pub fn contains(&self, value: &T) -> bool {
         self.min <= *value && *value <= self.max
     }
 }
 
-impl<T: Ord + Copy> Bound<T> {
+impl<T: Ord + Copy> FieldBounds<T> {
     /// Returns the accepted value that is nearest to `value`.
     pub fn clamp(&self, value: T) -> T {
         value.clamp(self.min, self.max)
     }
 }
 
-impl Bound<u32> {
+impl FieldBounds<u32> {
     /// Returns `value` if the field accepts it.
     pub fn accept(&self, value: u64) -> Option<u32> {
         u32::try_from(value).ok().filter(|value| self.contains(value))
@@ -48,34 +48,34 @@ impl Bound<u32> {
     }
 }
 
-impl<T: fmt::Display> fmt::Display for Bound<T> {
+impl<T: fmt::Display> fmt::Display for FieldBounds<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "from {} to {}", self.min, self.max)
     }
 }
 
 /// Number of requests that one thread keeps outstanding; the maximum is the depth of one NVMe queue.
-pub const QUEUE_DEPTH: Bound<u32> = Bound { min: 1, max: 65_536 };
+pub const QUEUE_DEPTH: FieldBounds<u32> = FieldBounds { min: 1, max: 65_536 };
 /// Number of threads of a test.
-pub const THREADS: Bound<u32> = Bound { min: 1, max: 1024 };
+pub const THREADS: FieldBounds<u32> = FieldBounds { min: 1, max: 1024 };
 /// Length of a request.
-pub const BLOCK: Bound<Bytes> = Bound { min: Bytes(1), max: Bytes::mebi(64) };
+pub const BLOCK: FieldBounds<Bytes> = FieldBounds { min: Bytes(1), max: Bytes::mebi(64) };
 /// Number of sizes in a mix.
-pub const SIZES: Bound<usize> = Bound { min: 0, max: 64 };
+pub const SIZES: FieldBounds<usize> = FieldBounds { min: 0, max: 64 };
 /// Requests a second of an open loop; the minimum itself is not accepted.
-pub const RATE: Bound<f64> = Bound { min: 0.0, max: 1e9 };
+pub const RATE: FieldBounds<f64> = FieldBounds { min: 0.0, max: 1e9 };
 /// Delay before a test begins.
-pub const DELAY: Bound<Duration> =
-    Bound { min: Duration::ZERO, max: Duration::from_seconds(86_400) };
+pub const DELAY: FieldBounds<Duration> =
+    FieldBounds { min: Duration::ZERO, max: Duration::from_seconds(86_400) };
 /// Length of a round, or of an interval of a series; the minimum itself is not accepted.
-pub const ROUND: Bound<Duration> =
-    Bound { min: Duration::ZERO, max: Duration::from_seconds(7 * 86_400) };
+pub const ROUND: FieldBounds<Duration> =
+    FieldBounds { min: Duration::ZERO, max: Duration::from_seconds(7 * 86_400) };
 /// Number of users of a database.
-pub const USERS: Bound<u32> = Bound { min: 1, max: 1_000_000 };
+pub const USERS: FieldBounds<u32> = FieldBounds { min: 1, max: 1_000_000 };
 /// Number of warehouses of a database in a saved result, and the divisor of its contents.
-pub const WAREHOUSES: Bound<i64> = Bound { min: 1, max: 10_000_000 };
+pub const WAREHOUSES: FieldBounds<i64> = FieldBounds { min: 1, max: 10_000_000 };
 /// Number of processes that write a simulated database's pages.
-pub const PAGE_WRITERS: Bound<u32> = Bound { min: 1, max: 65_536 };
+pub const PAGE_WRITERS: FieldBounds<u32> = FieldBounds { min: 1, max: 65_536 };
 
 #[cfg(test)]
 mod tests {

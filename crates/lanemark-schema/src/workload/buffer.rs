@@ -1,12 +1,12 @@
 //! The requests that a database's page buffer leaves to the drives.
 
-use super::transactions::{RequestsPerTransaction, Transactions};
+use super::transactions::{RequestsPerTransaction, TransactionLoad};
 use crate::rng::Rng;
 use crate::units::Bytes;
 
 /// The reads and writes that the buffer leaves to the drives.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct BufferUse {
+pub struct BufferTraffic {
     /// The share of visits that find their page, if the model determines it.
     pub hit_ratio: Option<f64>,
     /// Reads per transaction.
@@ -52,7 +52,7 @@ struct PageClassWrites {
     runs: PageRuns,
 }
 
-impl Transactions {
+impl TransactionLoad {
     /// Computes the reads and writes of an LRU buffer with pages of size `page`, at `rate` transactions a second.
     ///
     /// The model is the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays in the buffer for the
@@ -65,11 +65,11 @@ impl Transactions {
     /// the first unchanged page. The neighbours stay in the buffer as unchanged pages, and many of them are later
     /// changed and written again. A checkpoint writes the changed pages in order, each run of adjacent pages with one
     /// write.
-    pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
+    pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferTraffic {
         self.buffer_model(page).at(rate)
     }
 
-    /// Returns the model of [`Transactions::buffer_use`] for any rate.
+    /// Returns the model of [`TransactionLoad::buffer_use`] for any rate.
     pub fn buffer_model(&self, page: Bytes) -> BufferModel<'_> {
         let room = self.buffer.get() as f64 / page.get() as f64;
         let kinds: Vec<PageClassInput> = self
@@ -82,7 +82,7 @@ impl Transactions {
                 PageClassInput { pages, visits: class.visits, changed: class.changed.get() }
             })
             .collect();
-        let stay = stay(&kinds, room);
+        let stay = mean_residence(&kinds, room);
         let pages_max = (self.gather.get() / page.get()).max(1) as u32;
         let with_dropped = |kind: PageClassInput| (kind, kind.dropped(stay, pages_max));
         let kinds = kinds.into_iter().map(with_dropped).collect();
@@ -93,7 +93,7 @@ impl Transactions {
 /// The requests that a buffer leaves to the drives, for any transaction rate.
 #[derive(Clone, Debug)]
 pub struct BufferModel<'t> {
-    load: &'t Transactions,
+    load: &'t TransactionLoad,
     /// The kinds of pages, each with the writes that dropped pages cause.
     kinds: Vec<(PageClassInput, PageClassWrites)>,
     stay: f64,
@@ -102,14 +102,14 @@ pub struct BufferModel<'t> {
 
 impl BufferModel<'_> {
     /// Computes the reads and writes at `rate` transactions a second.
-    pub fn at(&self, rate: f64) -> BufferUse {
+    pub fn at(&self, rate: f64) -> BufferTraffic {
         let &Self { load, ref kinds, stay, pages_max } = self;
         if let Some(RequestsPerTransaction { reads, writes, awaited }) = load.counted {
-            return BufferUse { reads, writes, awaited, ..BufferUse::default() };
+            return BufferTraffic { reads, writes, awaited, ..BufferTraffic::default() };
         }
         let visits: f64 = kinds.iter().map(|(kind, _)| kind.visits).sum();
         let between_checkpoints = rate * load.checkpoint.as_seconds();
-        let mut total = BufferUse { pages_max, ..BufferUse::default() };
+        let mut total = BufferTraffic { pages_max, ..BufferTraffic::default() };
         for &(kind, dropped) in kinds {
             let checkpointed = kind.checkpointed(stay, between_checkpoints, pages_max);
             let written = if checkpointed.pages > dropped.pages { checkpointed } else { dropped };
@@ -124,7 +124,7 @@ impl BufferModel<'_> {
     }
 }
 
-impl BufferUse {
+impl BufferTraffic {
     /// Draws the number of pages in one write: a page and its changed neighbours.
     pub fn draw_pages(&self, rng: &mut Rng) -> u32 {
         let all: f64 = self.runs.iter().map(|runs| runs.writes).sum();
@@ -245,8 +245,8 @@ fn run_both_sides(next: f64, pages_max: u32) -> f64 {
 }
 
 /// Returns the time, in transactions, for which a page stays in the buffer without a visit; infinite if all pages fit.
-fn stay(kinds: &[PageClassInput], room: f64) -> f64 {
-    let held = |stay: f64| -> f64 {
+fn mean_residence(kinds: &[PageClassInput], room: f64) -> f64 {
+    let pages_held = |stay: f64| -> f64 {
         kinds.iter().map(|kind| -kind.pages * libm::expm1(-kind.page_visits() * stay)).sum()
     };
     let all: f64 = kinds.iter().map(|kind| kind.pages).sum();
@@ -254,12 +254,12 @@ fn stay(kinds: &[PageClassInput], room: f64) -> f64 {
         return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, 1.0);
-    while held(high) < room {
+    while pages_held(high) < room {
         high *= 2.0;
     }
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
-        if held(middle) < room { low = middle } else { high = middle }
+        if pages_held(middle) < room { low = middle } else { high = middle }
     }
     low
 }
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn the_buffer_misses_and_drops_as_the_law_says() {
-        let own = Transactions { checkpoint: Duration::ZERO, ..transactions() };
+        let own = TransactionLoad { checkpoint: Duration::ZERO, ..transactions() };
         let law = own.buffer_use(Bytes::kibi(8), 1000.0);
         let (reads, writes, _) = count(&[(8 * 128, 3, 0.5), (48 * 128, 1, 1.0)], 16 * 128, 1);
         near(reads, law.reads, 0.02);
@@ -370,7 +370,7 @@ mod tests {
             [(16, (0.5, 1.0)), (32, (0.5, 1.0)), (48, (1.0, 1.0)), (24, (0.2, 0.1))]
         {
             for pages_max in [2, 8, 128] {
-                let mut own = Transactions { checkpoint: Duration::ZERO, ..transactions() };
+                let mut own = TransactionLoad { checkpoint: Duration::ZERO, ..transactions() };
                 own.buffer = Bytes::mebi(buffer);
                 own.gather = Bytes::kibi(8 * pages_max);
                 own.pages[0].changed = Ratio::new(shares.0).unwrap();
@@ -401,25 +401,25 @@ mod tests {
 
     #[test]
     fn data_that_fits_is_not_read_and_is_written_at_checkpoints() {
-        let own = Transactions { buffer: Bytes::mebi(64), ..transactions() };
+        let own = TransactionLoad { buffer: Bytes::mebi(64), ..transactions() };
         let law = own.buffer_use(Bytes::kibi(8), 10_000.0);
         assert_eq!((law.reads, law.hit_ratio), (0.0, Some(1.0)));
         // In a minute, every page is changed, so 600,000 transactions cause 7168 writes.
         near(7168.0, law.writes * 600_000.0, 1e-4);
         // If all pages are changed, the number of writes is their number divided by the maximum pages per write.
-        let gathered = Transactions { gather: Bytes::kibi(256), ..own.clone() };
+        let gathered = TransactionLoad { gather: Bytes::kibi(256), ..own.clone() };
         let law = gathered.buffer_use(Bytes::kibi(8), 10_000.0);
         near(7168.0 / 32.0, law.writes * 600_000.0, 1e-3);
         let mut rng = Rng::new(StreamKey::from_seed(5));
         assert_eq!(law.draw_pages(&mut rng), 32);
-        let never = Transactions { checkpoint: Duration::ZERO, ..own };
+        let never = TransactionLoad { checkpoint: Duration::ZERO, ..own };
         assert_eq!(never.buffer_use(Bytes::kibi(8), 10_000.0).writes, 0.0);
     }
 
     /// A checkpoint that finds few changed pages writes each run with one write.
     #[test]
     fn a_checkpoint_writes_runs_of_changed_pages() {
-        let mut own = Transactions { buffer: Bytes::mebi(64), ..transactions() };
+        let mut own = TransactionLoad { buffer: Bytes::mebi(64), ..transactions() };
         own.pages.truncate(1);
         own.gather = Bytes::kibi(64);
         own.checkpoint = Duration::from_microseconds(1_000_000);

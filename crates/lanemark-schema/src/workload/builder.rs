@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{Load, Pattern, Requests, Start, Test, TestError};
+use super::{Load, Pattern, SyntheticRequests, Test, TestError, TestStart};
 use crate::units::{Bytes, Duration, QuantityError, Ratio};
 
 /// A test whose values are all within their bounds, so that code that uses it can rely on them. A checked test
@@ -47,13 +47,13 @@ impl Deref for CheckedTest {
 pub struct TestBuilder {
     /// The test without its requests, which are stored separately.
     test: Test,
-    requests: Requests,
+    requests: SyntheticRequests,
     /// The first quantity that could not be parsed.
     error: Option<TestError>,
 }
 
 /// A value that can be converted to a `T`: a `T` itself, or text with its unit.
-pub trait Quantity<T> {
+pub trait IntoQuantity<T> {
     /// Returns the value.
     ///
     /// # Errors
@@ -61,25 +61,25 @@ pub trait Quantity<T> {
     fn quantity(self) -> Result<T, (String, QuantityError)>;
 }
 
-impl Quantity<Bytes> for Bytes {
+impl IntoQuantity<Bytes> for Bytes {
     fn quantity(self) -> Result<Bytes, (String, QuantityError)> {
         Ok(self)
     }
 }
 
-impl Quantity<Duration> for Duration {
+impl IntoQuantity<Duration> for Duration {
     fn quantity(self) -> Result<Duration, (String, QuantityError)> {
         Ok(self)
     }
 }
 
-impl Quantity<Ratio> for Ratio {
+impl IntoQuantity<Ratio> for Ratio {
     fn quantity(self) -> Result<Ratio, (String, QuantityError)> {
         Ok(self)
     }
 }
 
-impl<T: std::str::FromStr<Err = QuantityError>> Quantity<T> for &str {
+impl<T: std::str::FromStr<Err = QuantityError>> IntoQuantity<T> for &str {
     fn quantity(self) -> Result<T, (String, QuantityError)> {
         self.parse().map_err(|error| (self.to_owned(), error))
     }
@@ -110,35 +110,36 @@ impl Test {
             interval: None,
             ramp: Duration::ZERO,
             compressibility: Ratio::ZERO,
-            start: Start::default(),
-            asks: Requests::aligned_to(block).into(),
+            start: TestStart::default(),
+            asks: SyntheticRequests::aligned_to(block).into(),
         }
     }
 
     /// Builds random reads of size `block` in the span.
-    pub fn random_read(block: impl Quantity<Bytes>) -> TestBuilder {
+    pub fn random_read(block: impl IntoQuantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Uniform, Ratio::ONE)
     }
 
     /// Builds random writes of size `block` in the span.
-    pub fn random_write(block: impl Quantity<Bytes>) -> TestBuilder {
+    pub fn random_write(block: impl IntoQuantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Uniform, Ratio::ZERO)
     }
 
     /// Builds sequential reads of size `block`.
-    pub fn sequential_read(block: impl Quantity<Bytes>) -> TestBuilder {
+    pub fn sequential_read(block: impl IntoQuantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Sequential, Ratio::ONE)
     }
 
     /// Builds sequential writes of size `block`.
-    pub fn sequential_write(block: impl Quantity<Bytes>) -> TestBuilder {
+    pub fn sequential_write(block: impl IntoQuantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Sequential, Ratio::ZERO)
     }
 }
 
 impl TestBuilder {
-    fn new(block: impl Quantity<Bytes>, pattern: Pattern, read_share: Ratio) -> Self {
-        let requests = Requests { pattern, read_share, ..Requests::aligned_to(Bytes::ZERO) };
+    fn new(block: impl IntoQuantity<Bytes>, pattern: Pattern, read_share: Ratio) -> Self {
+        let requests =
+            SyntheticRequests { pattern, read_share, ..SyntheticRequests::aligned_to(Bytes::ZERO) };
         let test = Test::of_blocks(Bytes::ZERO);
         Self { test, requests, error: None }.set("block", block, |builder, block| {
             builder.test.block = block;
@@ -149,7 +150,7 @@ impl TestBuilder {
     fn set<T>(
         mut self,
         field: &'static str,
-        value: impl Quantity<T>,
+        value: impl IntoQuantity<T>,
         to: impl FnOnce(&mut Self, T),
     ) -> Self {
         match value.quantity() {
@@ -187,44 +188,44 @@ impl TestBuilder {
     }
 
     /// Sets the share of requests that are reads, such as `"70%"`.
-    pub fn read_share(self, share: impl Quantity<Ratio>) -> Self {
+    pub fn read_share(self, share: impl IntoQuantity<Ratio>) -> Self {
         self.set("read", share, |builder, share| builder.requests.read_share = share)
     }
 
     /// Sets the span: the size of the used part of the target.
-    pub fn span(self, span: impl Quantity<Bytes>) -> Self {
+    pub fn span(self, span: impl IntoQuantity<Bytes>) -> Self {
         self.set("span", span, |builder, span| builder.test.span = span)
     }
 
     /// Sets the offset on the target at which the span begins.
-    pub fn offset(self, offset: impl Quantity<Bytes>) -> Self {
+    pub fn offset(self, offset: impl IntoQuantity<Bytes>) -> Self {
         self.set("offset", offset, |builder, offset| builder.test.offset = offset)
     }
 
     /// Sets the alignment of every request's offset within the span; the default is the block size.
-    pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
+    pub fn alignment(self, alignment: impl IntoQuantity<Bytes>) -> Self {
         self.set("alignment", alignment, |builder, alignment| {
             builder.requests.alignment = alignment;
         })
     }
 
     /// Sets the volume: the amount of data after which the test ends.
-    pub fn volume(self, volume: impl Quantity<Bytes>) -> Self {
+    pub fn volume(self, volume: impl IntoQuantity<Bytes>) -> Self {
         self.set("volume", volume, |builder, volume| builder.test.volume = Some(volume))
     }
 
     /// Sets the time during which the test counts requests.
-    pub fn duration(self, duration: impl Quantity<Duration>) -> Self {
+    pub fn duration(self, duration: impl IntoQuantity<Duration>) -> Self {
         self.set("duration", duration, |builder, duration| builder.test.duration = Some(duration))
     }
 
     /// Sets the time for which the load runs before requests are counted.
-    pub fn ramp(self, ramp: impl Quantity<Duration>) -> Self {
+    pub fn ramp(self, ramp: impl IntoQuantity<Duration>) -> Self {
         self.set("ramp", ramp, |builder, ramp| builder.test.ramp = ramp)
     }
 
     /// Sets the time for which a thread waits between a completion and its next request.
-    pub fn think(self, think: impl Quantity<Duration>) -> Self {
+    pub fn think(self, think: impl IntoQuantity<Duration>) -> Self {
         self.set("think", think, |builder, think| builder.requests.think = think)
     }
 

@@ -2,7 +2,8 @@
 
 use super::bound::{BLOCK, DELAY, QUEUE_DEPTH, RATE, ROUND, SIZES, THREADS};
 use super::{
-    Interval, Load, LoadKind, Mix, Pattern, Requests, Rounds, SECTOR, Test, TestError, Zone,
+    Load, LoadKind, Pattern, PatternZone, RequestMix, RoundSettings, SECTOR, SeriesInterval,
+    SyntheticRequests, Test, TestError,
 };
 use crate::units::{Bytes, Duration, Ratio};
 
@@ -102,7 +103,7 @@ impl Test {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
         match (self.rounds, self.volume, self.duration) {
-            (Some(Rounds { length, .. }), None, None)
+            (Some(RoundSettings { length, .. }), None, None)
                 if length == Duration::ZERO || length > ROUND.max =>
             {
                 return fail("round", length.to_string(), "more than 0 s and up to 168 h");
@@ -135,7 +136,7 @@ impl Test {
         if self.duration == Some(Duration::ZERO) {
             return fail("duration", "0 s".to_owned(), "more than 0 s");
         }
-        if let Some(Interval::Fixed { interval }) = self.interval
+        if let Some(SeriesInterval::Fixed { interval }) = self.interval
             && (interval == Duration::ZERO || interval > ROUND.max)
         {
             return fail("interval", interval.to_string(), "more than 0 s and up to 168 h");
@@ -144,7 +145,7 @@ impl Test {
     }
 }
 
-impl Requests {
+impl SyntheticRequests {
     /// Checks a copy: a closed loop that only reads, whose writes do not overlap its reads.
     fn check_copy(&self, test: &Test) -> Result<(), TestError> {
         let Some(to) = self.mix.copy_to else { return Ok(()) };
@@ -215,7 +216,9 @@ impl Pattern {
             Self::Normal { deviation } if *deviation == Ratio::ZERO => {
                 fail("normal", deviation.to_string(), "above 0%")
             }
-            Self::Zones { zones } if !zones.iter().any(Zone::is_used) || zones.len() > 64 => {
+            Self::Zones { zones }
+                if !zones.iter().any(PatternZone::is_used) || zones.len() > 64 =>
+            {
                 fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
             }
             _ => Ok(()),
@@ -223,7 +226,7 @@ impl Pattern {
     }
 }
 
-impl Mix {
+impl RequestMix {
     /// Checks the mix of a test whose requests have up to `block` bytes and are multiples of `unit`.
     fn check(&self, block: Bytes, unit: Bytes) -> Result<(), TestError> {
         let fail = |field, value: String, bound: &str| {

@@ -12,7 +12,7 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseUsers {
     /// Mix of transactions.
-    pub profile: Profile,
+    pub profile: TransactionProfile,
     /// Number of warehouses that were loaded.
     pub warehouses: i64,
     /// Divisor of the specification's numbers of items and customers; values other than 1 are for tests.
@@ -74,7 +74,7 @@ impl TransactionKind {
 /// A named mix of transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Profile {
+pub enum TransactionProfile {
     /// The mix of the TPC-C specification.
     #[default]
     Tpcc,
@@ -82,7 +82,7 @@ pub enum Profile {
     Hammerdb,
 }
 
-impl Profile {
+impl TransactionProfile {
     /// Returns the number of cards for each kind of transaction, in the order of [`TransactionKind::ALL`].
     pub fn cards(self) -> [u64; 5] {
         match self {
@@ -105,7 +105,7 @@ impl Profile {
     }
 }
 
-impl std::str::FromStr for Profile {
+impl std::str::FromStr for TransactionProfile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -123,14 +123,16 @@ mod tests {
 
     #[test]
     fn profiles_are_read_by_their_names_and_deal_their_cards() {
-        let profiles =
-            [("tpcc", Profile::Tpcc, 100, false), ("hammerdb", Profile::Hammerdb, 23, true)];
+        let profiles = [
+            ("tpcc", TransactionProfile::Tpcc, 100, false),
+            ("hammerdb", TransactionProfile::Hammerdb, 23, true),
+        ];
         for (name, profile, cards, is_uniform) in profiles {
             assert_eq!((name.parse(), profile.name()), (Ok(profile), name));
             assert_eq!(serde_json::to_value(profile).unwrap(), name);
             assert_eq!(profile.cards().iter().sum::<u64>(), cards);
             assert_eq!(profile.is_uniform(), is_uniform);
         }
-        assert!("TPCC".parse::<Profile>().is_err());
+        assert!("TPCC".parse::<TransactionProfile>().is_err());
     }
 }

@@ -2,18 +2,18 @@
 
 use super::database::DatabaseUsers;
 use super::pattern::Pattern;
-use super::requests::Requests;
-use super::transactions::Transactions;
+use super::requests::SyntheticRequests;
+use super::transactions::TransactionLoad;
 use crate::units::{Bytes, Ratio};
 
 /// The kind of load of a [`Test`](super::Test), with the values that only tests of this kind have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadKind {
     /// Requests with drawn offsets, as a benchmark program sends them.
-    Requests(Requests),
+    Requests(SyntheticRequests),
     /// Simulated transactions of a database; each thread is a user. A real database is measured with
     /// [`LoadKind::Database`].
-    Transactions(Box<Transactions>),
+    Transactions(Box<TransactionLoad>),
     /// The users of a real database; each thread is a user, the block is a page, and the span is the loaded data. Such
     /// a test describes a result and cannot be run on a drive or a model.
     Database(DatabaseUsers),
@@ -22,12 +22,12 @@ pub enum LoadKind {
     Trace(TraceSummary),
     /// The requests of a test that another program ran and did not describe completely. Such a test describes a result
     /// and cannot be run or simulated until the missing values are supplied.
-    PartlyStated(PartlyStated),
+    PartlyStated(PartialRequests),
 }
 
 /// Requests that the source describes only partly. Values that it does not state are absent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PartlyStated {
+pub struct PartialRequests {
     /// Order of the requests' positions.
     pub pattern: Option<Pattern>,
     /// The share of reads among the requests, computed from their counts.
@@ -38,7 +38,7 @@ pub struct PartlyStated {
     pub alignment: Bytes,
 }
 
-impl PartlyStated {
+impl PartialRequests {
     /// Returns the settings that are not stated, each with the option of `lanemark import` that supplies it.
     pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
         let pattern = ("the access pattern", "--pattern sequential|random");
@@ -62,14 +62,14 @@ pub struct TraceSummary {
     pub alignment: Bytes,
 }
 
-impl From<Requests> for LoadKind {
-    fn from(requests: Requests) -> Self {
+impl From<SyntheticRequests> for LoadKind {
+    fn from(requests: SyntheticRequests) -> Self {
         Self::Requests(requests)
     }
 }
 
-impl From<Transactions> for LoadKind {
-    fn from(transactions: Transactions) -> Self {
+impl From<TransactionLoad> for LoadKind {
+    fn from(transactions: TransactionLoad) -> Self {
         Self::Transactions(Box::new(transactions))
     }
 }

@@ -7,7 +7,7 @@ use crate::units::{Bytes, Duration, Ratio};
 /// The requests of a test in addition to reads and writes of its block size. The default is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Mix {
+pub struct RequestMix {
     /// The sizes of requests, instead of one size; [`Test::block`](super::Test::block) is then the largest size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeShare>,
@@ -37,7 +37,7 @@ pub struct SizeShare {
 /// The start time of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Start {
+pub struct TestStart {
     /// Whether the test begins together with the previous test, instead of after the end of that test.
     pub beside: bool,
     /// Delay after the previous test's start or end.
@@ -45,14 +45,14 @@ pub struct Start {
     pub delay: Duration,
 }
 
-impl Start {
+impl TestStart {
     /// Returns whether the test begins after the end of the previous test.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl Mix {
+impl RequestMix {
     /// The mix of reads and writes of one size.
     pub const PLAIN: Self =
         Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None, copy_to: None };

@@ -6,7 +6,7 @@
 //! have scheduled times ([`Load`]).
 //!
 //! [`Test`] contains the settings that all tests have. [`LoadKind`] contains the settings of one kind of test: drawn
-//! requests, or a database's transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of
+//! requests, or a database's transactions. A recorded trace is a stream of [`TraceArrival`]s instead; a [`Test`] of
 //! [`LoadKind::Trace`] summarises it in a result.
 //!
 //! Not modelled: jobs that wait for another job's requests. A copy is one job whose writes wait for its reads.
@@ -34,23 +34,23 @@ mod schedule;
 mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
-pub use arrival::Arrival;
+pub use arrival::TraceArrival;
 pub use buffer::BufferModel;
-pub use buffer::BufferUse;
-pub use builder::{CheckedTest, Quantity, TestBuilder};
+pub use buffer::BufferTraffic;
+pub use builder::{CheckedTest, IntoQuantity, TestBuilder};
 pub use data::fill_random;
-pub use database::{DatabaseUsers, Profile, TransactionKind};
+pub use database::{DatabaseUsers, TransactionKind, TransactionProfile};
 pub use error::TestError;
 pub use fault::{Fault, FaultKind};
 pub use load::{ArrivalProcess, Load};
-pub use load_kind::{LoadKind, PartlyStated, TraceSummary};
-pub use mix::{Mix, SizeShare, Start};
+pub use load_kind::{LoadKind, PartialRequests, TraceSummary};
+pub use mix::{RequestMix, SizeShare, TestStart};
 pub use paged::PAGE;
-pub use pattern::{Pattern, Zone};
-pub use requests::Requests;
-pub use rounds::{Interval, Rounds, TrackedFigure};
-pub use schedule::Schedule;
-pub use transactions::{Log, PageClass, RequestsPerTransaction, Transactions};
+pub use pattern::{Pattern, PatternZone};
+pub use requests::SyntheticRequests;
+pub use rounds::{RoundSettings, SeriesInterval, TrackedFigure};
+pub use schedule::ArrivalSchedule;
+pub use transactions::{DatabaseLog, PageClass, RequestsPerTransaction, TransactionLoad};
 
 use std::ops::Range;
 
@@ -61,7 +61,7 @@ use crate::units::{Bytes, Duration, Ratio};
 /// The smallest unit that a drive addresses.
 pub const SECTOR: Bytes = Bytes(512);
 /// The mix of a test that does not draw its requests.
-const PLAIN: &Mix = &Mix::PLAIN;
+const PLAIN: &RequestMix = &RequestMix::PLAIN;
 
 /// A named list of tests that run in succession on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,10 +73,10 @@ pub struct Workload {
     /// Number of times that each test is run.
     pub repeats: u32,
     /// Method for averaging the repeats into one figure.
-    pub average: Average,
+    pub average: AverageMethod,
     /// Order in which tests and repeats are measured.
     #[serde(default)]
-    pub order: Order,
+    pub order: TestOrder,
     /// Faults in each repeat of each test, which only a simulation can inject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -91,8 +91,8 @@ impl Workload {
             id: id.to_owned(),
             name: name.to_owned(),
             repeats: 1,
-            average: Average::Mean,
-            order: Order::Listed,
+            average: AverageMethod::Mean,
+            order: TestOrder::Listed,
             faults: Vec::new(),
             tests: vec![test],
         }
@@ -101,8 +101,8 @@ impl Workload {
     /// Returns the groups of tests that run in parallel, as ranges of their indices, in order. A test that starts after
     /// the previous test begins a group. The first test always begins a group.
     pub fn groups(&self) -> Vec<Range<usize>> {
-        let begins = |index: &usize| *index == 0 || !self.tests[*index].start.beside;
-        let firsts: Vec<usize> = (0..self.tests.len()).filter(begins).collect();
+        let begins_group = |index: &usize| *index == 0 || !self.tests[*index].start.beside;
+        let firsts: Vec<usize> = (0..self.tests.len()).filter(begins_group).collect();
         let ends = firsts.iter().skip(1).copied().chain([self.tests.len()]);
         firsts.iter().zip(ends).map(|(&first, end)| first..end).collect()
     }
@@ -115,8 +115,9 @@ impl Workload {
 
     /// Returns whether no other test runs in parallel with the test at the index `test`.
     pub fn is_alone(&self, test: usize) -> bool {
-        let beside = |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
-        (test == 0 || !beside(test)) && !beside(test + 1)
+        let starts_beside =
+            |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
+        (test == 0 || !starts_beside(test)) && !starts_beside(test + 1)
     }
 }
 
@@ -124,7 +125,7 @@ impl Workload {
 /// independent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum TestOrder {
     /// Each test with all its repeats, then the next test.
     #[default]
     Listed,
@@ -137,7 +138,7 @@ pub enum Order {
 /// target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Average {
+pub enum AverageMethod {
     /// The arithmetic mean.
     Mean,
     /// The middle value, or the mean of the two middle values.
@@ -180,22 +181,22 @@ pub struct Test {
     pub duration: Option<Duration>,
     /// The test stops when the figures of its rounds are steady, if given; in that case it has neither a volume nor a
     /// duration.
-    pub rounds: Option<Rounds>,
+    pub rounds: Option<RoundSettings>,
     /// The intervals of the sample's series, if given.
-    pub interval: Option<Interval>,
+    pub interval: Option<SeriesInterval>,
     /// Time for which the load runs before requests are counted.
     pub ramp: Duration,
     /// The share of zeros in each written 4 KiB, which a drive can compress.
     pub compressibility: Ratio,
     /// The start time of the test.
-    pub start: Start,
+    pub start: TestStart,
     /// Requests or transactions of the test.
     pub asks: LoadKind,
 }
 
 impl Test {
     /// Returns the drawn requests of the test, if it has them.
-    pub fn requests(&self) -> Option<&Requests> {
+    pub fn requests(&self) -> Option<&SyntheticRequests> {
         match &self.asks {
             LoadKind::Requests(requests) => Some(requests),
             _ => None,
@@ -203,7 +204,7 @@ impl Test {
     }
 
     /// Returns the drawn requests of the test for modification.
-    pub fn requests_mut(&mut self) -> Option<&mut Requests> {
+    pub fn requests_mut(&mut self) -> Option<&mut SyntheticRequests> {
         match &mut self.asks {
             LoadKind::Requests(requests) => Some(requests),
             _ => None,
@@ -212,7 +213,7 @@ impl Test {
 
     /// Returns the test with changed requests. A test without drawn requests stays unchanged.
     #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Requests)) -> Self {
+    pub fn with(mut self, change: impl FnOnce(&mut SyntheticRequests)) -> Self {
         self.requests_mut().map(change);
         self
     }
@@ -275,7 +276,7 @@ impl Test {
     }
 
     /// Returns the requests in addition to reads and writes of one size; empty if the test does not draw its requests.
-    pub fn mix(&self) -> &Mix {
+    pub fn mix(&self) -> &RequestMix {
         self.requests().map_or(PLAIN, |requests| &requests.mix)
     }
 
@@ -301,7 +302,7 @@ impl Test {
 
     /// Returns whether successive requests of a thread are adjacent on the target.
     pub fn is_in_order(&self) -> bool {
-        self.requests().is_some_and(Requests::is_in_order)
+        self.requests().is_some_and(SyntheticRequests::is_in_order)
     }
 
     /// Returns whether the test replays a recorded trace.
@@ -369,7 +370,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn requests_of(test: &mut Test) -> &mut Requests {
+    fn requests_of(test: &mut Test) -> &mut SyntheticRequests {
         test.requests_mut().unwrap()
     }
 
@@ -410,7 +411,7 @@ pub(crate) mod tests {
             })
         };
         assert_eq!(copy().check(), Ok(()));
-        let cases: [(&str, fn(&mut Requests)); 6] = [
+        let cases: [(&str, fn(&mut SyntheticRequests)); 6] = [
             ("copy_to", |settings| settings.mix.copy_to = Some(Bytes(4096 * 1024 + 1))),
             ("copy_to", |settings| settings.mix.copy_to = Some(Bytes::kibi(4))),
             ("read", |settings| settings.read_share = Ratio::ONE),

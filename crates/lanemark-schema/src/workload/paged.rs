@@ -38,7 +38,7 @@ impl Test {
             if requests.mix.sizes.is_empty() { &single[..] } else { &requests.mix.sizes };
         let step = gcd(requests.alignment.get(), PAGE.get());
         let first = self.offset.get() % step;
-        let sizes = touched(requested, step, first);
+        let sizes = touched_pages(requested, step, first);
         let block = sizes.iter().map(|size| size.block).max().unwrap_or(PAGE);
         let in_order = requests.is_in_order();
         let mut paged = Self { block, ..self.clone() }.with(|settings| {
@@ -72,16 +72,16 @@ impl Workload {
 
 /// Returns the numbers of pages that requests of `sizes` touch, as sizes with their shares. Requests begin `first`
 /// bytes after a multiple of `step`.
-fn touched(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
+fn touched_pages(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
     let mut found: Vec<SizeShare> = Vec::new();
     let positions = PAGE.get() / step;
     for size in sizes {
-        let whole = |index: u64| {
+        let whole_pages = |index: u64| {
             let end = (first + index * step) % PAGE.get() + size.block.get();
             Bytes(end.next_multiple_of(PAGE.get()))
         };
         for index in 0..positions {
-            let (block, share) = (whole(index), size.share / positions as f64);
+            let (block, share) = (whole_pages(index), size.share / positions as f64);
             match found.iter_mut().find(|known| known.block == block) {
                 Some(known) => known.share += share,
                 None => found.push(SizeShare { block, share }),
@@ -106,7 +106,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::workload::tests::random_read;
-    use crate::workload::{Mix, Pattern};
+    use crate::workload::{Pattern, RequestMix};
 
     /// Returns sequential requests of `block` bytes over 22 MiB.
     fn in_order(block: u64) -> Test {
@@ -147,7 +147,7 @@ mod tests {
         let sizes = sizes.map(|(block, share)| SizeShare { block: Bytes(block), share });
         let test = Test { block: Bytes(8192), ..random_read() }.with(|requests| {
             requests.alignment = Bytes(1000);
-            requests.mix = Mix { sizes: sizes.to_vec(), ..Mix::PLAIN };
+            requests.mix = RequestMix { sizes: sizes.to_vec(), ..RequestMix::PLAIN };
         });
         let paged = test.in_pages();
         assert_eq!((paged.check(), paged.alignment()), (Ok(()), PAGE));

@@ -6,7 +6,7 @@ use crate::units::Ratio;
 
 /// A part of the span in [`Pattern::Zones`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Zone {
+pub struct PatternZone {
     /// The share of requests that go to the zone.
     pub share: Ratio,
     /// Share of the span that the zone covers.
@@ -38,7 +38,7 @@ pub enum Pattern {
     /// Requests go to zones, which are consecutive parts of the span, according to the zones' shares.
     Zones {
         /// Zones of the span; their shares and spans are relative weights.
-        zones: Vec<Zone>,
+        zones: Vec<PatternZone>,
     },
     /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
     Zipf {
@@ -54,7 +54,7 @@ pub enum Pattern {
     },
 }
 
-impl Zone {
+impl PatternZone {
     pub(super) fn is_used(&self) -> bool {
         self.share > Ratio::ZERO && self.span > Ratio::ZERO
     }

@@ -1,7 +1,7 @@
 //! The requests of a test: their offsets, directions, sizes and arrival times.
 
 use super::load::Load;
-use super::mix::Mix;
+use super::mix::RequestMix;
 use super::pattern::Pattern;
 use crate::units::{Bytes, Duration, Ratio};
 
@@ -9,15 +9,15 @@ use crate::units::{Bytes, Duration, Ratio};
 ///
 /// ```
 /// use lanemark_schema::units::Bytes;
-/// use lanemark_schema::workload::{Pattern, Requests, Test};
+/// use lanemark_schema::workload::{Pattern, SyntheticRequests, Test};
 ///
 /// let block = Bytes::kibi(128);
-/// let requests = Requests { pattern: Pattern::Sequential, queue_depth: 4, ..Requests::aligned_to(block) };
+/// let requests = SyntheticRequests { pattern: Pattern::Sequential, queue_depth: 4, ..SyntheticRequests::aligned_to(block) };
 /// let test = Test { volume: Some(Bytes::mebi(64)), asks: requests.into(), ..Test::of_blocks(block) };
 /// assert_eq!((test.queue_depth(), test.check()), (4, Ok(())));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Requests {
+pub struct SyntheticRequests {
     /// Order of the requests' addresses.
     pub pattern: Pattern,
     /// The share of requests that are reads.
@@ -29,12 +29,12 @@ pub struct Requests {
     /// Time for which a thread waits between a completion and its next request.
     pub think: Duration,
     /// Requests in addition to reads and writes of one size.
-    pub mix: Mix,
+    pub mix: RequestMix,
     /// Arrival of the requests.
     pub load: Load,
 }
 
-impl Requests {
+impl SyntheticRequests {
     /// Returns random reads in the span, at queue depth 1, at multiples of `alignment`.
     pub fn aligned_to(alignment: Bytes) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Requests {
             queue_depth: 1,
             alignment,
             think: Duration::ZERO,
-            mix: Mix::PLAIN,
+            mix: RequestMix::PLAIN,
             load: Load::Closed,
         }
     }

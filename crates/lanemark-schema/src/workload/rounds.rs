@@ -6,7 +6,7 @@ use crate::units::Duration;
 
 /// Rounds that run in succession until their figure is steady (`result::steady`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rounds {
+pub struct RoundSettings {
     /// Length of a round.
     #[serde(rename = "length_ns")]
     pub length: Duration,
@@ -30,7 +30,7 @@ pub enum TrackedFigure {
 /// The intervals of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Interval {
+pub enum SeriesInterval {
     /// Up to a thousand intervals of a round length.
     Automatic,
     /// A given length.
@@ -76,7 +76,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_seconds(60);
 
     fn rounds(length: Duration) -> Test {
-        let rounds = Some(Rounds { length, tracked: TrackedFigure::Iops });
+        let rounds = Some(RoundSettings { length, tracked: TrackedFigure::Iops });
         Test { rounds, volume: None, ..random_read() }
     }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_not_empty() {
-        let interval = Some(Interval::Fixed { interval: Duration::ZERO });
+        let interval = Some(SeriesInterval::Fixed { interval: Duration::ZERO });
         assert_eq!(Test { interval, ..random_read() }.check().unwrap_err().field, "interval");
     }
 

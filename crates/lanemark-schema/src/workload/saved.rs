@@ -7,8 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArrivalProcess, DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Requests,
-    Rounds, Start, Test, TestError, TraceSummary, Transactions, Zone,
+    ArrivalProcess, DatabaseUsers, Load, LoadKind, PartialRequests, Pattern, PatternZone,
+    RequestMix, RoundSettings, SeriesInterval, SyntheticRequests, Test, TestError, TestStart,
+    TraceSummary, TransactionLoad,
 };
 use crate::units::{Bytes, Duration, Ratio};
 
@@ -30,18 +31,18 @@ pub(super) struct SavedTest {
     volume_bytes: Option<Bytes>,
     duration_ns: Option<Duration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rounds: Option<Rounds>,
+    rounds: Option<RoundSettings>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    interval: Option<Interval>,
+    interval: Option<SeriesInterval>,
     ramp_ns: Duration,
     think_ns: Duration,
     compressibility: Ratio,
-    #[serde(default, skip_serializing_if = "Mix::is_plain")]
-    mix: Mix,
+    #[serde(default, skip_serializing_if = "RequestMix::is_plain")]
+    mix: RequestMix,
     #[serde(default, skip_serializing_if = "SavedLoad::is_closed")]
     load: SavedLoad,
-    #[serde(default, skip_serializing_if = "Start::is_plain")]
-    start: Start,
+    #[serde(default, skip_serializing_if = "TestStart::is_plain")]
+    start: TestStart,
 }
 
 /// The order of the requests' offsets, or the mark of a trace.
@@ -54,7 +55,7 @@ enum SavedPattern {
     Shuffled,
     Pareto { h: f64 },
     Normal { deviation: Ratio },
-    Zones { zones: Vec<Zone> },
+    Zones { zones: Vec<PatternZone> },
     Zipf { theta: f64 },
     HotCold { hot_span: Ratio, hot_share: Ratio },
     Trace,
@@ -71,7 +72,7 @@ enum SavedLoad {
         rate_per_second: f64,
         process: ArrivalProcess,
     },
-    Transactions(Box<Transactions>),
+    Transactions(Box<TransactionLoad>),
     Database(DatabaseUsers),
 }
 
@@ -134,7 +135,8 @@ impl TryFrom<SavedTest> for Test {
         let queue_depth = queue_depth.unwrap_or(1);
         let requests = |pattern, load| {
             let (think, mix) = (saved.think_ns, saved.mix);
-            Requests { pattern, read_share, queue_depth, alignment, think, mix, load }.into()
+            SyntheticRequests { pattern, read_share, queue_depth, alignment, think, mix, load }
+                .into()
         };
         let trace = |error: &str| TestError {
             field: "pattern",
@@ -142,7 +144,7 @@ impl TryFrom<SavedTest> for Test {
             bound: format!("not together with a load of {error}"),
         };
         let asks = match (saved.pattern.stated_pattern(), saved.load) {
-            (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartlyStated {
+            (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartialRequests {
                 pattern,
                 read_share,
                 queue_depth: stated_depth,
@@ -186,19 +188,19 @@ impl From<Test> for SavedTest {
         let (read_share, queue_depth) = (test.read_share(), test.stated_queue_depth());
         let (alignment_bytes, think_ns) = (test.alignment(), test.think());
         let (pattern, mix, load) = match test.asks {
-            LoadKind::Requests(Requests { pattern, mix, load, .. }) => {
+            LoadKind::Requests(SyntheticRequests { pattern, mix, load, .. }) => {
                 (pattern.into(), mix, load.into())
             }
             LoadKind::Transactions(load) => {
-                (SavedPattern::Uniform, Mix::PLAIN, SavedLoad::Transactions(load))
+                (SavedPattern::Uniform, RequestMix::PLAIN, SavedLoad::Transactions(load))
             }
             LoadKind::Database(users) => {
-                (SavedPattern::Uniform, Mix::PLAIN, SavedLoad::Database(users))
+                (SavedPattern::Uniform, RequestMix::PLAIN, SavedLoad::Database(users))
             }
-            LoadKind::Trace(_) => (SavedPattern::Trace, Mix::PLAIN, SavedLoad::Closed),
+            LoadKind::Trace(_) => (SavedPattern::Trace, RequestMix::PLAIN, SavedLoad::Closed),
             LoadKind::PartlyStated(stated) => {
                 let pattern = stated.pattern.map_or(SavedPattern::NotStated, Into::into);
-                (pattern, Mix::PLAIN, SavedLoad::Closed)
+                (pattern, RequestMix::PLAIN, SavedLoad::Closed)
             }
         };
         Self {
@@ -238,12 +240,12 @@ impl From<Load> for SavedLoad {
 mod tests {
     use super::super::tests::random_read;
     use super::super::transactions::tests::{transactions, users};
-    use super::super::{Profile, SizeShare};
+    use super::super::{SizeShare, TransactionProfile};
     use super::*;
 
     fn database() -> LoadKind {
         LoadKind::Database(DatabaseUsers {
-            profile: Profile::Tpcc,
+            profile: TransactionProfile::Tpcc,
             warehouses: 10,
             divisor: 1,
             contents_seed: 1,
@@ -267,7 +269,7 @@ mod tests {
             Pattern::Shuffled,
             Pattern::Pareto { h: 0.2 },
             Pattern::Normal { deviation: third },
-            Pattern::Zones { zones: vec![Zone { share: third, span: third }] },
+            Pattern::Zones { zones: vec![PatternZone { share: third, span: third }] },
             Pattern::Zipf { theta: 0.99 },
             Pattern::HotCold { hot_span: third, hot_share: Ratio::HALF },
         ]
@@ -321,7 +323,7 @@ mod tests {
             [(None, None), (None, Some(8)), (Some(Pattern::Uniform), None)]
         {
             let alignment = Bytes(4096);
-            let stated = PartlyStated { pattern, read_share, queue_depth, alignment };
+            let stated = PartialRequests { pattern, read_share, queue_depth, alignment };
             let test = Test { asks: LoadKind::PartlyStated(stated), ..random_read() };
             let text = serde_json::to_string(&test).unwrap();
             assert_eq!(text.contains(r#""pattern":"not-stated""#), test.pattern().is_none());

@@ -10,7 +10,7 @@ const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 
 /// The times at which the requests of one thread are due.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct ArrivalSchedule {
     rng: Rng,
     process: ArrivalProcess,
     /// The time between two requests of the thread, in ns.
@@ -18,7 +18,7 @@ pub struct Schedule {
     next_ns: f64,
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// Creates the schedule of thread `key.thread` of `test`, if its loop is open.
     pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
         let Load::Open { rate_per_second, process } = test.requests()?.load else { return None };
@@ -62,7 +62,7 @@ mod tests {
 
     fn times(test: &Test, thread: u32, count: usize) -> Vec<f64> {
         let key = StreamKey { thread, ..StreamKey::from_seed(3) };
-        let mut schedule = Schedule::new(test, key).unwrap();
+        let mut schedule = ArrivalSchedule::new(test, key).unwrap();
         let mut next = || {
             let due = schedule.next_due().as_seconds();
             schedule.advance();
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_has_no_times_and_an_open_one_no_think_time() {
-        assert!(Schedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
+        assert!(ArrivalSchedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
         let thinks = open(ArrivalProcess::Even, 1)
             .with(|requests| requests.think = Duration::from_microseconds(1));
         assert_eq!(thinks.check().unwrap_err().field, "think");

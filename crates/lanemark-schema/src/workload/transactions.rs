@@ -7,7 +7,7 @@
 //! locks if these are not modelled separately. Changed pages are written in the background, or by the user that needs
 //! their space.
 //!
-//! The buffer determines the pages that a transaction reads and writes ([`Transactions::buffer_use`]).
+//! The buffer determines the pages that a transaction reads and writes ([`TransactionLoad::buffer_use`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ const LOCKS_MAX: f64 = 1000.0;
 /// The transactions that each user runs. The test's number of threads is the number of users, the block is a page, and
 /// the log is at the end of the span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Transactions {
+pub struct TransactionLoad {
     /// Mean time between two transactions of a user; exponentially distributed.
     #[serde(rename = "elsewhere_ns")]
     pub elsewhere: Duration,
@@ -57,7 +57,7 @@ pub struct Transactions {
     #[serde(default, skip_serializing_if = "is_none")]
     pub locks: f64,
     /// Log of the database, which makes transactions durable.
-    pub log: Log,
+    pub log: DatabaseLog,
 }
 
 /// A class of pages with equal visit rates.
@@ -76,7 +76,7 @@ pub struct PageClass {
 
 /// The database's log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Log {
+pub struct DatabaseLog {
     /// The share of transactions that commit a change.
     pub share: Ratio,
     /// Size of a transaction's log record.
@@ -116,7 +116,7 @@ fn is_alone(gather: &Bytes) -> bool {
     *gather == Bytes::ZERO
 }
 
-impl Transactions {
+impl TransactionLoad {
     /// Checks the load of a test with pages of `page` in `span`.
     pub(super) fn check(&self, page: Bytes, span: Bytes) -> Result<(), TestError> {
         let fail = |field, value: String, bound: &str| {
@@ -200,8 +200,8 @@ pub(crate) mod tests {
     }
 
     /// Returns two kinds of 8 KiB pages, and a log with one write at a time.
-    pub(crate) fn transactions() -> Transactions {
-        Transactions {
+    pub(crate) fn transactions() -> TransactionLoad {
+        TransactionLoad {
             elsewhere: Duration::from_microseconds(500),
             processor: Duration::from_microseconds(100),
             buffer: Bytes::mebi(16),
@@ -212,7 +212,7 @@ pub(crate) mod tests {
             pages: vec![class("hot", 8, 3.0, 0.5), class("cold", 48, 1.0, 1.0)],
             counted: None,
             locks: 0.0,
-            log: Log {
+            log: DatabaseLog {
                 share: Ratio::ONE,
                 record: Bytes(512),
                 write_max: Bytes::kibi(64),
@@ -224,7 +224,7 @@ pub(crate) mod tests {
     }
 
     /// Returns sixteen users of [`transactions`].
-    pub(crate) fn users(transactions: Transactions) -> Test {
+    pub(crate) fn users(transactions: TransactionLoad) -> Test {
         Test {
             block: Bytes::kibi(8),
             threads: 16,
@@ -239,7 +239,7 @@ pub(crate) mod tests {
 
     #[test]
     fn each_bound_is_named() {
-        let cases: [(&str, fn(&mut Transactions)); 13] = [
+        let cases: [(&str, fn(&mut TransactionLoad)); 13] = [
             ("reads", |t| {
                 t.counted = Some(RequestsPerTransaction { reads: -1.0, writes: 0.0, awaited: 0.0 });
             }),

@@ -31,19 +31,19 @@ const PIECE: u64 = 1 << 20;
 
 /// The bytes of an export.
 #[derive(Debug)]
-pub(crate) struct Backing {
+pub(crate) struct ExportBytes {
     own: File,
     size: u64,
     /// Whether the data survives the process.
     is_kept: bool,
     /// Whether the file's length has differed from the length of the export.
     is_cut: AtomicBool,
-    over: Option<BackingImage>,
+    over: Option<MappedImage>,
 }
 
 /// An image under the export's own file.
 #[derive(Debug)]
-struct BackingImage {
+struct MappedImage {
     image: File,
     image_size: u64,
     /// One bit per block, set if the block is in the export's own file.
@@ -61,7 +61,7 @@ pub struct ExportRange {
     pub hole: bool,
 }
 
-impl Backing {
+impl ExportBytes {
     /// Creates memory of `size` without allocating it.
     pub(crate) fn memory(size: u64) -> io::Result<Self> {
         let file = File::from(memfd_create("lanemark-serve", MemfdFlags::CLOEXEC)?);
@@ -83,7 +83,7 @@ impl Backing {
     /// Places this export's data over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without
     /// written blocks.
     pub(crate) fn over(mut self, image: File, kept: Option<File>) -> io::Result<Self> {
-        let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(other)?;
+        let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(io_error)?;
         let mut map = vec![0; length];
         if let Some(kept) = &kept {
             let (there, whole) = (kept.metadata()?.len(), MAP_HEAD + length as u64);
@@ -106,7 +106,7 @@ impl Backing {
             kept.read_exact_at(&mut map, MAP_HEAD)?;
         }
         let image_size = image.metadata()?.len();
-        self.over = Some(BackingImage { image, image_size, map: RwLock::new(map), kept });
+        self.over = Some(MappedImage { image, image_size, map: RwLock::new(map), kept });
         Ok(self)
     }
 
@@ -207,7 +207,7 @@ impl Backing {
     /// and marks the blocks as blocks of the export's own file.
     fn own_blocks(
         &self,
-        over: &BackingImage,
+        over: &MappedImage,
         offset: u64,
         length: u64,
         write: &dyn Fn() -> io::Result<()>,
@@ -217,11 +217,11 @@ impl Backing {
         }
         let mut map = over.map.write().unwrap_or_else(PoisonError::into_inner);
         let (first, last) = (offset / MAPPED, (offset + length - 1) / MAPPED);
-        let whole = |block: u64| {
+        let is_whole_block = |block: u64| {
             block * MAPPED >= offset && ((block + 1) * MAPPED).min(self.size) <= offset + length
         };
         for block in [first, last] {
-            if !is_own(&map, block) && !whole(block) {
+            if !is_own(&map, block) && !is_whole_block(block) {
                 let start = block * MAPPED;
                 let mut copy = vec![0; MAPPED.min(self.size - start) as usize];
                 over.read_image(start, &mut copy)?;
@@ -284,7 +284,7 @@ impl Backing {
     }
 }
 
-impl BackingImage {
+impl MappedImage {
     /// Reads the image; bytes after its end read as zeroes.
     fn read_image(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let there = self.image_size.saturating_sub(offset).min(bytes.len() as u64);
@@ -294,7 +294,7 @@ impl BackingImage {
     }
 }
 
-fn other(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+fn io_error(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::other(error)
 }
 
@@ -337,7 +337,7 @@ mod tests {
     const SIZE: u64 = 300 * 1024 + 512;
 
     /// Compares random reads, writes and zeroes with bytes in memory.
-    fn holds_as_a_model_does(backing: &Backing, model: &mut [u8], seed: u64) {
+    fn holds_as_a_model_does(backing: &ExportBytes, model: &mut [u8], seed: u64) {
         let mut random = Rng::new(StreamKey::from_seed(seed));
         for step in 0..4_000 {
             let offset = random.below(SIZE);
@@ -386,9 +386,9 @@ mod tests {
     #[test]
     fn memory_and_files_contain_the_written_data() {
         let mut model = vec![0; SIZE as usize];
-        holds_as_a_model_does(&Backing::memory(SIZE).unwrap(), &mut model, 1);
+        holds_as_a_model_does(&ExportBytes::memory(SIZE).unwrap(), &mut model, 1);
         let mut model = vec![0; SIZE as usize];
-        let file = Backing::file(tempfile::tempfile().unwrap(), SIZE).sized().unwrap();
+        let file = ExportBytes::file(tempfile::tempfile().unwrap(), SIZE).sized().unwrap();
         holds_as_a_model_does(&file, &mut model, 2);
     }
 
@@ -396,7 +396,8 @@ mod tests {
     fn an_image_shows_through_where_nothing_was_written_and_stays_as_it_is() {
         let (image, mut model) = image();
         let before = model.clone();
-        let memory = Backing::memory(SIZE).unwrap().over(image.try_clone().unwrap(), None).unwrap();
+        let memory =
+            ExportBytes::memory(SIZE).unwrap().over(image.try_clone().unwrap(), None).unwrap();
         holds_as_a_model_does(&memory, &mut model, 3);
         let mut now = vec![0; before.len() - 70_001];
         image.read_exact_at(&mut now, 0).unwrap();
@@ -408,7 +409,7 @@ mod tests {
         let (image, mut model) = image();
         let (own, kept) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let open = || {
-            let backing = Backing::file(own.try_clone().unwrap(), SIZE).sized().unwrap();
+            let backing = ExportBytes::file(own.try_clone().unwrap(), SIZE).sized().unwrap();
             backing.over(image.try_clone().unwrap(), kept.try_clone().ok()).unwrap()
         };
         holds_as_a_model_does(&open(), &mut model, 4);
@@ -420,7 +421,7 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_takes_no_writes_any_more() {
         let file = tempfile::tempfile().unwrap();
-        let backing = Backing::file(file.try_clone().unwrap(), SIZE).sized().unwrap();
+        let backing = ExportBytes::file(file.try_clone().unwrap(), SIZE).sized().unwrap();
         backing.write(SIZE - 512, &[7; 512]).unwrap();
         file.set_len(4096).unwrap();
         assert!(backing.read(8192, &mut [0; 512]).is_err());
@@ -438,7 +439,7 @@ mod tests {
         let (image, _) = image();
         let kept = tempfile::tempfile().unwrap();
         let over = |size, kept: &File| {
-            let backing = Backing::file(tempfile::tempfile().unwrap(), size).sized().unwrap();
+            let backing = ExportBytes::file(tempfile::tempfile().unwrap(), size).sized().unwrap();
             backing.over(image.try_clone().unwrap(), kept.try_clone().ok())
         };
         assert!(over(SIZE, &kept).is_ok() && over(SIZE, &kept).is_ok());
@@ -451,7 +452,7 @@ mod tests {
     #[test]
     fn trimmed_memory_is_given_back() {
         use std::os::unix::fs::MetadataExt;
-        let memory = Backing::memory(1 << 20).unwrap();
+        let memory = ExportBytes::memory(1 << 20).unwrap();
         memory.write(0, &vec![1; 1 << 20]).unwrap();
         let before = memory.own.metadata().unwrap().blocks();
         memory.zero(0, 1 << 20, true).unwrap();

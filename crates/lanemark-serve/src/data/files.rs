@@ -10,13 +10,13 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use lanemark_files::companion::{self, Companion, CompanionError};
+use lanemark_files::companion::{self, CompanionError, CompanionFile};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::error::DataError;
 use super::image::{self, ImageContent};
-use super::journal::{Extent, Image};
+use super::journal::{BackingImage, FileIdentity};
 
 /// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
 const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673];
@@ -32,7 +32,11 @@ impl CreatedFiles {
     }
 
     /// Opens or creates a companion of the data.
-    pub(super) fn companion(&mut self, path: &Path, mark: &str) -> Result<Companion, DataError> {
+    pub(super) fn companion(
+        &mut self,
+        path: &Path,
+        mark: &str,
+    ) -> Result<CompanionFile, DataError> {
         let was_there = std::fs::symlink_metadata(path).is_ok();
         let opened = companion::open(path, mark.as_bytes()).map_err(|error| match error {
             CompanionError::Foreign { path, reason } => DataError::Refused {
@@ -196,9 +200,9 @@ impl OpenImage {
     }
 
     /// Returns the record of the image for a journal. A line end in the path would end the record.
-    pub(super) fn noted(&self) -> Image {
-        let extent = Extent { length: self.length(), inode: self.there.ino() };
-        Image { extent, path: self.path.display().to_string().replace('\n', "\\n") }
+    pub(super) fn noted(&self) -> BackingImage {
+        let extent = FileIdentity { length: self.length(), inode: self.there.ino() };
+        BackingImage { extent, path: self.path.display().to_string().replace('\n', "\\n") }
     }
 }
 

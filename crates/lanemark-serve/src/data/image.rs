@@ -160,14 +160,15 @@ impl ImageBytes<'_> {
     /// Returns the first partition of a GPT (UEFI specification 2.10, 5.3).
     fn first_of_gpt(&mut self, sector: u64) -> io::Result<Option<Partition>> {
         let Some(header) = self.bytes::<GPT_HEADER>(sector)? else { return Ok(None) };
-        let (table, count, size) = (long(&header, 72), short(&header, 80), short(&header, 84));
+        let (table, count, size) =
+            (read_u64(&header, 72), read_u32(&header, 80), read_u32(&header, 84));
         for number in 0..u64::from(count.min(GPT_ENTRIES_MAX)) {
             let at = table.checked_mul(sector);
             let at = at.and_then(|at| at.checked_add(number * u64::from(size)));
             let entry = at.map(|at| self.bytes::<GPT_ENTRY>(at)).transpose()?.flatten();
             let Some(entry) = entry else { return Ok(None) };
             let is_used = entry.iter().take(16).any(|byte| *byte != 0);
-            let (first, last) = (long(&entry, 32), long(&entry, 40));
+            let (first, last) = (read_u64(&entry, 32), read_u64(&entry, 40));
             let sectors = last.checked_sub(first).and_then(|more| more.checked_add(1));
             let found = sectors.and_then(|sectors| self.partition(first, sectors, sector));
             if is_used && found.is_some() {
@@ -191,7 +192,7 @@ impl ImageBytes<'_> {
             if entry == [0; MBR_ENTRY] {
                 continue;
             }
-            let (first, sectors) = (short(&entry, 8), short(&entry, 12));
+            let (first, sectors) = (read_u32(&entry, 8), read_u32(&entry, 12));
             let partition = self.partition(first.into(), sectors.into(), 512);
             if !matches!(status, 0 | 0x80) || kind == 0 || partition.is_none() {
                 return Ok(None);
@@ -203,13 +204,13 @@ impl ImageBytes<'_> {
 }
 
 /// Returns the little-endian 32-bit number at offset `at`, or 0 if it extends past the end.
-fn short(bytes: &[u8], at: usize) -> u32 {
+fn read_u32(bytes: &[u8], at: usize) -> u32 {
     let number = bytes.get(at..).and_then(|rest| rest.first_chunk());
     number.map_or(0, |number| u32::from_le_bytes(*number))
 }
 
 /// Returns the little-endian 64-bit number at offset `at`, or 0 if it extends past the end.
-fn long(bytes: &[u8], at: usize) -> u64 {
+fn read_u64(bytes: &[u8], at: usize) -> u64 {
     let number = bytes.get(at..).and_then(|rest| rest.first_chunk());
     number.map_or(0, |number| u64::from_le_bytes(*number))
 }

@@ -34,18 +34,18 @@ pub(super) struct Journal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JournalContent {
     /// State that the last server left.
-    pub(super) state: State,
+    pub(super) state: DataState,
     /// The data file, with the length of the export.
-    pub(super) data: Extent,
+    pub(super) data: FileIdentity,
     /// The image under the data, if there is one.
-    pub(super) over: Option<Image>,
+    pub(super) over: Option<BackingImage>,
     /// Lines about the data lost in power cuts.
     pub(super) cuts: Vec<String>,
 }
 
 /// The identity of a file: its length and its inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(super) struct FileIdentity {
     /// Length in bytes.
     pub(super) length: u64,
     /// Inode number.
@@ -54,20 +54,20 @@ pub(super) struct Extent {
 
 /// An image under the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Image {
+pub(super) struct BackingImage {
     /// Length and inode number of the image.
-    pub(super) extent: Extent,
+    pub(super) extent: FileIdentity,
     /// Path of the image, as the user named it.
     pub(super) path: String,
 }
 
-impl fmt::Display for Extent {
+impl fmt::Display for FileIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.length, self.inode)
     }
 }
 
-impl Extent {
+impl FileIdentity {
     fn read(text: &str) -> Option<Self> {
         let (length, inode) = text.split_once(' ')?;
         Some(Self { length: length.parse().ok()?, inode: inode.parse().ok()? })
@@ -76,7 +76,7 @@ impl Extent {
 
 /// The state of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum DataState {
     /// The server shut down cleanly.
     Closed,
     /// A server is running, or was killed, and all writes are flushed.
@@ -85,7 +85,7 @@ pub(super) enum State {
     Unflushed,
 }
 
-impl State {
+impl DataState {
     fn text(self) -> &'static str {
         match self {
             Self::Closed => "closed   \n",
@@ -97,9 +97,13 @@ impl State {
 
 impl Journal {
     /// Starts a journal in `file`, which replaces the content of the file.
-    pub(super) fn begin(file: File, data: Extent, over: Option<&Image>) -> io::Result<Self> {
-        let mut text = format!("{MARK}{}data {data}\n", State::Flushed.text());
-        if let Some(Image { extent, path }) = over {
+    pub(super) fn begin(
+        file: File,
+        data: FileIdentity,
+        over: Option<&BackingImage>,
+    ) -> io::Result<Self> {
+        let mut text = format!("{MARK}{}data {data}\n", DataState::Flushed.text());
+        if let Some(BackingImage { extent, path }) = over {
             text.push_str(&format!("over {extent} {path}\n"));
         }
         file.set_len(0)?;
@@ -109,29 +113,29 @@ impl Journal {
     }
 
     /// Records that there are unflushed writes.
-    pub(super) fn unflushed(&self) -> io::Result<()> {
+    pub(super) fn record_unflushed(&self) -> io::Result<()> {
         let _end = self.end();
-        self.state(State::Unflushed)
+        self.state(DataState::Unflushed)
     }
 
     /// Records that all writes were flushed, unless newer writes are `unflushed`.
-    pub(super) fn flushed(&self, unflushed: &AtomicBool) -> io::Result<()> {
+    pub(super) fn record_flush(&self, unflushed: &AtomicBool) -> io::Result<()> {
         let _end = self.end();
         match unflushed.load(Ordering::SeqCst) {
             true => Ok(()),
-            false => self.state(State::Flushed),
+            false => self.state(DataState::Flushed),
         }
     }
 
     /// Records that the server has shut down cleanly.
-    pub(super) fn closed(&self) -> io::Result<()> {
+    pub(super) fn record_clean_shutdown(&self) -> io::Result<()> {
         let _end = self.end();
-        self.state(State::Closed)?;
+        self.state(DataState::Closed)?;
         self.file.sync_data()
     }
 
     /// Records the data lost in a power cut.
-    pub(super) fn cut(&self, line: &str) -> io::Result<()> {
+    pub(super) fn record_power_cut(&self, line: &str) -> io::Result<()> {
         let mut end = self.end();
         let line = format!("cut {line}\n");
         if *end + line.len() as u64 > JOURNAL_MAX {
@@ -146,7 +150,7 @@ impl Journal {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self, state: State) -> io::Result<()> {
+    fn state(&self, state: DataState) -> io::Result<()> {
         self.file.write_all_at(state.text().as_bytes(), MARK.len() as u64)
     }
 }
@@ -155,18 +159,19 @@ impl Journal {
 pub(super) fn read(text: &str) -> Option<JournalContent> {
     // An incomplete last line is ignored.
     let rest = text.strip_prefix(MARK).filter(|rest| rest.ends_with('\n'))?;
-    let all = [State::Closed, State::Flushed, State::Unflushed];
+    let all = [DataState::Closed, DataState::Flushed, DataState::Unflushed];
     let state = *all.iter().find(|state| rest.starts_with(state.text()))?;
     let mut lines = rest[STATE..].lines();
-    let data = Extent::read(lines.next()?.strip_prefix("data ")?)?;
+    let data = FileIdentity::read(lines.next()?.strip_prefix("data ")?)?;
     let (mut over, mut cuts) = (None, Vec::new());
     for line in lines {
         match line.split_once(' ')? {
             ("over", image) => {
                 let mut parts = image.splitn(3, ' ');
                 let (length, inode, path) = (parts.next()?, parts.next()?, parts.next()?);
-                let extent = Extent { length: length.parse().ok()?, inode: inode.parse().ok()? };
-                over = Some(Image { extent, path: path.to_owned() });
+                let extent =
+                    FileIdentity { length: length.parse().ok()?, inode: inode.parse().ok()? };
+                over = Some(BackingImage { extent, path: path.to_owned() });
             }
             ("cut", line) => cuts.push(line.to_owned()),
             _ => return None,
@@ -179,7 +184,7 @@ pub(super) fn read(text: &str) -> Option<JournalContent> {
 mod tests {
     use super::*;
 
-    const DATA: Extent = Extent { length: 4096, inode: 77 };
+    const DATA: FileIdentity = FileIdentity { length: 4096, inode: 77 };
 
     fn text(file: &File) -> String {
         let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
@@ -190,22 +195,25 @@ mod tests {
     #[test]
     fn a_journal_reads_back_its_records() {
         let file = tempfile::tempfile().unwrap();
-        let image = Image { extent: Extent { length: 9, inode: 8 }, path: "/a b/c".to_owned() };
+        let image = BackingImage {
+            extent: FileIdentity { length: 9, inode: 8 },
+            path: "/a b/c".to_owned(),
+        };
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, Some(&image)).unwrap();
         let content = |state, cuts: &[&str]| {
             let cuts = cuts.iter().map(|&cut| cut.to_owned()).collect();
             Some(JournalContent { state, data: DATA, over: Some(image.clone()), cuts })
         };
-        assert_eq!(read(&text(&file)), content(State::Flushed, &[]));
-        journal.unflushed().unwrap();
-        journal.cut("one sector").unwrap();
-        assert_eq!(read(&text(&file)), content(State::Unflushed, &["one sector"]));
-        journal.flushed(&AtomicBool::new(true)).unwrap();
-        assert_eq!(read(&text(&file)), content(State::Unflushed, &["one sector"]));
-        journal.flushed(&AtomicBool::new(false)).unwrap();
-        assert_eq!(read(&text(&file)), content(State::Flushed, &["one sector"]));
-        journal.closed().unwrap();
-        assert_eq!(read(&text(&file)), content(State::Closed, &["one sector"]));
+        assert_eq!(read(&text(&file)), content(DataState::Flushed, &[]));
+        journal.record_unflushed().unwrap();
+        journal.record_power_cut("one sector").unwrap();
+        assert_eq!(read(&text(&file)), content(DataState::Unflushed, &["one sector"]));
+        journal.record_flush(&AtomicBool::new(true)).unwrap();
+        assert_eq!(read(&text(&file)), content(DataState::Unflushed, &["one sector"]));
+        journal.record_flush(&AtomicBool::new(false)).unwrap();
+        assert_eq!(read(&text(&file)), content(DataState::Flushed, &["one sector"]));
+        journal.record_clean_shutdown().unwrap();
+        assert_eq!(read(&text(&file)), content(DataState::Closed, &["one sector"]));
     }
 
     #[test]
@@ -213,7 +221,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, None).unwrap();
         let line = "x".repeat(100_000);
-        (0..20).for_each(|_| journal.cut(&line).unwrap());
+        (0..20).for_each(|_| journal.record_power_cut(&line).unwrap());
         assert!(file.metadata().unwrap().len() <= JOURNAL_MAX);
         assert_eq!(read(&text(&file)).unwrap().cuts.len(), 10);
     }

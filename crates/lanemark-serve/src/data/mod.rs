@@ -19,14 +19,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_sim::spec::WriteCache;
+use lanemark_sim::spec::WriteCacheMode;
 
 pub use backing::ExportRange;
 pub use error::DataError;
 pub use opened::{DataLocation, DataPlan, OpenedData};
 pub use volatile::{PowerCutLoss, SECTOR};
 
-use backing::Backing;
+use backing::ExportBytes;
 use journal::Journal;
 use volatile::{PowerCutFate, RevertibleWrites};
 
@@ -37,8 +37,8 @@ const CUT_STREAM: u32 = 5 << 28;
 
 /// The data of an export.
 #[derive(Debug)]
-pub struct Data {
-    backing: Backing,
+pub struct ExportData {
+    backing: ExportBytes,
     /// Writes that a power cut may revert, if the drive's cache is volatile.
     volatile: Option<Mutex<RevertibleWrites>>,
     random: Mutex<Rng>,
@@ -58,17 +58,17 @@ pub struct FlushCoverage {
 
 /// The cache of the drive that contains the data.
 #[derive(Clone, Copy, Debug)]
-pub struct Cache {
+pub struct DriveCache {
     /// Kind of cache, which determines the effect of a power cut on its content.
-    pub kind: WriteCache,
+    pub kind: WriteCacheMode,
     /// Size of the cache in bytes.
     pub size: u64,
 }
 
-impl Data {
-    fn new(backing: Backing, journal: Option<Journal>, cache: Cache, seed: u64) -> Self {
+impl ExportData {
+    fn new(backing: ExportBytes, journal: Option<Journal>, cache: DriveCache, seed: u64) -> Self {
         let volatile =
-            (cache.kind == WriteCache::Volatile).then(|| RevertibleWrites::new(cache.size));
+            (cache.kind == WriteCacheMode::Volatile).then(|| RevertibleWrites::new(cache.size));
         let key = StreamKey { thread: CUT_STREAM, ..StreamKey::from_seed(seed) };
         Self {
             backing,
@@ -84,8 +84,8 @@ impl Data {
     ///
     /// # Errors
     /// Returns an error if the kernel cannot provide memory.
-    pub fn memory(size: u64, cache: Cache, seed: u64) -> io::Result<Self> {
-        Ok(Self::new(Backing::memory(size)?, None, cache, seed))
+    pub fn memory(size: u64, cache: DriveCache, seed: u64) -> io::Result<Self> {
+        Ok(Self::new(ExportBytes::memory(size)?, None, cache, seed))
     }
 
     /// Declares that there are no power cuts, so that replaced data need not be kept. A long write then takes a third
@@ -133,7 +133,7 @@ impl Data {
         let mut volatile = lock(volatile);
         let mut before = vec![0; bytes.len()];
         self.backing.read(offset, &mut before)?;
-        volatile.wrote(offset, before);
+        volatile.record_write(offset, before);
         self.backing.write(offset, bytes)
     }
 
@@ -148,7 +148,7 @@ impl Data {
         self.note_unflushed()?;
         let mut volatile = self.volatile.as_ref().map(lock);
         if let Some(volatile) = &mut volatile {
-            volatile.settled(offset, length);
+            volatile.record_settled_range(offset, length);
         }
         self.backing.zero(offset, length, hole)
     }
@@ -171,7 +171,7 @@ impl Data {
     /// Returns the file's I/O error.
     pub fn flush(&self, mark: FlushCoverage) -> io::Result<bool> {
         self.sync()?;
-        Ok(self.flushed(mark, true))
+        Ok(self.finish_flush(mark, true))
     }
 
     /// Stores all data on the host. The drive's cache does not change, so a power cut of the drive may still revert
@@ -186,7 +186,7 @@ impl Data {
             return Err(error);
         }
         if let Some(journal) = &self.journal {
-            journal.flushed(&self.unflushed)?;
+            journal.record_flush(&self.unflushed)?;
         }
         Ok(())
     }
@@ -194,12 +194,12 @@ impl Data {
     /// Completes a flush of the drive's cache. Returns false if a power cut occurred since the mark, in which case the
     /// flush has failed. If the drive lies and the flush does not store data (`stores` is false), a power cut may still
     /// revert the writes before `mark`.
-    pub fn flushed(&self, mark: FlushCoverage, stores: bool) -> bool {
+    pub fn finish_flush(&self, mark: FlushCoverage, stores: bool) -> bool {
         let Some(volatile) = &self.volatile else { return true };
         let mut volatile = lock(volatile);
         let in_time = mark.cuts == self.cuts.load(Ordering::Acquire);
         if in_time && stores {
-            volatile.flushed(mark.number);
+            volatile.remove_before(mark.number);
         }
         in_time
     }
@@ -208,7 +208,7 @@ impl Data {
     ///
     /// # Errors
     /// Returns the file's I/O error.
-    pub fn lose(&self) -> io::Result<PowerCutLoss> {
+    pub fn apply_power_cut(&self) -> io::Result<PowerCutLoss> {
         let Some(volatile) = &self.volatile else { return Ok(PowerCutLoss::default()) };
         let mut volatile = lock(volatile);
         self.cuts.fetch_add(1, Ordering::AcqRel);
@@ -244,26 +244,26 @@ impl Data {
     /// Returns the file's I/O error.
     pub fn close(&self) -> io::Result<()> {
         self.flush(self.mark())?;
-        self.journal.as_ref().map_or(Ok(()), Journal::closed)
+        self.journal.as_ref().map_or(Ok(()), Journal::record_clean_shutdown)
     }
 
     fn note_unflushed(&self) -> io::Result<()> {
         if self.unflushed.load(Ordering::SeqCst) || self.unflushed.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
-        self.journal.as_ref().map_or(Ok(()), Journal::unflushed)
+        self.journal.as_ref().map_or(Ok(()), Journal::record_unflushed)
     }
 }
 
-impl DataOwner for std::sync::Arc<Data> {
+impl DataOwner for std::sync::Arc<ExportData> {
     fn power_cut(&self) -> String {
-        let line = match self.lose() {
+        let line = match self.apply_power_cut() {
             Ok(loss) => loss_line(&loss),
             Err(error) => format!("power cut: unflushed data could not be removed: {error}"),
         };
         if let Some(journal) = &self.journal {
             // The loss has already happened; if the journal cannot be written, this is reported at the end.
-            let _ = journal.cut(&line);
+            let _ = journal.record_power_cut(&line);
         }
         line
     }
@@ -294,9 +294,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    const VOLATILE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
+    const VOLATILE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 1 << 20 };
 
-    fn read(data: &Data, offset: u64) -> u8 {
+    fn read(data: &ExportData, offset: u64) -> u8 {
         let mut bytes = [0; 512];
         data.read(offset, &mut bytes).unwrap();
         assert!(bytes.iter().all(|byte| *byte == bytes[0]), "a sector is whole");
@@ -304,13 +304,13 @@ mod tests {
     }
 
     /// Returns the number of sectors that still contain the written data after a power cut.
-    fn kept_writes(cache: Cache, flush: bool) -> usize {
-        let data = Data::memory(1 << 20, cache, 3).unwrap();
+    fn kept_writes(cache: DriveCache, flush: bool) -> usize {
+        let data = ExportData::memory(1 << 20, cache, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         if flush {
             assert!(data.flush(data.mark()).unwrap());
         }
-        data.lose().unwrap();
+        data.apply_power_cut().unwrap();
         (0..100).filter(|at| read(&data, at * 512) == 7).count()
     }
 
@@ -318,38 +318,38 @@ mod tests {
     fn a_cut_loses_unflushed_data_of_a_volatile_cache() {
         assert!((10..90).contains(&kept_writes(VOLATILE, false)));
         assert_eq!(kept_writes(VOLATILE, true), 100);
-        for kind in [WriteCache::Protected, WriteCache::Off] {
-            assert_eq!(kept_writes(Cache { kind, ..VOLATILE }, false), 100);
+        for kind in [WriteCacheMode::Protected, WriteCacheMode::Off] {
+            assert_eq!(kept_writes(DriveCache { kind, ..VOLATILE }, false), 100);
         }
     }
 
     #[test]
     fn a_lying_flush_succeeds_and_keeps_nothing() {
-        let data = Data::memory(1 << 20, VOLATILE, 3).unwrap();
+        let data = ExportData::memory(1 << 20, VOLATILE, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         data.sync().unwrap();
-        assert!(data.flushed(data.mark(), false));
-        let loss = data.lose().unwrap();
+        assert!(data.finish_flush(data.mark(), false));
+        let loss = data.apply_power_cut().unwrap();
         assert!(loss.writes == 100 && loss.lost > 10, "{loss:?}");
         assert!(
-            !data.flushed(FlushCoverage { number: 0, cuts: 0 }, false),
+            !data.finish_flush(FlushCoverage { number: 0, cuts: 0 }, false),
             "a cut came in between"
         );
     }
 
     #[test]
     fn an_empty_write_is_no_write() {
-        let data = Data::memory(1 << 20, VOLATILE, 3).unwrap();
+        let data = ExportData::memory(1 << 20, VOLATILE, 3).unwrap();
         data.write(512, &[]).unwrap();
-        assert_eq!(data.lose().unwrap(), PowerCutLoss::default());
+        assert_eq!(data.apply_power_cut().unwrap(), PowerCutLoss::default());
     }
 
     #[test]
     fn a_flush_that_a_cut_came_into_has_failed() {
-        let data = Data::memory(1 << 20, VOLATILE, 1).unwrap();
+        let data = ExportData::memory(1 << 20, VOLATILE, 1).unwrap();
         data.write(0, &[1; 512]).unwrap();
         let mark = data.mark();
-        data.lose().unwrap();
+        data.apply_power_cut().unwrap();
         assert!(!data.flush(mark).unwrap());
         assert!(data.flush(data.mark()).unwrap());
     }
@@ -358,7 +358,7 @@ mod tests {
     fn a_write_that_a_cut_came_into_is_torn_at_sectors() {
         let mut counts = [0; 3];
         for seed in 0..60 {
-            let data = Data::memory(1 << 20, VOLATILE, seed).unwrap();
+            let data = ExportData::memory(1 << 20, VOLATILE, seed).unwrap();
             data.tear(512, &[9; 512 * 8]).unwrap();
             let stored = (1..9).filter(|at| read(&data, at * 512) == 9).count();
             assert_eq!((read(&data, 0), read(&data, 9 * 512)), (0, 0));

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use lanemark_files::companion;
 use rustix::fs::FlockOperation;
 
-use super::backing::{Backing, MAP_MARK};
+use super::backing::{ExportBytes, MAP_MARK};
 use super::error::DataError;
 use super::files::{CreatedFiles, OpenImage, lock, take};
-use super::journal::{self, Extent, Image, JOURNAL_MAX, Journal, JournalContent, State};
-use super::{Cache, Data};
+use super::journal::{
+    self, BackingImage, DataState, FileIdentity, JOURNAL_MAX, Journal, JournalContent,
+};
+use super::{DriveCache, ExportData};
 
 /// Suffix of the journal's name.
 const JOURNAL: &str = ".lanemark";
@@ -43,7 +45,7 @@ pub enum DataLocation {
 #[derive(Debug)]
 pub struct OpenedData {
     /// The data.
-    pub data: Data,
+    pub data: ExportData,
     /// Lines about the state that the last server left.
     pub notes: Vec<String>,
 }
@@ -63,7 +65,7 @@ impl DataPlan {
     ///
     /// # Errors
     /// Returns an error if a file is rejected, does not match, or cannot be opened.
-    pub fn open(&self, cache: Cache, seed: u64) -> Result<OpenedData, DataError> {
+    pub fn open(&self, cache: DriveCache, seed: u64) -> Result<OpenedData, DataError> {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
             let (length, size) = (image.length(), self.size);
@@ -77,12 +79,12 @@ impl DataPlan {
                 let none = PathBuf::from("memory");
                 let fail =
                     |source| DataError::System { path: none.clone(), action: "taken", source };
-                let backing = Backing::memory(self.size).map_err(fail)?;
+                let backing = ExportBytes::memory(self.size).map_err(fail)?;
                 let backing = match image {
                     Some(image) => backing.over(image.file, None).map_err(fail)?,
                     None => backing,
                 };
-                let data = Data::new(backing, None, cache, seed);
+                let data = ExportData::new(backing, None, cache, seed);
                 Ok(OpenedData { data, notes: Vec::new() })
             }
             DataLocation::File(path) => self.open_file(path, image, cache, seed),
@@ -93,7 +95,7 @@ impl DataPlan {
         &self,
         path: &Path,
         image: Option<OpenImage>,
-        cache: Cache,
+        cache: DriveCache,
         seed: u64,
     ) -> Result<OpenedData, DataError> {
         let mut made = CreatedFiles::default();
@@ -114,7 +116,7 @@ impl DataPlan {
             self.check_former(path, content, over.as_ref())?;
             notes = left_by(content);
         }
-        let mut backing = Backing::file(file, self.size);
+        let mut backing = ExportBytes::file(file, self.size);
         if let Some(image) = image {
             let path = companion::path(path, ".map");
             let map = self.map(&path, content.is_some(), &mut made)?;
@@ -123,7 +125,7 @@ impl DataPlan {
         }
         // The checks above leave a rejected file unchanged.
         let backing = backing.sized().map_err(fail("made as long"))?;
-        let data = Extent { length: self.size, inode };
+        let data = FileIdentity { length: self.size, inode };
         let journal = Journal::begin(journal, data, over.as_ref());
         let journal = journal.map_err(|source| DataError::System {
             path: companion::path(path, JOURNAL),
@@ -131,7 +133,7 @@ impl DataPlan {
             source,
         })?;
         made.keep();
-        let data = Data::new(backing, Some(journal), cache, seed);
+        let data = ExportData::new(backing, Some(journal), cache, seed);
         Ok(OpenedData { data, notes })
     }
 
@@ -209,9 +211,9 @@ impl DataPlan {
         &self,
         path: &Path,
         content: &JournalContent,
-        over: Option<&Image>,
+        over: Option<&BackingImage>,
     ) -> Result<(), DataError> {
-        let of = |image: Option<&Image>| image.map(|image| image.path.clone());
+        let of = |image: Option<&BackingImage>| image.map(|image| image.path.clone());
         let wrong = if content.data.length != self.size {
             Some(format!(
                 "it was served with a size of {} bytes, not {}",
@@ -234,7 +236,7 @@ impl DataPlan {
             action: "looked at",
             source,
         })?;
-        let data = Extent { length: there.len(), inode: there.ino() };
+        let data = FileIdentity { length: there.len(), inode: there.ino() };
         let image = content.over.as_ref().zip(over);
         let wrong = differs(content.data, data, "the file").or_else(|| {
             image.and_then(|(content, now)| {
@@ -257,7 +259,7 @@ impl DataPlan {
 }
 
 /// Describes the difference between a file and the journal's record of it.
-fn differs(recorded: Extent, now: Extent, what: &str) -> Option<String> {
+fn differs(recorded: FileIdentity, now: FileIdentity, what: &str) -> Option<String> {
     if recorded.length != now.length {
         return Some(format!(
             "the journal records {} bytes, but {what} has {}: missing data would read as zeroes",
@@ -273,11 +275,11 @@ fn differs(recorded: Extent, now: Extent, what: &str) -> Option<String> {
 fn left_by(content: &JournalContent) -> Vec<String> {
     let mut notes: Vec<String> = content.cuts.iter().map(|cut| format!("before: {cut}")).collect();
     match content.state {
-        State::Closed => {}
-        State::Flushed => notes.push(
+        DataState::Closed => {}
+        DataState::Flushed => notes.push(
             "the last server did not shut down cleanly; everything was flushed, so no data is lost".to_owned(),
         ),
-        State::Unflushed => notes.push(
+        DataState::Unflushed => notes.push(
             "the last server did not shut down cleanly, and some writes were not flushed: they are \
              lost only if the machine crashed"
                 .to_owned(),
@@ -295,9 +297,9 @@ fn read_bounded(file: &File) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_sim::spec::WriteCache;
+    use lanemark_sim::spec::WriteCacheMode;
 
-    const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
+    const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 1 << 20 };
 
     fn plan(path: &Path) -> DataPlan {
         let location = DataLocation::File(path.to_owned());

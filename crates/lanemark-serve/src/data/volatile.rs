@@ -39,11 +39,11 @@ struct RevertibleWrite {
     number: u64,
     /// Offset of the first byte of the range.
     offset: u64,
-    change: Change,
+    change: RevertibleChange,
 }
 
 #[derive(Debug)]
-enum Change {
+enum RevertibleChange {
     /// Data that a write replaced.
     Wrote(Vec<u8>),
     /// A range that keeps its content regardless of earlier writes.
@@ -77,18 +77,18 @@ impl RevertibleWrites {
     }
 
     /// Records a write to `offset` that replaces `before`.
-    pub(crate) fn wrote(&mut self, offset: u64, before: Vec<u8>) {
-        self.push(offset, Change::Wrote(before));
+    pub(crate) fn record_write(&mut self, offset: u64, before: Vec<u8>) {
+        self.push(offset, RevertibleChange::Wrote(before));
     }
 
     /// Records that no power cut can change the content of a range.
-    pub(crate) fn settled(&mut self, offset: u64, length: u64) {
+    pub(crate) fn record_settled_range(&mut self, offset: u64, length: u64) {
         if !self.entries.is_empty() {
-            self.push(offset, Change::Settled(length));
+            self.push(offset, RevertibleChange::Settled(length));
         }
     }
 
-    fn push(&mut self, offset: u64, change: Change) {
+    fn push(&mut self, offset: u64, change: RevertibleChange) {
         self.held += change.size();
         self.entries.push_back(RevertibleWrite { number: self.next, offset, change });
         self.next += 1;
@@ -98,13 +98,13 @@ impl RevertibleWrites {
         }
     }
 
-    /// Returns a mark after the newest write, for [`RevertibleWrites::flushed`].
+    /// Returns a mark after the newest write, for [`RevertibleWrites::remove_before`].
     pub(crate) fn mark(&self) -> u64 {
         self.next
     }
 
     /// Removes the writes before `mark`, which have been stored.
-    pub(crate) fn flushed(&mut self, mark: u64) {
+    pub(crate) fn remove_before(&mut self, mark: u64) {
         while let Some(oldest) = self.entries.front()
             && oldest.number < mark
         {
@@ -127,18 +127,18 @@ impl RevertibleWrites {
         self.held = 0;
         while let Some(RevertibleWrite { offset, change, .. }) = self.entries.pop_back() {
             let before = match change {
-                Change::Settled(length) => {
+                RevertibleChange::Settled(length) => {
                     settled.push((offset, offset + length));
                     continue;
                 }
-                Change::Wrote(before) => before,
+                RevertibleChange::Wrote(before) => before,
             };
             let fate = PowerCutFate::draw(random);
             let end = offset + before.len() as u64;
             let (mut sectors_kept, mut sectors_lost) = (0, 0);
             let mut at = offset;
             while at < end {
-                let next = ((at / SECTOR + 1) * SECTOR).min(end);
+                let sector_end = ((at / SECTOR + 1) * SECTOR).min(end);
                 let stays = fate.keeps(random);
                 sectors_kept += u64::from(stays);
                 sectors_lost += u64::from(!stays);
@@ -146,23 +146,23 @@ impl RevertibleWrites {
                 if stays {
                     kept.insert(sector);
                 } else if !kept.contains(&sector)
-                    && !settled.iter().any(|(from, to)| *from < next && at < *to)
+                    && !settled.iter().any(|(from, to)| *from < sector_end && at < *to)
                 {
-                    restore(at, &before[(at - offset) as usize..(next - offset) as usize])?;
-                    lost.push((at, next));
+                    restore(at, &before[(at - offset) as usize..(sector_end - offset) as usize])?;
+                    lost.push((at, sector_end));
                 }
-                at = next;
+                at = sector_end;
             }
             loss.writes += 1;
             loss.lost += u64::from(sectors_kept == 0);
             loss.torn += u64::from(sectors_kept > 0 && sectors_lost > 0);
         }
-        loss.ranges = united(lost);
+        loss.ranges = merged_ranges(lost);
         Ok(loss)
     }
 }
 
-impl Change {
+impl RevertibleChange {
     fn size(&self) -> u64 {
         match self {
             Self::Wrote(before) => before.len() as u64 + ENTRY,
@@ -199,7 +199,7 @@ impl PowerCutFate {
 }
 
 /// Merges ranges (start, end) into disjoint ranges (start, length) that do not touch each other.
-fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+fn merged_ranges(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (start, end) in ranges {
@@ -242,7 +242,7 @@ mod tests {
             let before = (sector..sector + sectors)
                 .flat_map(|at| vec![self.disk[at as usize]; SECTOR as usize])
                 .collect();
-            self.cache.wrote(sector * SECTOR, before);
+            self.cache.record_write(sector * SECTOR, before);
             for at in sector..sector + sectors {
                 self.disk[at as usize] = value;
                 self.may[at as usize].insert(value);
@@ -271,14 +271,14 @@ mod tests {
         for seed in 0..60 {
             let mut model = Model::new(1 << 20);
             model.write(3, 4, 7);
-            model.cache.settled(4 * SECTOR, 2 * SECTOR);
+            model.cache.record_settled_range(4 * SECTOR, 2 * SECTOR);
             model.write(9, 1, 8);
             model.cut(&mut random(seed));
             assert_eq!(model.disk[4..6], [7, 7], "seed {seed}");
         }
         let mut empty = RevertibleWrites::new(1 << 20);
         for sector in 0..1_000 {
-            empty.settled(sector * SECTOR, SECTOR);
+            empty.record_settled_range(sector * SECTOR, SECTOR);
         }
         assert!(empty.entries.is_empty() && empty.held == 0);
     }
@@ -295,7 +295,7 @@ mod tests {
                 model.write(sector, sectors, value);
                 if random.chance(0.1) {
                     let mark = model.cache.mark();
-                    model.cache.flushed(mark);
+                    model.cache.remove_before(mark);
                     model.settle();
                 }
             }
@@ -340,7 +340,7 @@ mod tests {
             let mut model = Model::new(1 << 20);
             model.write(0, 16, 1);
             model.disk[4..8].fill(0);
-            model.cache.settled(4 * SECTOR, 4 * SECTOR);
+            model.cache.record_settled_range(4 * SECTOR, 4 * SECTOR);
             model.write(6, 1, 2);
             model.cut(&mut random(seed));
             assert!(model.disk[4..6].iter().all(|now| *now == 0) && model.disk[7] == 0);
@@ -354,7 +354,7 @@ mod tests {
         model.write(0, 1, 1);
         let mark = model.cache.mark();
         model.write(1, 1, 1);
-        model.cache.flushed(mark);
+        model.cache.remove_before(mark);
         assert_eq!(model.cut(&mut random(1)).writes, 1);
         assert_eq!(model.disk[0], 1);
     }

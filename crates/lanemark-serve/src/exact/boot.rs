@@ -138,7 +138,7 @@ impl Guest {
         let code = code.trim().parse().ok();
         let last_lines = match code {
             Some(_) => String::new(),
-            None => last(&self.folder.join(LOG)).unwrap_or_default(),
+            None => last_line(&self.folder.join(LOG)).unwrap_or_default(),
         };
         Ok((ended, code, last_lines))
     }
@@ -182,7 +182,7 @@ fn forward(path: &Path, from: &mut u64, to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn last(path: &Path) -> io::Result<String> {
+fn last_line(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(LOG_TOLD);
     file.seek(SeekFrom::Start(start))?;
@@ -329,9 +329,9 @@ mod tests {
         forward(&path, &mut from, &mut seen).unwrap();
         assert_eq!((from, seen.as_slice()), (8, &b"one\ntwo\n"[..]));
         fs::write(&path, [vec![b'a'; 1_000], vec![b'b'; 2_000]].concat()).unwrap();
-        assert_eq!(last(&path).unwrap(), "b".repeat(2_000));
+        assert_eq!(last_line(&path).unwrap(), "b".repeat(2_000));
         fs::write(&path, "short").unwrap();
-        assert_eq!(last(&path).unwrap(), "short");
+        assert_eq!(last_line(&path).unwrap(), "short");
     }
 
     #[test]

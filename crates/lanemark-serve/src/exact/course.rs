@@ -18,7 +18,7 @@ use super::boot::Guest;
 use super::calendar::{self, CalendarMessage, GuestMessage, NEVER};
 use crate::clock::ManualClock;
 use crate::engine::SimulatedSystem;
-use crate::vhost::device::Device;
+use crate::vhost::device::VhostDevice;
 use crate::vhost::message::{self, HEADER};
 use crate::vhost::wire;
 
@@ -37,7 +37,7 @@ const MESSAGES: u32 = 512;
 pub(crate) struct GuestRun {
     core: SimulatedSystem,
     clock: Arc<ManualClock>,
-    device: Device,
+    device: VhostDevice,
     listeners: (UnixListener, UnixListener),
     calendar: Option<UnixStream>,
     disk: Option<UnixStream>,
@@ -57,7 +57,7 @@ impl GuestRun {
     pub(crate) fn new(
         core: SimulatedSystem,
         clock: Arc<ManualClock>,
-        device: Device,
+        device: VhostDevice,
         listeners: (UnixListener, UnixListener),
     ) -> io::Result<Self> {
         Ok(Self {
@@ -98,7 +98,7 @@ impl GuestRun {
         loop {
             let has_come = match self.is_waiting {
                 true => self.go_on()?,
-                false => self.hear()?,
+                false => self.wait_for_message()?,
             };
             if has_come {
                 (since, is_reported) = (None, false);
@@ -121,9 +121,9 @@ impl GuestRun {
     }
 
     /// Waits for a message while the guest works. Returns false if no message arrives within [`LOOK`].
-    fn hear(&mut self) -> io::Result<bool> {
-        let calendar = ready(&self.calendar, &self.listeners.0);
-        let disk = ready(&self.disk, &self.listeners.1);
+    fn wait_for_message(&mut self) -> io::Result<bool> {
+        let calendar = socket_to_wait_on(&self.calendar, &self.listeners.0);
+        let disk = socket_to_wait_on(&self.disk, &self.listeners.1);
         let [from_calendar, from_disk] = wait_for([calendar, disk], LOOK)?;
         if from_calendar {
             match &self.calendar {
@@ -185,7 +185,7 @@ impl GuestRun {
         let next = self.next();
         if next < self.free_until {
             self.free_until = next;
-            self.tell(CalendarMessage::FreeUntil(next))?;
+            self.send_message(CalendarMessage::FreeUntil(next))?;
         }
         match &self.disk {
             Some(stream) => wire::answer(stream, &came.header, answer),
@@ -217,7 +217,7 @@ impl GuestRun {
 
     fn turn_to(&mut self, at: Instant) {
         self.clock.turn_to(at);
-        while !self.core.turn() {}
+        while !self.core.advance_to_now() {}
     }
 
     /// Returns the time of the simulator's next event in ns, rounded up; [`NEVER`] if there is no event.
@@ -253,13 +253,13 @@ impl GuestRun {
         }
         (self.is_waiting, self.requested) = (false, None);
         self.free_until = self.next();
-        self.tell(CalendarMessage::FreeUntil(self.free_until))?;
-        self.tell(CalendarMessage::Run(self.now))?;
+        self.send_message(CalendarMessage::FreeUntil(self.free_until))?;
+        self.send_message(CalendarMessage::Run(self.now))?;
         Ok(true)
     }
 
     /// Sends a message to the guest, and waits until the guest acknowledges it.
-    fn tell(&mut self, message: CalendarMessage) -> io::Result<()> {
+    fn send_message(&mut self, message: CalendarMessage) -> io::Result<()> {
         let order = self.order.0;
         self.order.0 = order.wrapping_add(1);
         let Some(stream) = &self.calendar else { return Ok(()) };
@@ -318,7 +318,10 @@ impl<'s> From<&'s UnixStream> for WaitedSocket<'s> {
     }
 }
 
-fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> WaitedSocket<'s> {
+fn socket_to_wait_on<'s>(
+    stream: &'s Option<UnixStream>,
+    listener: &'s UnixListener,
+) -> WaitedSocket<'s> {
     match stream {
         Some(stream) => stream.into(),
         None => WaitedSocket(PollFd::new(listener, PollFlags::IN)),

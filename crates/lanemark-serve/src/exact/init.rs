@@ -52,8 +52,8 @@ impl InitPlan {
     /// Reads a plan; returns `None` if the bytes are not a plan.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut parts = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
-        let mut next = || parts.next().map(|part| OsString::from_vec(part.to_vec()));
-        let (output, folder, path) = (next()?.into(), next()?.into(), next()?);
+        let mut next_part = || parts.next().map(|part| OsString::from_vec(part.to_vec()));
+        let (output, folder, path) = (next_part()?.into(), next_part()?.into(), next_part()?);
         let words: Vec<OsString> = parts.map(|part| OsString::from_vec(part.to_vec())).collect();
         (!words.is_empty()).then_some(Self { output, folder, path, words })
     }
@@ -67,7 +67,7 @@ pub fn run(plan: &Path) {
     }
     if let Err(error) = fs::read(plan).and_then(|bytes| {
         let plan = InitPlan::read(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-        within(&plan)
+        run_plan(&plan)
     }) {
         // The kernel prints to the same output.
         let line = format!("{WORD}: {error}\n");
@@ -77,31 +77,31 @@ pub fn run(plan: &Path) {
     let _ = reboot(RebootCommand::PowerOff);
 }
 
-fn within(plan: &InitPlan) -> io::Result<()> {
+fn run_plan(plan: &InitPlan) -> io::Result<()> {
     // Every host has this folder. In the new root, its content is visible again.
     let base = Path::new("/tmp");
     let [root, upper, work, output] =
         ["root", "upper", "work", "output"].map(|name| base.join(name));
-    mounted("tmpfs", base, "mode=0755", MountFlags::empty())?;
+    mount_file_system("tmpfs", base, "mode=0755", MountFlags::empty())?;
     for folder in [&root, &upper, &work, &output] {
         fs::create_dir(folder)?;
     }
     let options = format!("lowerdir=/,upperdir={},workdir={}", upper.display(), work.display());
-    mounted("overlay", &root, &options, MountFlags::empty())?;
-    mounted("hostfs", &output, &plan.output.to_string_lossy(), MountFlags::SYNCHRONOUS)?;
+    mount_file_system("overlay", &root, &options, MountFlags::empty())?;
+    mount_file_system("hostfs", &output, &plan.output.to_string_lossy(), MountFlags::SYNCHRONOUS)?;
     let (out, error) = (File::create(output.join(OUT))?, File::create(output.join(ERROR))?);
     let mut code = File::create(output.join(CODE))?;
     for folder in ["proc", "sys", "dev", "run"] {
         let _ = fs::create_dir(root.join(folder));
     }
-    mounted("proc", &root.join("proc"), "", MountFlags::empty())?;
-    mounted("sysfs", &root.join("sys"), "", MountFlags::empty())?;
-    mounted("devtmpfs", &root.join("dev"), "", MountFlags::empty())?;
-    mounted("tmpfs", &root.join("run"), "", MountFlags::empty())?;
+    mount_file_system("proc", &root.join("proc"), "", MountFlags::empty())?;
+    mount_file_system("sysfs", &root.join("sys"), "", MountFlags::empty())?;
+    mount_file_system("devtmpfs", &root.join("dev"), "", MountFlags::empty())?;
+    mount_file_system("tmpfs", &root.join("run"), "", MountFlags::empty())?;
     for (folder, kind, options) in [("shm", "tmpfs", "mode=1777"), ("pts", "devpts", "")] {
         let folder = root.join("dev").join(folder);
         fs::create_dir(&folder)?;
-        mounted(kind, &folder, options, MountFlags::empty())?;
+        mount_file_system(kind, &folder, options, MountFlags::empty())?;
     }
     for (name, target) in [("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
     {
@@ -153,7 +153,12 @@ fn kill_process_group_all() -> rustix::io::Result<()> {
     }
 }
 
-fn mounted(kind: &str, mount_point: &Path, options: &str, flags: MountFlags) -> io::Result<()> {
+fn mount_file_system(
+    kind: &str,
+    mount_point: &Path,
+    options: &str,
+    flags: MountFlags,
+) -> io::Result<()> {
     let options = std::ffi::CString::new(options)?;
     mount("none", mount_point, kind, flags, Some(options.as_c_str())).map_err(|error| {
         io::Error::other(format!("{kind} can't be mounted on {}: {error}", mount_point.display()))

@@ -37,12 +37,12 @@ use lanemark_sim::LiveSystem;
 use lanemark_sim::spec::CheckedSystem;
 
 use crate::clock::ManualClock;
-use crate::data::Data;
+use crate::data::ExportData;
 use crate::engine::SimulatedSystem;
 use crate::job::RequestContext;
-use crate::session::{StartContent, prior};
+use crate::session::{StartContent, prior_content};
 use crate::storing::StoringThread;
-use crate::vhost::device::Device;
+use crate::vhost::device::VhostDevice;
 use boot::{Boot, Guest};
 use course::GuestRun;
 use processor::ProcessorPin;
@@ -54,7 +54,7 @@ pub struct ExactPlan<'s> {
     /// The faults in the plan whose times count from the start.
     pub faults: &'s [Fault],
     /// The system's data.
-    pub data: Data,
+    pub data: ExportData,
     /// Seed of all random draws.
     pub seed: u64,
     /// The guest to start.
@@ -92,7 +92,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     let data = Arc::new(plan.data);
     let (clock, delivered) = (Arc::new(ManualClock::default()), Arc::default());
     let content = StartContent { written_bytes: Bytes(data.size()), is_just_written: true };
-    let live = LiveSystem::new(&system, prior(content), StreamKey::from_seed(plan.seed));
+    let live = LiveSystem::new(&system, prior_content(content), StreamKey::from_seed(plan.seed));
     let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
     let core = SimulatedSystem::new(live, plan.faults, held, Arc::clone(&delivered), clock.clone());
     let storing = StoringThread::at_once(Arc::clone(&data));
@@ -103,7 +103,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
         UnixListener::bind(folder.join(boot::CALENDAR))?,
         UnixListener::bind(folder.join(boot::DISK))?,
     );
-    let mut course = GuestRun::new(core, clock, Device::new(around, 1, true), listeners)?;
+    let mut course = GuestRun::new(core, clock, VhostDevice::new(around, 1, true), listeners)?;
     // The thread stays pinned until this function ends, and so does the guest.
     let _one = ProcessorPin::hold();
     let mut guest = Guest::start(plan.boot)?;

@@ -17,12 +17,12 @@ use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 use crate::arrival::FuseCalls;
-use crate::connection::{RANGE_MAX, Shared};
+use crate::connection::{RANGE_MAX, ServerState};
 use crate::data::SECTOR;
 use crate::engine::{self, Engine};
-use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
+use crate::job::{DataTask, RequestContext, RequestJob, Requester, TaskThread};
 use crate::nbd::NbdError;
-use crate::storing::stored;
+use crate::storing::store_data;
 
 /// Maximum number of background requests of the kernel, in addition to the requests that a program waits for.
 const BACKGROUND: u16 = 1024;
@@ -47,7 +47,7 @@ const THREAD: u32 = 0;
 
 /// The file of an export.
 pub(super) struct ServedFile {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     around: Option<(Arc<Engine>, RequestContext)>,
     /// The calls of the kernel; `None` without a model.
     calls: Option<Mutex<FuseCalls>>,
@@ -60,14 +60,14 @@ pub(super) struct ServedFile {
 
 /// A program that waits for a reply.
 struct WaitingProgram {
-    reply: Reply,
+    reply: FileReply,
     gate: Arc<OutstandingLimit>,
     /// Weight of the request when it was accepted.
     weight: u64,
     helper: Arc<HelperThread>,
 }
 
-enum Reply {
+enum FileReply {
     Data(ReplyData),
     Written(ReplyWrite, u32),
     Done(ReplyEmpty),
@@ -126,7 +126,7 @@ impl TaskThread for HelperThread {
     }
 }
 
-impl Reply {
+impl FileReply {
     fn send(self, outcome: Result<&[u8], NbdError>) {
         match (self, outcome) {
             (Self::Data(reply), Ok(bytes)) => reply.data(bytes),
@@ -157,7 +157,7 @@ fn number(error: NbdError) -> Errno {
 }
 
 impl ServedFile {
-    pub(super) fn new(shared: Arc<Shared>, ended: Arc<AtomicBool>) -> io::Result<Self> {
+    pub(super) fn new(shared: Arc<ServerState>, ended: Arc<AtomicBool>) -> io::Result<Self> {
         let size = shared.data.size();
         let around = shared.engine.as_ref().map(|engine| {
             let around = RequestContext {
@@ -215,8 +215,8 @@ impl ServedFile {
         came: Option<Instant>,
         operation: Operation,
         range: (u64, u64),
-        task: Task,
-        reply: Reply,
+        task: DataTask,
+        reply: FileReply,
     ) {
         if self.is_over() {
             return reply.send(Err(NbdError::Shutdown));
@@ -224,12 +224,12 @@ impl ServedFile {
         let Some((engine, around)) = &self.around else {
             let done = self.do_now(operation, range, &task);
             return match (&task, done) {
-                (Task::Read(bytes), Ok(())) => reply.send(Ok(bytes)),
+                (DataTask::Read(bytes), Ok(())) => reply.send(Ok(bytes)),
                 (_, done) => reply.send(done.map(|()| &[][..])),
             };
         };
         let weight = match &task {
-            Task::Read(_) | Task::Write { .. } => range.1,
+            DataTask::Read(_) | DataTask::Write { .. } => range.1,
             _ => 0,
         };
         self.gate.let_in(weight);
@@ -241,9 +241,9 @@ impl ServedFile {
         };
         let length = Bytes(range.1.min(RANGE_MAX));
         let access = Access { operation, offset: Bytes(range.0), length };
-        let work = Box::new(Job { around: around.clone(), asker, range, task });
+        let work = Box::new(RequestJob { around: around.clone(), asker, range, task });
         let came = came.unwrap_or_else(|| engine.clock().now());
-        engine.submit(engine::Request { access, thread: THREAD, came, work });
+        engine.submit(engine::EngineRequest { access, thread: THREAD, came, work });
         if let Some(calls) = &self.calls {
             lock(calls).end();
         }
@@ -256,15 +256,20 @@ impl ServedFile {
         self.calls.as_ref().map(|calls| lock(calls).begin(is_awaited))
     }
 
-    fn do_now(&self, operation: Operation, range: (u64, u64), task: &Task) -> Result<(), NbdError> {
+    fn do_now(
+        &self,
+        operation: Operation,
+        range: (u64, u64),
+        task: &DataTask,
+    ) -> Result<(), NbdError> {
         let data = &self.shared.data;
         self.shared.delivered.count_at_once(operation, Bytes(range.1));
         let is_stored = match task {
-            Task::Failed(error) => return Err(*error),
-            Task::Nothing => operation == Operation::Flush,
+            DataTask::Failed(error) => return Err(*error),
+            DataTask::Nothing => operation == Operation::Flush,
             task => task.change(range, data)?,
         };
-        if is_stored { stored(data, data.mark()) } else { Ok(()) }
+        if is_stored { store_data(data, data.mark()) } else { Ok(()) }
     }
 }
 
@@ -361,10 +366,10 @@ impl Filesystem for ServedFile {
         }
         let mut bytes = vec![0; length as usize];
         let task = match self.shared.data.read(offset, &mut bytes) {
-            Ok(()) => Task::Read(bytes),
-            Err(error) => Task::Failed(error.into()),
+            Ok(()) => DataTask::Read(bytes),
+            Err(error) => DataTask::Failed(error.into()),
         };
-        self.ask(came, Operation::Read, (offset, length), task, Reply::Data(reply));
+        self.ask(came, Operation::Read, (offset, length), task, FileReply::Data(reply));
     }
 
     fn write(
@@ -393,19 +398,19 @@ impl Filesystem for ServedFile {
             };
         }
         let came = self.came();
-        let task = Task::Write { payload: data.to_vec(), stored: false };
-        let reply = Reply::Written(reply, length as u32);
+        let task = DataTask::Write { payload: data.to_vec(), stored: false };
+        let reply = FileReply::Written(reply, length as u32);
         self.ask(came, Operation::Write, (offset, length), task, reply);
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let task = match &self.around {
             Some((_, around)) if !self.is_over() => {
-                Task::Stored(around.storing.store(around.data.mark()))
+                DataTask::Stored(around.storing.store(around.data.mark()))
             }
-            _ => Task::Nothing,
+            _ => DataTask::Nothing,
         };
-        self.ask(self.came(), Operation::Flush, (0, 0), task, Reply::Done(reply));
+        self.ask(self.came(), Operation::Flush, (0, 0), task, FileReply::Done(reply));
     }
 
     fn fallocate(
@@ -433,8 +438,8 @@ impl Filesystem for ServedFile {
             _ if is_beyond && !hole => reply.error(Errno::ENOSPC),
             _ => {
                 let operation = if hole { Operation::Trim } else { Operation::Write };
-                let task = Task::Zero { hole, stored: false };
-                self.ask(self.came(), operation, (offset, length), task, Reply::Done(reply));
+                let task = DataTask::Zero { hole, stored: false };
+                self.ask(self.came(), operation, (offset, length), task, FileReply::Done(reply));
             }
         }
     }

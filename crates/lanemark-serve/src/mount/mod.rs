@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fuser::{BackgroundSession, Config, MountOption};
 use rustix::fs::{Mode, OFlags};
 
-use crate::attach::{Disk, FreeLoopDevice};
-use crate::connection::Shared;
+use crate::attach::{FreeLoopDevice, LoopDevice};
+use crate::connection::ServerState;
 use crate::undo;
 use file::ServedFile;
 pub use mount_point::{DISKS, MountError};
@@ -41,7 +41,7 @@ impl Mount {
     /// Returns an error if the path has other content, or if the kernel does not allow this user to mount.
     pub(crate) fn new(
         path: &Path,
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerState>,
     ) -> Result<(Self, Option<String>), MountError> {
         let (point, note) = MountPoint::take(path)?;
         let ended = Arc::new(AtomicBool::new(false));
@@ -60,7 +60,7 @@ impl Mount {
         let mounted = fuser::spawn_mount(file, point.path(), &config);
         let session = mounted.map_err(|error| MountError::of_mount(path, error))?;
         let path_of_mount = point.path().to_owned();
-        let undone = undo::later(move || {
+        let undone = undo::register_undo(move || {
             let _ = mount_point::unmount(&path_of_mount);
         });
         Ok((Self { session: Some(session), point, ended, undone }, note))
@@ -100,13 +100,13 @@ impl Drop for Mount {
 
 /// The mounts of a session: a file, and a disk.
 pub struct Mounts {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     file: Option<Mount>,
-    disk: Option<Disk>,
+    disk: Option<LoopDevice>,
 }
 
 impl Mounts {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<ServerState>) -> Self {
         Self { shared, file: None, disk: None }
     }
 
@@ -137,7 +137,7 @@ impl Mounts {
         let note = self.mount(&path)?.or(cleared);
         let file = self.file.as_ref().map(Mount::open).transpose().map_err(of_loop)?;
         if let Some(file) = file {
-            self.disk = Some(Disk::over(&file, free).map_err(of_loop)?);
+            self.disk = Some(LoopDevice::over(&file, free).map_err(of_loop)?);
         }
         Ok(note)
     }
@@ -149,7 +149,7 @@ impl Mounts {
 
     /// Returns the path of the disk's node.
     pub fn disk(&self) -> Option<&Path> {
-        self.disk.as_ref().map(Disk::node)
+        self.disk.as_ref().map(LoopDevice::node)
     }
 
     /// Ends the disk and the file, and returns lines about programs that still used them.

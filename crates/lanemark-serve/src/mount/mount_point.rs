@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lanemark_files::mounts::{at, mounts};
+use lanemark_files::mounts::{mount_at, mounts};
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
@@ -183,7 +183,7 @@ fn is_dead(path: &Path) -> bool {
 /// Returns whether a server owns the mount at `path`; `None` if there is no mount.
 fn is_served(path: &Path) -> Option<bool> {
     let mounts = mounts();
-    Some(at(&mounts, path)?.source == Path::new(SOURCE))
+    Some(mount_at(&mounts, path)?.source == Path::new(SOURCE))
 }
 
 /// Unmounts `path`. Returns true if a program had it open; in that case the name disappears immediately, and the mount

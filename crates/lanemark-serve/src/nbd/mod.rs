@@ -38,7 +38,7 @@ pub struct Export {
 
 /// The negotiated form of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
-pub enum Replies {
+pub enum ReplyForm {
     /// Simple replies.
     #[default]
     Simple,
@@ -52,7 +52,7 @@ pub enum Replies {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NegotiatedExport {
     /// The form of replies.
-    pub replies: Replies,
+    pub replies: ReplyForm,
     /// Whether the client may query block status of `base:allocation`.
     pub has_context: bool,
     /// Whether the client has received the block sizes, and respects them.
@@ -97,9 +97,9 @@ impl fmt::Display for NbdError {
 }
 
 /// Reads big-endian numbers from the start of a byte string; returns `None` if too few bytes are left.
-struct Fields<'b>(&'b [u8]);
+struct FieldReader<'b>(&'b [u8]);
 
-impl<'b> Fields<'b> {
+impl<'b> FieldReader<'b> {
     fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let (front, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;

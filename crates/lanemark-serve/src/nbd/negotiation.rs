@@ -1,8 +1,8 @@
 //! Fixed newstyle negotiation: a client's options, and the reply to each option.
 
 use super::{
-    BLOCK_MIN, BLOCK_PREFERRED, CONTEXT, CONTEXT_NAME, Export, Fields, NegotiatedExport,
-    PAYLOAD_MAX, Replies,
+    BLOCK_MIN, BLOCK_PREFERRED, CONTEXT, CONTEXT_NAME, Export, FieldReader, NegotiatedExport,
+    PAYLOAD_MAX, ReplyForm,
 };
 
 /// Beginning of a server's greeting.
@@ -92,7 +92,7 @@ pub struct OptionHeader {
 impl OptionHeader {
     /// Reads a header; returns `None` if it is not the header of an option.
     pub fn read(bytes: &[u8; HEADER]) -> Option<Self> {
-        let mut fields = Fields(bytes);
+        let mut fields = FieldReader(bytes);
         let magic = fields.u64()?;
         let (option, length) = (fields.u32()?, fields.u32()?);
         (magic == IHAVEOPT).then_some(Self { option, length })
@@ -132,7 +132,7 @@ pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
             answer.starts_tls = true;
             reply(&mut answer.reply, option, ACK, &[]);
         }
-        STARTTLS => invalid(&mut answer.reply, option),
+        STARTTLS => write_invalid_reply(&mut answer.reply, option),
         ABORT => {
             answer.ends = true;
             reply(&mut answer.reply, option, ACK, &[]);
@@ -187,23 +187,23 @@ impl<'e> Negotiation<'e> {
                 reply(answer, option, ACK, &[]);
             }
             INFO | GO => return self.go(option, data, answer),
-            STRUCTURED_REPLY if !data.is_empty() => invalid(answer, option),
-            STRUCTURED_REPLY if self.agreed.replies == Replies::Extended => {
+            STRUCTURED_REPLY if !data.is_empty() => write_invalid_reply(answer, option),
+            STRUCTURED_REPLY if self.agreed.replies == ReplyForm::Extended => {
                 refuse(answer, option, EXTENDED_REQUIRED, "headers are already extended");
             }
             STRUCTURED_REPLY => {
-                self.agreed.replies = Replies::Structured;
+                self.agreed.replies = ReplyForm::Structured;
                 reply(answer, option, ACK, &[]);
             }
-            EXTENDED_HEADERS if !data.is_empty() => invalid(answer, option),
+            EXTENDED_HEADERS if !data.is_empty() => write_invalid_reply(answer, option),
             EXTENDED_HEADERS => {
-                self.agreed.replies = Replies::Extended;
+                self.agreed.replies = ReplyForm::Extended;
                 // Contexts that were agreed for another form of headers must be negotiated again.
                 self.context_for = None;
                 reply(answer, option, ACK, &[]);
             }
             LIST_META_CONTEXT | SET_META_CONTEXT => self.contexts(option, data, answer),
-            LIST => invalid(answer, option),
+            LIST => write_invalid_reply(answer, option),
             _ => refuse(answer, option, UNSUPPORTED, "this server does not know the option"),
         }
         NegotiationStep::Next
@@ -228,7 +228,7 @@ impl<'e> Negotiation<'e> {
 
     fn go(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
         let Some((name, requested)) = go_request(data) else {
-            invalid(answer, option);
+            write_invalid_reply(answer, option);
             return NegotiationStep::Next;
         };
         if !self.is_export(name) {
@@ -271,10 +271,12 @@ impl<'e> Negotiation<'e> {
         if option == SET_META_CONTEXT {
             self.context_for = None;
         }
-        if self.agreed.replies == Replies::Simple {
+        if self.agreed.replies == ReplyForm::Simple {
             return refuse(answer, option, INVALID, "negotiate structured replies first");
         }
-        let Some((name, queries)) = queries(data) else { return invalid(answer, option) };
+        let Some((name, queries)) = queries(data) else {
+            return write_invalid_reply(answer, option);
+        };
         if !self.is_export(name) {
             return refuse(answer, option, UNKNOWN, "there is no such export");
         }
@@ -311,7 +313,7 @@ impl<'e> Negotiation<'e> {
         if self.export.is_rotational {
             flags |= ROTATIONAL;
         }
-        if self.agreed.replies != Replies::Simple {
+        if self.agreed.replies != ReplyForm::Simple {
             flags |= SEND_DF;
         }
         flags
@@ -320,7 +322,7 @@ impl<'e> Negotiation<'e> {
 
 /// Reads the name and the requested pieces of information in `NBD_OPT_GO`.
 fn go_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
-    let mut fields = Fields(data);
+    let mut fields = FieldReader(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
     let count = fields.u16()?;
     if fields.0.len() != usize::from(count) * 2 {
@@ -332,7 +334,7 @@ fn go_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
 
 /// Reads the name and the queries in an option about metadata contexts.
 fn queries(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
-    let mut fields = Fields(data);
+    let mut fields = FieldReader(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
     let count = fields.u32().filter(|count| *count <= QUERIES_MAX)?;
     let queries: Option<Vec<&[u8]>> = (0..count).map(|_| fields.text()).collect();
@@ -351,7 +353,7 @@ fn refuse(answer: &mut Vec<u8>, option: u32, kind: u32, text: &str) {
     reply(answer, option, kind, text.as_bytes());
 }
 
-fn invalid(answer: &mut Vec<u8>, option: u32) {
+fn write_invalid_reply(answer: &mut Vec<u8>, option: u32) {
     refuse(answer, option, INVALID, "the option's data does not follow the protocol");
 }
 
@@ -372,7 +374,7 @@ mod tests {
     ) -> (Vec<(u32, Vec<u8>)>, NegotiationStep) {
         let mut bytes = Vec::new();
         let step = negotiation.answer(option, data, &mut bytes);
-        let (mut fields, mut replies) = (Fields(&bytes), Vec::new());
+        let (mut fields, mut replies) = (FieldReader(&bytes), Vec::new());
         while !fields.0.is_empty() {
             assert_eq!(fields.u64(), Some(REPLY_MAGIC));
             assert_eq!(fields.u32(), Some(option));
@@ -490,7 +492,7 @@ mod tests {
         assert_eq!(kinds(&mut negotiation, EXTENDED_HEADERS, &[1]), [INVALID]);
         assert_eq!(kinds(&mut negotiation, EXTENDED_HEADERS, &[]), [ACK]);
         assert_eq!(kinds(&mut negotiation, STRUCTURED_REPLY, &[]), [EXTENDED_REQUIRED]);
-        assert_eq!(negotiation.agreed.replies, Replies::Extended);
+        assert_eq!(negotiation.agreed.replies, ReplyForm::Extended);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::ErrorKind;
 
-use super::{BLOCK_MIN, CONTEXT, Fields, NbdError, NegotiatedExport, PAYLOAD_MAX, Replies};
+use super::{BLOCK_MIN, CONTEXT, FieldReader, NbdError, NegotiatedExport, PAYLOAD_MAX, ReplyForm};
 use crate::data::ExportRange;
 
 /// Length of a request's header.
@@ -41,7 +41,7 @@ pub const STRETCHES_MAX: usize = 1024;
 
 /// A command of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum NbdCommand {
     /// Reads data.
     Read,
     /// Writes data; with forced unit access, the data is stored before the reply.
@@ -76,7 +76,7 @@ pub enum Command {
 
 /// A request's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct RequestHeader {
     flags: u16,
     kind: u16,
     /// Number that identifies the reply for the client.
@@ -88,20 +88,20 @@ pub struct Header {
     extended: bool,
 }
 
-impl Header {
+impl RequestHeader {
     /// Returns the length of a header in this form.
-    pub fn length_of(replies: Replies) -> usize {
+    pub fn length_of(replies: ReplyForm) -> usize {
         match replies {
-            Replies::Extended => EXTENDED_HEADER,
+            ReplyForm::Extended => EXTENDED_HEADER,
             _ => HEADER,
         }
     }
 
     /// Reads a header; returns `None` if the bytes are not a header, in which case the start of the next header is
     /// unknown.
-    pub fn read(bytes: &[u8], replies: Replies) -> Option<Self> {
-        let extended = replies == Replies::Extended;
-        let mut fields = Fields(bytes);
+    pub fn read(bytes: &[u8], replies: ReplyForm) -> Option<Self> {
+        let extended = replies == ReplyForm::Extended;
+        let mut fields = FieldReader(bytes);
         let magic = fields.u32()?;
         if magic != if extended { EXTENDED_REQUEST } else { REQUEST } {
             return None;
@@ -128,45 +128,45 @@ impl Header {
     ///
     /// # Errors
     /// Returns the error for the reply.
-    pub fn command(&self, agreed: &NegotiatedExport, size: u64) -> Result<Command, NbdError> {
+    pub fn command(&self, agreed: &NegotiatedExport, size: u64) -> Result<NbdCommand, NbdError> {
         let stored = self.flags & FUA != 0;
         let (command, may) = match self.kind {
-            0 => (Command::Read, DF | FUA),
-            1 => (Command::Write { stored }, FUA),
-            2 => return Ok(Command::Disconnect),
-            3 => (Command::Flush, FUA),
-            4 => (Command::Trim { stored }, FUA),
-            5 => (Command::Cache, FUA),
+            0 => (NbdCommand::Read, DF | FUA),
+            1 => (NbdCommand::Write { stored }, FUA),
+            2 => return Ok(NbdCommand::Disconnect),
+            3 => (NbdCommand::Flush, FUA),
+            4 => (NbdCommand::Trim { stored }, FUA),
+            5 => (NbdCommand::Cache, FUA),
             6 => {
                 let hole = self.flags & NO_HOLE == 0;
                 if self.flags & FAST_ZERO != 0 && !hole {
                     return Err(NbdError::Unsupported);
                 }
-                (Command::Zero { stored, hole }, FUA | NO_HOLE | FAST_ZERO)
+                (NbdCommand::Zero { stored, hole }, FUA | NO_HOLE | FAST_ZERO)
             }
             7 if agreed.has_context => {
-                (Command::Status { one: self.flags & REQ_ONE != 0 }, FUA | REQ_ONE)
+                (NbdCommand::Status { one: self.flags & REQ_ONE != 0 }, FUA | REQ_ONE)
             }
             _ => return Err(NbdError::Invalid),
         };
         let needs_payload = self.kind == 1 && self.extended;
         let may = if needs_payload { may | PAYLOAD_LEN } else { may };
-        let df_unknown = self.flags & DF != 0 && agreed.replies == Replies::Simple;
+        let df_unknown = self.flags & DF != 0 && agreed.replies == ReplyForm::Simple;
         if self.flags & !may != 0 || df_unknown || needs_payload && self.flags & PAYLOAD_LEN == 0 {
             return Err(NbdError::Invalid);
         }
-        if command == Command::Flush {
+        if command == NbdCommand::Flush {
             return if self.offset == 0 && self.length == 0 {
                 Ok(command)
             } else {
                 Err(NbdError::Invalid)
             };
         }
-        let writes = matches!(command, Command::Write { .. } | Command::Zero { .. });
+        let writes = matches!(command, NbdCommand::Write { .. } | NbdCommand::Zero { .. });
         if self.offset.checked_add(self.length).is_none_or(|end| end > size) {
             return Err(if writes { NbdError::NoSpace } else { NbdError::Invalid });
         }
-        let moves_data = matches!(command, Command::Read | Command::Write { .. });
+        let moves_data = matches!(command, NbdCommand::Read | NbdCommand::Write { .. });
         let block = u64::from(BLOCK_MIN);
         let aligned = self.offset.is_multiple_of(block) && self.length.is_multiple_of(block);
         if self.length == 0
@@ -181,52 +181,52 @@ impl Header {
 
 /// Writes replies in the negotiated form.
 #[derive(Clone, Copy, Debug)]
-pub struct Writer {
-    replies: Replies,
+pub struct ReplyWriter {
+    replies: ReplyForm,
 }
 
-impl Writer {
+impl ReplyWriter {
     /// Creates a writer of replies in this form.
-    pub fn new(replies: Replies) -> Self {
+    pub fn new(replies: ReplyForm) -> Self {
         Self { replies }
     }
 
     /// Writes the reply to a successful request without data.
-    pub fn done(self, header: &Header, out: &mut Vec<u8>) {
+    pub fn write_success(self, header: &RequestHeader, out: &mut Vec<u8>) {
         match self.replies {
-            Replies::Simple | Replies::Structured => simple(out, 0, header.cookie),
-            Replies::Extended => self.chunk(header, NONE, 0, out),
+            ReplyForm::Simple | ReplyForm::Structured => write_simple_reply(out, 0, header.cookie),
+            ReplyForm::Extended => self.write_chunk_header(header, NONE, 0, out),
         }
     }
 
     /// Writes the reply to a request that failed.
-    pub fn failed(self, header: &Header, error: NbdError, out: &mut Vec<u8>) {
+    pub fn write_failure(self, header: &RequestHeader, error: NbdError, out: &mut Vec<u8>) {
         let number = error as u32;
-        if self.replies == Replies::Simple {
-            return simple(out, number, header.cookie);
+        if self.replies == ReplyForm::Simple {
+            return write_simple_reply(out, number, header.cookie);
         }
         let text = error.to_string();
-        self.chunk(header, ERROR, 6 + text.len() as u64, out);
+        self.write_chunk_header(header, ERROR, 6 + text.len() as u64, out);
         out.extend_from_slice(&number.to_be_bytes());
         out.extend_from_slice(&(text.len() as u16).to_be_bytes());
         out.extend_from_slice(text.as_bytes());
     }
 
     /// Writes the part of the reply to a successful read that precedes the data.
-    pub fn before_data(self, header: &Header, out: &mut Vec<u8>) {
-        if self.replies == Replies::Simple {
-            return simple(out, 0, header.cookie);
+    pub fn before_data(self, header: &RequestHeader, out: &mut Vec<u8>) {
+        if self.replies == ReplyForm::Simple {
+            return write_simple_reply(out, 0, header.cookie);
         }
-        self.chunk(header, OFFSET_DATA, 8 + header.length, out);
+        self.write_chunk_header(header, OFFSET_DATA, 8 + header.length, out);
         out.extend_from_slice(&header.offset.to_be_bytes());
     }
 
     /// Writes the reply to a block status query.
-    pub fn status(self, header: &Header, stretches: &[ExportRange], out: &mut Vec<u8>) {
+    pub fn status(self, header: &RequestHeader, stretches: &[ExportRange], out: &mut Vec<u8>) {
         let flags = |range: &ExportRange| if range.hole { HOLE | ZERO } else { 0 };
         let count = stretches.len() as u64;
-        if self.replies == Replies::Extended {
-            self.chunk(header, BLOCK_STATUS_EXT, 8 + 16 * count, out);
+        if self.replies == ReplyForm::Extended {
+            self.write_chunk_header(header, BLOCK_STATUS_EXT, 8 + 16 * count, out);
             out.extend_from_slice(&CONTEXT.to_be_bytes());
             out.extend_from_slice(&(count as u32).to_be_bytes());
             for range in stretches {
@@ -235,7 +235,7 @@ impl Writer {
             }
             return;
         }
-        self.chunk(header, BLOCK_STATUS, 4 + 8 * count, out);
+        self.write_chunk_header(header, BLOCK_STATUS, 4 + 8 * count, out);
         out.extend_from_slice(&CONTEXT.to_be_bytes());
         for range in stretches {
             // A request of this form is shorter than four GiB, and so are its parts.
@@ -246,8 +246,8 @@ impl Writer {
     }
 
     /// Writes the header of a reply's only chunk.
-    fn chunk(self, header: &Header, kind: u16, length: u64, out: &mut Vec<u8>) {
-        let extended = self.replies == Replies::Extended;
+    fn write_chunk_header(self, header: &RequestHeader, kind: u16, length: u64, out: &mut Vec<u8>) {
+        let extended = self.replies == ReplyForm::Extended;
         let magic = if extended { EXTENDED_REPLY } else { STRUCTURED_REPLY };
         out.extend_from_slice(&magic.to_be_bytes());
         out.extend_from_slice(&DONE.to_be_bytes());
@@ -262,7 +262,7 @@ impl Writer {
     }
 }
 
-fn simple(out: &mut Vec<u8>, error: u32, cookie: u64) {
+fn write_simple_reply(out: &mut Vec<u8>, error: u32, cookie: u64) {
     out.extend_from_slice(&SIMPLE_REPLY.to_be_bytes());
     out.extend_from_slice(&error.to_be_bytes());
     out.extend_from_slice(&cookie.to_be_bytes());
@@ -313,13 +313,13 @@ mod tests {
         bytes
     }
 
-    fn read(flags: u16, kind: u16, offset: u64, length: u32) -> Header {
-        Header::read(&bytes(flags, kind, offset, length), Replies::Simple).unwrap()
+    fn read(flags: u16, kind: u16, offset: u64, length: u32) -> RequestHeader {
+        RequestHeader::read(&bytes(flags, kind, offset, length), ReplyForm::Simple).unwrap()
     }
 
-    fn command(flags: u16, kind: u16, offset: u64, length: u32) -> Result<Command, NbdError> {
+    fn command(flags: u16, kind: u16, offset: u64, length: u32) -> Result<NbdCommand, NbdError> {
         let agreed = NegotiatedExport {
-            replies: Replies::Structured,
+            replies: ReplyForm::Structured,
             has_context: true,
             knows_blocks: true,
         };
@@ -329,25 +329,28 @@ mod tests {
     #[test]
     fn a_header_is_read_whole_or_not_at_all() {
         let good = bytes(1, 1, 4096, 512);
-        let header = Header::read(&good, Replies::Structured).unwrap();
+        let header = RequestHeader::read(&good, ReplyForm::Structured).unwrap();
         assert_eq!((header.cookie, header.offset, header.length), (77, 4096, 512));
         assert_eq!(header.payload(), 512);
         for cut in 0..good.len() {
-            assert_eq!(Header::read(&good[..cut], Replies::Simple), None);
+            assert_eq!(RequestHeader::read(&good[..cut], ReplyForm::Simple), None);
         }
-        assert_eq!(Header::read(&good, Replies::Extended), None);
+        assert_eq!(RequestHeader::read(&good, ReplyForm::Extended), None);
         assert_eq!(read(0, 0, 0, 512).payload(), 0);
     }
 
     #[test]
     fn commands_have_the_flags_that_the_protocol_gives_them() {
-        assert_eq!(command(0, 0, 0, 512), Ok(Command::Read));
-        assert_eq!(command(DF, 0, 0, 512), Ok(Command::Read));
-        assert_eq!(command(FUA, 1, 0, 512), Ok(Command::Write { stored: true }));
-        assert_eq!(command(0, 3, 0, 0), Ok(Command::Flush));
-        assert_eq!(command(NO_HOLE, 6, 0, 512), Ok(Command::Zero { stored: false, hole: false }));
+        assert_eq!(command(0, 0, 0, 512), Ok(NbdCommand::Read));
+        assert_eq!(command(DF, 0, 0, 512), Ok(NbdCommand::Read));
+        assert_eq!(command(FUA, 1, 0, 512), Ok(NbdCommand::Write { stored: true }));
+        assert_eq!(command(0, 3, 0, 0), Ok(NbdCommand::Flush));
+        assert_eq!(
+            command(NO_HOLE, 6, 0, 512),
+            Ok(NbdCommand::Zero { stored: false, hole: false })
+        );
         assert_eq!(command(NO_HOLE | FAST_ZERO, 6, 0, 512), Err(NbdError::Unsupported));
-        assert_eq!(command(REQ_ONE, 7, 0, 512), Ok(Command::Status { one: true }));
+        assert_eq!(command(REQ_ONE, 7, 0, 512), Ok(NbdCommand::Status { one: true }));
         for (flags, kind) in [(NO_HOLE, 0), (DF, 1), (1 << 9, 0), (0, 8), (0, 99), (REQ_ONE, 3)] {
             assert_eq!(command(flags, kind, 0, 512), Err(NbdError::Invalid), "{flags} {kind}");
         }
@@ -358,7 +361,7 @@ mod tests {
 
     #[test]
     fn nothing_beyond_the_end_is_touched() {
-        assert_eq!(command(0, 0, SIZE - 512, 512), Ok(Command::Read));
+        assert_eq!(command(0, 0, SIZE - 512, 512), Ok(NbdCommand::Read));
         assert_eq!(command(0, 0, SIZE - 512, 1024), Err(NbdError::Invalid));
         assert_eq!(command(0, 1, SIZE - 512, 1024), Err(NbdError::NoSpace));
         assert_eq!(command(0, 6, SIZE, 512), Err(NbdError::NoSpace));
@@ -371,34 +374,36 @@ mod tests {
     #[test]
     fn lengths_and_places_are_bounded() {
         assert_eq!(command(0, 0, 0, 0), Err(NbdError::Invalid));
-        assert_eq!(command(0, 0, 0, 32 << 20), Ok(Command::Read));
+        assert_eq!(command(0, 0, 0, 32 << 20), Ok(NbdCommand::Read));
         assert_eq!(command(0, 0, 0, (32 << 20) + 512), Err(NbdError::Invalid));
-        assert_eq!(command(0, 4, 0, 1 << 30), Ok(Command::Trim { stored: false }));
+        assert_eq!(command(0, 4, 0, 1 << 30), Ok(NbdCommand::Trim { stored: false }));
         assert_eq!(command(0, 0, 100, 512), Err(NbdError::Invalid));
         let unasked = NegotiatedExport::default();
-        assert_eq!(read(0, 0, 100, 7).command(&unasked, SIZE), Ok(Command::Read));
+        assert_eq!(read(0, 0, 100, 7).command(&unasked, SIZE), Ok(NbdCommand::Read));
         assert_eq!(command(0, 3, 0, 512), Err(NbdError::Invalid));
     }
 
     #[test]
     fn replies_have_the_form_that_was_agreed_on() {
         let header = read(0, 0, 4096, 512);
-        let written = |replies, write: &dyn Fn(Writer, &mut Vec<u8>)| {
+        let written = |replies, write: &dyn Fn(ReplyWriter, &mut Vec<u8>)| {
             let mut out = Vec::new();
-            write(Writer::new(replies), &mut out);
+            write(ReplyWriter::new(replies), &mut out);
             out
         };
-        let done = written(Replies::Simple, &|writer, out| writer.done(&header, out));
+        let done = written(ReplyForm::Simple, &|writer, out| writer.write_success(&header, out));
         assert_eq!(done, [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 77]);
-        let data = written(Replies::Structured, &|writer, out| writer.before_data(&header, out));
+        let data = written(ReplyForm::Structured, &|writer, out| writer.before_data(&header, out));
         let before = [0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 2, 8];
         assert_eq!(data, [&before[..], &4096u64.to_be_bytes()].concat());
-        let failed = |writer: Writer, out: &mut Vec<u8>| writer.failed(&header, NbdError::Io, out);
-        assert_eq!(written(Replies::Simple, &failed)[4..8], 5u32.to_be_bytes());
-        let structured = written(Replies::Structured, &failed);
+        let failed = |writer: ReplyWriter, out: &mut Vec<u8>| {
+            writer.write_failure(&header, NbdError::Io, out)
+        };
+        assert_eq!(written(ReplyForm::Simple, &failed)[4..8], 5u32.to_be_bytes());
+        let structured = written(ReplyForm::Structured, &failed);
         assert_eq!(structured[6..8], ERROR.to_be_bytes());
         assert_eq!(structured[20..24], 5u32.to_be_bytes());
-        let extended = written(Replies::Extended, &failed);
+        let extended = written(ReplyForm::Extended, &failed);
         assert_eq!(extended[..4], EXTENDED_REPLY.to_be_bytes());
         assert_eq!(
             extended.len() as u64 - 32,
@@ -412,10 +417,10 @@ mod tests {
         let stretches =
             [ExportRange { length: 4096, hole: true }, ExportRange { length: 4096, hole: false }];
         let mut out = Vec::new();
-        Writer::new(Replies::Structured).status(&header, &stretches, &mut out);
+        ReplyWriter::new(ReplyForm::Structured).status(&header, &stretches, &mut out);
         assert_eq!(out[20..], [0, 0, 0, 1, 0, 0, 16, 0, 0, 0, 0, 3, 0, 0, 16, 0, 0, 0, 0, 0]);
         out.clear();
-        Writer::new(Replies::Extended).status(&header, &stretches, &mut out);
+        ReplyWriter::new(ReplyForm::Extended).status(&header, &stretches, &mut out);
         assert_eq!(out.len(), 32 + 8 + 32);
     }
 
@@ -428,14 +433,17 @@ mod tests {
             for number in [77, 0, length] {
                 bytes.extend_from_slice(&number.to_be_bytes());
             }
-            Header::read(&bytes, Replies::Extended).unwrap()
+            RequestHeader::read(&bytes, ReplyForm::Extended).unwrap()
         };
-        let agreed =
-            NegotiatedExport { replies: Replies::Extended, has_context: true, knows_blocks: true };
+        let agreed = NegotiatedExport {
+            replies: ReplyForm::Extended,
+            has_context: true,
+            knows_blocks: true,
+        };
         let write = extended(PAYLOAD_LEN, 1, 512);
         assert_eq!(
             (write.payload(), write.command(&agreed, SIZE)),
-            (512, Ok(Command::Write { stored: false }))
+            (512, Ok(NbdCommand::Write { stored: false }))
         );
         let without = extended(0, 1, 512);
         assert_eq!(
@@ -446,7 +454,7 @@ mod tests {
         assert_eq!((read.payload(), read.command(&agreed, SIZE)), (512, Err(NbdError::Invalid)));
         assert_eq!(
             extended(0, 6, 1 << 30).command(&agreed, SIZE).unwrap(),
-            Command::Zero { stored: false, hole: true }
+            NbdCommand::Zero { stored: false, hole: true }
         );
         assert_eq!(extended(0, 6, u64::MAX).command(&agreed, SIZE), Err(NbdError::NoSpace));
     }

@@ -1,6 +1,6 @@
 //! Requests of a virtio block device, and its description (virtio 1.2, 5.2).
 
-use super::message::{F_PROTOCOL_FEATURES, Fields};
+use super::message::{F_PROTOCOL_FEATURES, FieldReader};
 
 /// Length of a request's header, which precedes its data.
 pub const HEAD: u64 = 16;
@@ -52,7 +52,7 @@ pub enum BlockRequest {
 /// The outcome of a request, which is the last byte of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Outcome {
+pub enum BlockStatus {
     /// Done.
     Good = 0,
     /// Failed.
@@ -62,7 +62,7 @@ pub enum Outcome {
 }
 
 /// A range in bytes: its offset and its length.
-pub type Range = (u64, u64);
+pub type ByteRange = (u64, u64);
 
 /// Reads a request to a device of `size` bytes from the first bytes of the request, up to 32 of them. `sent` is the
 /// number of data bytes after the header, and `room` is the number of data bytes that the reply may have in addition to
@@ -75,40 +75,40 @@ pub fn read(
     sent: u64,
     room: u64,
     size: u64,
-) -> Result<(BlockRequest, Range), Outcome> {
-    let mut fields = Fields(first);
+) -> Result<(BlockRequest, ByteRange), BlockStatus> {
+    let mut fields = FieldReader(first);
     let (Some(kind), Some(_), Some(sector)) = (fields.u32(), fields.u32(), fields.u64()) else {
-        return Err(Outcome::Failed);
+        return Err(BlockStatus::Failed);
     };
-    let within = |sector: u64, length: u64| {
-        let offset = sector.checked_mul(SECTOR).ok_or(Outcome::Failed)?;
-        let end = offset.checked_add(length).ok_or(Outcome::Failed)?;
+    let checked_range = |sector: u64, length: u64| {
+        let offset = sector.checked_mul(SECTOR).ok_or(BlockStatus::Failed)?;
+        let end = offset.checked_add(length).ok_or(BlockStatus::Failed)?;
         let whole = length > 0 && length.is_multiple_of(SECTOR);
-        if whole && end <= size { Ok((offset, length)) } else { Err(Outcome::Failed) }
+        if whole && end <= size { Ok((offset, length)) } else { Err(BlockStatus::Failed) }
     };
     match kind {
-        0 => Ok((BlockRequest::Read, within(sector, room)?)),
-        1 => Ok((BlockRequest::Write, within(sector, sent)?)),
+        0 => Ok((BlockRequest::Read, checked_range(sector, room)?)),
+        1 => Ok((BlockRequest::Write, checked_range(sector, sent)?)),
         4 => Ok((BlockRequest::Flush, (0, 0))),
         8 => Ok((BlockRequest::Identity, (0, room.min(IDENTITY.len() as u64)))),
         11 | 13 => {
             let (Some(sector), Some(sectors), Some(flags)) =
                 (fields.u64(), fields.u32(), fields.u32())
             else {
-                return Err(Outcome::Failed);
+                return Err(BlockStatus::Failed);
             };
             // Each request has one range. The only known flag releases the space of the zeroed range.
             let known = if kind == 13 { 1 } else { 0 };
             if sent != 16 || flags & !known != 0 {
-                return Err(Outcome::Unsupported);
+                return Err(BlockStatus::Unsupported);
             }
             if sectors > ZEROED_MAX {
-                return Err(Outcome::Failed);
+                return Err(BlockStatus::Failed);
             }
-            let range = within(sector, u64::from(sectors) * SECTOR)?;
+            let range = checked_range(sector, u64::from(sectors) * SECTOR)?;
             Ok((BlockRequest::Zero { hole: kind == 11 || flags == 1 }, range))
         }
-        _ => Err(Outcome::Unsupported),
+        _ => Err(BlockStatus::Unsupported),
     }
 }
 
@@ -163,10 +163,10 @@ mod tests {
             (0, 0, 0, 0),
             (0, 0, 0, 100),
         ] {
-            assert_eq!(read(&head(kind, sector), sent, room, size), Err(Outcome::Failed));
+            assert_eq!(read(&head(kind, sector), sent, room, size), Err(BlockStatus::Failed));
         }
-        assert_eq!(read(&head(99, 0), 0, 0, size), Err(Outcome::Unsupported));
-        assert_eq!(read(&head(0, 0)[..15], 0, 512, size), Err(Outcome::Failed));
+        assert_eq!(read(&head(99, 0), 0, 0, size), Err(BlockStatus::Unsupported));
+        assert_eq!(read(&head(0, 0)[..15], 0, 512, size), Err(BlockStatus::Failed));
     }
 
     #[test]
@@ -177,10 +177,10 @@ mod tests {
         assert_eq!(zero(11, 8, 8, 0), Ok((BlockRequest::Zero { hole: true }, (4096, 4096))));
         assert_eq!(zero(13, 8, 8, 0), Ok((BlockRequest::Zero { hole: false }, (4096, 4096))));
         assert_eq!(zero(13, 8, 8, 1), Ok((BlockRequest::Zero { hole: true }, (4096, 4096))));
-        assert_eq!(zero(11, 8, 8, 1), Err(Outcome::Unsupported));
-        assert_eq!(zero(13, 2040, 9, 0), Err(Outcome::Failed));
-        assert_eq!(zero(13, 0, u32::MAX, 0), Err(Outcome::Failed));
-        assert_eq!(read(&zeroes(11, 0, 8, 0), 32, 0, size), Err(Outcome::Unsupported));
+        assert_eq!(zero(11, 8, 8, 1), Err(BlockStatus::Unsupported));
+        assert_eq!(zero(13, 2040, 9, 0), Err(BlockStatus::Failed));
+        assert_eq!(zero(13, 0, u32::MAX, 0), Err(BlockStatus::Failed));
+        assert_eq!(read(&zeroes(11, 0, 8, 0), 32, 0, size), Err(BlockStatus::Unsupported));
     }
 
     #[test]

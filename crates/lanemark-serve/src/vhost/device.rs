@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use lanemark_schema::units::{self, Bytes};
 use lanemark_schema::workload::{Access, Operation};
 
-use super::block::{self, BlockRequest, HEAD, Outcome, Range};
-use super::memory::Memory;
+use super::block::{self, BlockRequest, BlockStatus, ByteRange, HEAD};
+use super::memory::GuestMemory;
 use super::message::{F_PROTOCOL_FEATURES, Message, P_CHANNEL, P_CONFIG, P_IN_BAND, P_REPLY_ACK};
-use super::ring::{Chain, Ring, SIZE_MAX};
-use crate::engine::Request;
-use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
+use super::ring::{DescriptorChain, SIZE_MAX, Virtqueue};
+use crate::engine::EngineRequest;
+use crate::job::{DataTask, RequestContext, RequestJob, Requester, TaskThread};
 use crate::nbd::NbdError;
 
 /// Maximum number of bytes in outstanding requests; other requests wait in the queue.
@@ -27,11 +27,11 @@ const WEIGHT: u64 = 256;
 const STOPPING: Duration = Duration::from_secs(10);
 
 /// The device.
-pub(crate) struct Device {
+pub(crate) struct VhostDevice {
     around: RequestContext,
     thread: u32,
     in_band: bool,
-    queue: Arc<Queue>,
+    queue: Arc<DeviceQueue>,
     is_enabled: bool,
     /// The file that the guest uses to announce requests.
     pub(crate) kick: Option<File>,
@@ -41,8 +41,8 @@ pub(crate) struct Device {
 
 /// The queue, shared with the outstanding requests.
 #[derive(Default)]
-pub(crate) struct Queue {
-    ring: Mutex<Ring>,
+pub(crate) struct DeviceQueue {
+    ring: Mutex<Virtqueue>,
     call: Mutex<Option<File>>,
     /// Whether there are replies that were not announced to the guest yet. This is used if notifications are messages.
     has_answers: AtomicBool,
@@ -52,9 +52,9 @@ pub(crate) struct Queue {
 }
 
 /// A request of the guest, which receives the reply.
-struct Guest {
-    queue: Arc<Queue>,
-    chain: Chain,
+struct GuestRequester {
+    queue: Arc<DeviceQueue>,
+    chain: DescriptorChain,
     weight: u64,
 }
 
@@ -67,13 +67,13 @@ impl TaskThread for ImmediateWrites {
     }
 }
 
-impl Requester for Guest {
+impl Requester for GuestRequester {
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
         let Self { queue, chain, weight } = self;
         let (bytes, outcome) = match outcome {
-            Ok(bytes) => (bytes.unwrap_or_default(), Outcome::Good),
-            Err(NbdError::Unsupported) => (Vec::new(), Outcome::Unsupported),
-            Err(_) => (Vec::new(), Outcome::Failed),
+            Ok(bytes) => (bytes.unwrap_or_default(), BlockStatus::Good),
+            Err(NbdError::Unsupported) => (Vec::new(), BlockStatus::Unsupported),
+            Err(_) => (Vec::new(), BlockStatus::Failed),
         };
         queue.answer(&chain, &bytes, outcome);
         queue.under_way.fetch_sub(weight, Ordering::AcqRel);
@@ -84,9 +84,9 @@ impl Requester for Guest {
     }
 }
 
-impl Queue {
+impl DeviceQueue {
     /// Puts a reply into the queue, and notifies the guest.
-    fn answer(&self, chain: &Chain, bytes: &[u8], outcome: Outcome) {
+    fn answer(&self, chain: &DescriptorChain, bytes: &[u8], outcome: BlockStatus) {
         let put = || -> io::Result<()> {
             let last = chain.writable().checked_sub(1);
             let last =
@@ -119,19 +119,19 @@ impl Queue {
 /// Requests of a guest.
 #[derive(Default)]
 pub(crate) struct GuestRequests {
-    pub(crate) requests: Vec<Request>,
+    pub(crate) requests: Vec<EngineRequest>,
     /// Whether the queue contains more requests, which wait until other requests are answered.
     pub(crate) has_more: bool,
 }
 
-impl Device {
+impl VhostDevice {
     /// Creates a device before any message; `in_band` if notifications are messages.
     pub(crate) fn new(around: RequestContext, thread: u32, in_band: bool) -> Self {
         let (queue, is_enabled) = (Arc::default(), false);
         Self { around, thread, in_band, queue, is_enabled, kick: None, channel: None }
     }
 
-    pub(crate) fn queue(&self) -> &Arc<Queue> {
+    pub(crate) fn queue(&self) -> &Arc<DeviceQueue> {
         &self.queue
     }
 
@@ -159,27 +159,29 @@ impl Device {
             }
             Message::GetQueues => return number(1),
             Message::SetMemory(regions) => {
-                lock(&self.queue.ring).memory = Arc::new(Memory::new(regions, first.collect()));
+                lock(&self.queue.ring).memory =
+                    Arc::new(GuestMemory::new(regions, first.collect()));
             }
             Message::SetSize(queue, size) => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 let size = u16::try_from(size).ok().filter(|size| (1..=SIZE_MAX).contains(size));
-                let wrong = || io::Error::other("the length of a queue must be from 1 to 1024");
-                lock(&self.queue.ring).size = size.ok_or_else(wrong)?;
+                let length_error =
+                    || io::Error::other("the length of a queue must be from 1 to 1024");
+                lock(&self.queue.ring).size = size.ok_or_else(length_error)?;
             }
             Message::SetAddresses { queue, descriptors, used, available } => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 let mut ring = lock(&self.queue.ring);
                 (ring.descriptors, ring.used, ring.available) = (descriptors, used, available);
             }
             Message::SetBase(queue, base) => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 let mut ring = lock(&self.queue.ring);
                 ring.next_available = base as u16;
                 ring.next_used = ring.next_available;
             }
             Message::GetBase(queue) => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 self.stop();
                 let mut state = queue.to_le_bytes().to_vec();
                 let next = lock(&self.queue.ring).next_available;
@@ -187,11 +189,11 @@ impl Device {
                 return Ok(Some(state));
             }
             Message::SetKick(queue, _) => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 self.kick = first.next().map(File::from);
             }
             Message::SetCall(queue, _) => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 let file = first.next();
                 if let Some(file) = &file {
                     // A guest that does not read its notifications must not block the server.
@@ -201,7 +203,7 @@ impl Device {
                 *lock(&self.queue.call) = file.map(File::from);
             }
             Message::Enable(queue, is_enabled) => {
-                only(queue)?;
+                require_first_queue(queue)?;
                 self.is_enabled = is_enabled;
             }
             Message::SetChannel => self.channel = first.next().map(UnixStream::from),
@@ -213,7 +215,7 @@ impl Device {
                 answer.extend(&config[offset as usize..]);
                 return Ok(Some(answer));
             }
-            Message::Kick(queue) => only(queue)?,
+            Message::Kick(queue) => require_first_queue(queue)?,
             Message::Ignored => {}
         }
         Ok(None)
@@ -264,20 +266,24 @@ impl Device {
             return Ok(pulled);
         }
         // The arrival is read before any data is copied.
-        let came = self.around.clock.now();
+        let arrival = self.around.clock.now();
         loop {
             if self.queue.under_way.load(Ordering::Acquire) > UNDER_WAY_MAX {
                 pulled.has_more = true;
                 return Ok(pulled);
             }
             let Some(chain) = lock(&self.queue.ring).pop()? else { return Ok(pulled) };
-            pulled.requests.extend(self.request(chain, came)?);
+            pulled.requests.extend(self.request(chain, arrival)?);
         }
     }
 
     /// Returns the request of a chain; `None` if it is already answered.
-    fn request(&self, chain: Chain, came: units::Instant) -> io::Result<Option<Request>> {
-        let first = chain.bytes(0, 2 * HEAD)?;
+    fn request(
+        &self,
+        chain: DescriptorChain,
+        came: units::Instant,
+    ) -> io::Result<Option<EngineRequest>> {
+        let first = chain.read_bytes(0, 2 * HEAD)?;
         let sent = chain.readable().saturating_sub(HEAD);
         let Some(room) = chain.writable().checked_sub(1) else {
             return Err(io::Error::other("a request lacks room for its status"));
@@ -285,7 +291,7 @@ impl Device {
         let (request, range) = match block::read(&first, sent, room, self.around.data.size()) {
             Ok((BlockRequest::Identity, (_, length))) => {
                 let identity = &block::IDENTITY[..length as usize];
-                self.queue.answer(&chain, identity, Outcome::Good);
+                self.queue.answer(&chain, identity, BlockStatus::Good);
                 return Ok(None);
             }
             Ok(request) => request,
@@ -304,33 +310,40 @@ impl Device {
         let weight = WEIGHT + chain.readable() + chain.writable();
         self.queue.under_way.fetch_add(weight, Ordering::AcqRel);
         let access = Access { operation, offset: Bytes(range.0), length: Bytes(range.1) };
-        let asker = Guest { queue: Arc::clone(&self.queue), chain, weight };
-        let work = Box::new(Job { around: self.around.clone(), asker, range, task });
-        Ok(Some(Request { access, thread: self.thread, came, work }))
+        let asker = GuestRequester { queue: Arc::clone(&self.queue), chain, weight };
+        let work = Box::new(RequestJob { around: self.around.clone(), asker, range, task });
+        Ok(Some(EngineRequest { access, thread: self.thread, came, work }))
     }
 
-    fn task(&self, request: BlockRequest, range: Range, chain: &Chain) -> io::Result<Task> {
+    fn task(
+        &self,
+        request: BlockRequest,
+        range: ByteRange,
+        chain: &DescriptorChain,
+    ) -> io::Result<DataTask> {
         let (offset, length) = range;
         Ok(match request {
             BlockRequest::Read => {
                 let mut bytes = vec![0; length as usize];
                 match self.around.data.read(offset, &mut bytes) {
-                    Ok(()) => Task::Read(bytes),
-                    Err(error) => Task::Failed(error.into()),
+                    Ok(()) => DataTask::Read(bytes),
+                    Err(error) => DataTask::Failed(error.into()),
                 }
             }
             BlockRequest::Write => {
-                Task::Write { payload: chain.bytes(HEAD, length)?, stored: false }
+                DataTask::Write { payload: chain.read_bytes(HEAD, length)?, stored: false }
             }
-            BlockRequest::Zero { hole } => Task::Zero { hole, stored: false },
-            BlockRequest::Flush => Task::Stored(self.around.storing.store(self.around.data.mark())),
-            BlockRequest::Identity => Task::Nothing,
+            BlockRequest::Zero { hole } => DataTask::Zero { hole, stored: false },
+            BlockRequest::Flush => {
+                DataTask::Stored(self.around.storing.store(self.around.data.mark()))
+            }
+            BlockRequest::Identity => DataTask::Nothing,
         })
     }
 }
 
 /// Rejects queues that do not exist.
-fn only(queue: u32) -> io::Result<()> {
+fn require_first_queue(queue: u32) -> io::Result<()> {
     match queue {
         0 => Ok(()),
         _ => {
@@ -347,20 +360,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::clock::ManualClock;
-    use crate::data::Cache;
+    use crate::data::DriveCache;
     use crate::delivered::DueCompletion;
     use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
     use lanemark_sim::RequestStatus;
-    use lanemark_sim::spec::WriteCache;
+    use lanemark_sim::spec::WriteCacheMode;
     use std::os::unix::fs::FileExt;
 
-    fn device() -> (Machine, Device) {
-        let cache = Cache { kind: WriteCache::Protected, size: 0 };
-        let data = Arc::new(crate::data::Data::memory(1 << 20, cache, 1).unwrap());
+    fn device() -> (Machine, VhostDevice) {
+        let cache = DriveCache { kind: WriteCacheMode::Protected, size: 0 };
+        let data = Arc::new(crate::data::ExportData::memory(1 << 20, cache, 1).unwrap());
         let (storing, _) = crate::storing::StoringThread::start(Arc::clone(&data)).unwrap();
         let clock = Arc::new(ManualClock::default());
         let around = RequestContext { data, storing, delivered: Arc::default(), clock };
-        let mut device = Device::new(around, 1, true);
+        let mut device = VhostDevice::new(around, 1, true);
         let (machine, ring) = Machine::new();
         *lock(&device.queue.ring) = ring;
         device.handle(Message::Enable(0, true), Vec::new()).unwrap();
@@ -368,7 +381,7 @@ mod tests {
     }
 
     /// Submits a request for one page at `sector`, with its data at 0x3000, and returns its outcome.
-    fn submit(machine: &mut Machine, device: &Device, kind: u32, sector: u64) -> u8 {
+    fn submit(machine: &mut Machine, device: &VhostDevice, kind: u32, sector: u64) -> u8 {
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
         machine.file.write_all_at(&head, 0x2000).unwrap();
         machine.file.write_all_at(&[99], 0x2100).unwrap();

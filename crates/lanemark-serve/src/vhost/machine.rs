@@ -11,11 +11,11 @@ use std::time::Duration;
 use lanemark_sim::RequestStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::device::Device;
+use super::device::VhostDevice;
 use super::wire;
-use crate::connection::Shared;
+use crate::connection::ServerState;
 use crate::delivered::DueCompletion;
-use crate::engine::Request;
+use crate::engine::EngineRequest;
 use crate::job::RequestContext;
 use crate::socket::{Listener, Socket};
 
@@ -27,7 +27,7 @@ const HELD_BACK: Duration = Duration::from_millis(1);
 const MESSAGE: Duration = Duration::from_secs(10);
 
 /// The thread that serves virtual machines.
-pub(crate) struct Machines {
+pub(crate) struct MachineServer {
     listener: Arc<Listener>,
     now: Arc<OpenConnection>,
     thread: Option<JoinHandle<()>>,
@@ -40,11 +40,11 @@ struct OpenConnection {
     stream: Mutex<Option<UnixStream>>,
 }
 
-impl Machines {
+impl MachineServer {
     /// Begins to accept connections.
     pub(crate) fn start(
         listener: Listener,
-        shared: Arc<Shared>,
+        shared: Arc<ServerState>,
         around: RequestContext,
     ) -> io::Result<Self> {
         let (listener, now) = (Arc::new(listener), Arc::new(OpenConnection::default()));
@@ -71,7 +71,7 @@ impl Machines {
     }
 }
 
-impl Drop for Machines {
+impl Drop for MachineServer {
     fn drop(&mut self) {
         self.now.ended.store(true, Ordering::SeqCst);
         self.listener.close();
@@ -86,13 +86,13 @@ impl Drop for Machines {
 
 fn serve(
     stream: &UnixStream,
-    shared: &Shared,
+    shared: &ServerState,
     around: &RequestContext,
     ended: &AtomicBool,
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(MESSAGE))?;
     stream.set_write_timeout(Some(MESSAGE))?;
-    let mut device = Device::new(around.clone(), THREAD, false);
+    let mut device = VhostDevice::new(around.clone(), THREAD, false);
     let mut held_back = false;
     while !ended.load(Ordering::SeqCst) && !device.queue().is_broken() {
         let mut waited = vec![PollFd::new(stream, PollFlags::IN)];
@@ -127,9 +127,9 @@ fn serve(
 }
 
 /// Submits a request to the model, or executes it immediately if there is no model.
-fn submit(shared: &Shared, request: Request) {
+fn submit(shared: &ServerState, request: EngineRequest) {
     let Some(engine) = &shared.engine else {
-        let Request { access, came, work, .. } = request;
+        let EngineRequest { access, came, work, .. } = request;
         shared.delivered.count_at_once(access.operation, access.length);
         let (at, modelled) = (came, lanemark_schema::units::Duration::ZERO);
         let _ = work.completed(

@@ -5,15 +5,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
-use super::message::Region;
+use super::message::MemoryRegion;
 
 /// The memory of a guest.
 #[derive(Debug, Default)]
-pub(crate) struct Memory(Vec<(Region, File)>);
+pub(crate) struct GuestMemory(Vec<(MemoryRegion, File)>);
 
-impl Memory {
+impl GuestMemory {
     /// Creates the memory from these regions, each with its file.
-    pub(crate) fn new(regions: Vec<Region>, files: Vec<OwnedFd>) -> Self {
+    pub(crate) fn new(regions: Vec<MemoryRegion>, files: Vec<OwnedFd>) -> Self {
         Self(regions.into_iter().zip(files.into_iter().map(File::from)).collect())
     }
 
@@ -63,8 +63,8 @@ mod tests {
     fn memory_ends_where_its_region_and_its_file_do() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(0x3000).unwrap();
-        let region = Region { guest: 0x10_000, size: 0x4000, user: 0x70_000, offset: 0 };
-        let memory = Memory::new(vec![region], vec![file.try_clone().unwrap().into()]);
+        let region = MemoryRegion { guest: 0x10_000, size: 0x4000, user: 0x70_000, offset: 0 };
+        let memory = GuestMemory::new(vec![region], vec![file.try_clone().unwrap().into()]);
         memory.write(0x10_010, &[7; 4]).unwrap();
         let mut bytes = [0; 6];
         memory.read(0x10_00f, &mut bytes).unwrap();

@@ -31,7 +31,7 @@ const CALL: u32 = 4;
 
 /// The header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct MessageHeader {
     /// The number of the message.
     pub request: u32,
     /// Version and options.
@@ -42,7 +42,7 @@ pub struct Header {
 
 /// A region of the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct MemoryRegion {
     /// First address in the address space of the guest's devices.
     pub guest: u64,
     /// Length in bytes.
@@ -67,7 +67,7 @@ pub enum Message {
     /// Changes nothing.
     Ignored,
     /// Sets the guest's memory; there is one file per region.
-    SetMemory(Vec<Region>),
+    SetMemory(Vec<MemoryRegion>),
     /// Sets the length of a queue.
     SetSize(u32, u32),
     /// Sets the addresses of a queue.
@@ -132,7 +132,7 @@ pub enum MessageError {
     Unknown(u32),
 }
 
-impl Header {
+impl MessageHeader {
     /// Reads the header of a message to the device.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl Header {
     /// Returns an error if the message is not known, or does not match its payload.
     pub fn message(&self, payload: &[u8], files: usize) -> Result<Message, MessageError> {
         let wrong = MessageError::Payload { request: self.request, size: self.size, files };
-        let mut fields = Fields(payload);
+        let mut fields = FieldReader(payload);
         let mut read = || -> Option<Result<Message, MessageError>> {
             Some(Ok(match self.request {
                 1 => Message::GetFeatures,
@@ -227,9 +227,9 @@ impl Header {
     }
 }
 
-fn region(fields: &mut Fields<'_>) -> Option<Region> {
+fn region(fields: &mut FieldReader<'_>) -> Option<MemoryRegion> {
     let (guest, size, user) = (fields.u64()?, fields.u64()?, fields.u64()?);
-    let region = Region { guest, size, user, offset: fields.u64()? };
+    let region = MemoryRegion { guest, size, user, offset: fields.u64()? };
     let ends = [region.guest, region.user, region.offset].map(|start| start.checked_add(size));
     // Offsets in files are signed.
     let fits = ends.iter().all(Option::is_some) && ends[2]? <= i64::MAX as u64;
@@ -262,9 +262,9 @@ fn bytes_of(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Reads numbers from the start of a byte string; returns `None` if too few bytes are left.
-pub(crate) struct Fields<'b>(pub(crate) &'b [u8]);
+pub(crate) struct FieldReader<'b>(pub(crate) &'b [u8]);
 
-impl Fields<'_> {
+impl FieldReader<'_> {
     pub(crate) fn u16(&mut self) -> Option<u16> {
         let (front, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -290,7 +290,7 @@ mod tests {
 
     fn read(request: u32, payload: &[u8], files: usize) -> Result<Message, MessageError> {
         let bytes = bytes_of(request, VERSION, payload);
-        Header::read(*bytes.first_chunk().unwrap())?.message(payload, files)
+        MessageHeader::read(*bytes.first_chunk().unwrap())?.message(payload, files)
     }
 
     fn table(regions: &[[u64; 4]]) -> Vec<u8> {
@@ -310,14 +310,14 @@ mod tests {
         ] {
             let mut bytes = bytes_of(1, flags, &[]);
             bytes[8..].copy_from_slice(&u32::to_le_bytes(size));
-            assert_eq!(Header::read(*bytes.first_chunk().unwrap()).map(|_| ()), wanted);
+            assert_eq!(MessageHeader::read(*bytes.first_chunk().unwrap()).map(|_| ()), wanted);
         }
     }
 
     #[test]
     fn a_memory_table_has_a_file_for_each_region_and_addresses_that_do_not_wrap() {
         let good = [0x1000, 0x2000, 0x7000, 0];
-        let region = Region { guest: 0x1000, size: 0x2000, user: 0x7000, offset: 0 };
+        let region = MemoryRegion { guest: 0x1000, size: 0x2000, user: 0x7000, offset: 0 };
         assert_eq!(read(5, &table(&[good]), 1), Ok(Message::SetMemory(vec![region])));
         for (regions, files) in [
             (vec![good], 0),
@@ -352,7 +352,7 @@ mod tests {
     fn a_call_is_acknowledged_by_its_own_reply_alone() {
         let call = call(0);
         assert!(!is_call_reply(*call.first_chunk().unwrap()));
-        let header = Header { request: CALL, flags: VERSION, size: 8 };
+        let header = MessageHeader { request: CALL, flags: VERSION, size: 8 };
         assert!(is_call_reply(*header.reply(&[0; 8]).first_chunk().unwrap()));
         assert!(!is_call_reply(*header.reply(&[0; 4]).first_chunk().unwrap()));
     }

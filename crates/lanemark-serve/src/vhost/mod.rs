@@ -11,7 +11,7 @@
 //! | `memory` | the guest's memory, addressed by either end |
 //! | `ring` | the queue: takes chains of descriptors out and puts replies in |
 //! | [`block`] | the content of requests, and the device's own description |
-//! | `device` | the device that combines all of these, and its requests as [`crate::engine::PendingRequest`] |
+//! | `device` | the device that combines all of these, and its requests as [`crate::engine::RequestOwner`] |
 //! | `machine` | virtual machines in real time, one connection after another |
 //!
 //! Not implemented: packed queues, several queues, migration (dirty logs, inflight buffers), IOMMUs.

@@ -8,8 +8,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use super::memory::Memory;
-use super::message::Fields;
+use super::memory::GuestMemory;
+use super::message::FieldReader;
 
 /// Maximum number of requests in a queue.
 pub(crate) const SIZE_MAX: u16 = 1024;
@@ -29,8 +29,8 @@ const INDIRECT: u16 = 4;
 
 /// A queue.
 #[derive(Debug, Default)]
-pub(crate) struct Ring {
-    pub(crate) memory: Arc<Memory>,
+pub(crate) struct Virtqueue {
+    pub(crate) memory: Arc<GuestMemory>,
     pub(crate) size: u16,
     /// Address of the descriptors, in the address space of the other process, like the two addresses below.
     pub(crate) descriptors: u64,
@@ -51,16 +51,16 @@ struct MemoryRange {
 
 /// The memory regions of one request.
 #[derive(Debug)]
-pub(crate) struct Chain {
+pub(crate) struct DescriptorChain {
     head: u16,
-    memory: Arc<Memory>,
+    memory: Arc<GuestMemory>,
     read: Vec<MemoryRange>,
     written: Vec<MemoryRange>,
 }
 
-impl Chain {
+impl DescriptorChain {
     /// Reads up to `most` of the bytes for the device, from index `start`.
-    pub(crate) fn bytes(&self, start: u64, most: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_bytes(&self, start: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut skip = start;
         for part in &self.read {
@@ -103,14 +103,14 @@ impl Chain {
     }
 }
 
-impl Ring {
+impl Virtqueue {
     /// Returns whether all parameters of the queue are set.
     pub(crate) fn is_ready(&self) -> bool {
         self.size > 0 && self.available != 0 && self.used != 0 && self.descriptors != 0
     }
 
     /// Takes the next request; returns `None` if the queue is empty.
-    pub(crate) fn pop(&mut self) -> io::Result<Option<Chain>> {
+    pub(crate) fn pop(&mut self) -> io::Result<Option<DescriptorChain>> {
         let size = u64::from(self.size);
         let available = self.memory.guest_address(self.available, 4 + 2 * size)?;
         let there = self.u16(available + 2)?;
@@ -129,7 +129,7 @@ impl Ring {
     }
 
     /// Puts a reply into the queue, and the number of bytes that were written.
-    pub(crate) fn put(&mut self, chain: &Chain, written: u32) -> io::Result<()> {
+    pub(crate) fn put(&mut self, chain: &DescriptorChain, written: u32) -> io::Result<()> {
         let used = self.memory.guest_address(self.used, 4 + 8 * u64::from(self.size))?;
         let index = u64::from(self.next_used % self.size);
         let mut element = u32::from(chain.head).to_le_bytes().to_vec();
@@ -143,52 +143,52 @@ impl Ring {
         Ok(())
     }
 
-    fn chain(&self, head: u16) -> io::Result<Chain> {
-        let wrong = |why| Err(io::Error::other(format!("a chain of descriptors {why}")));
+    fn chain(&self, head: u16) -> io::Result<DescriptorChain> {
+        let chain_error = |why| Err(io::Error::other(format!("a chain of descriptors {why}")));
         let memory = Arc::clone(&self.memory);
-        let mut chain = Chain { head, memory, read: Vec::new(), written: Vec::new() };
+        let mut chain = DescriptorChain { head, memory, read: Vec::new(), written: Vec::new() };
         let mut count = u64::from(self.size);
         let mut table = self.memory.guest_address(self.descriptors, DESCRIPTOR * count)?;
         let (mut at, mut is_indirect, mut bytes) = (u64::from(head), false, 0);
         for _ in 0..PARTS_MAX {
             if at >= count {
-                return wrong("leaves its table");
+                return chain_error("leaves its table");
             }
             let mut descriptor = [0; DESCRIPTOR as usize];
             self.memory.read(table + DESCRIPTOR * at, &mut descriptor)?;
-            let mut fields = Fields(&descriptor);
+            let mut fields = FieldReader(&descriptor);
             let (address, length) = (fields.u64(), fields.u32());
             let (flags, next) = (fields.u16(), fields.u16());
             let (Some(address), Some(length), Some(flags), Some(next)) =
                 (address, length, flags, next)
             else {
-                return wrong("is cut short");
+                return chain_error("is cut short");
             };
             if flags & INDIRECT != 0 {
                 count = u64::from(length) / DESCRIPTOR;
                 let fits = address.checked_add(u64::from(length)).is_some();
                 if is_indirect || flags & NEXT != 0 || count == 0 || !fits {
-                    return wrong("has a table at an invalid address");
+                    return chain_error("has a table at an invalid address");
                 }
                 (table, at, is_indirect) = (address, 0, true);
                 continue;
             }
             bytes += u64::from(length);
             if bytes > BYTES_MAX || address.checked_add(u64::from(length)).is_none() {
-                return wrong("is too long");
+                return chain_error("is too long");
             }
             let part = MemoryRange { address, length };
             match flags & WRITE != 0 {
                 true => chain.written.push(part),
                 false if chain.written.is_empty() => chain.read.push(part),
-                false => return wrong("has readable parts after writable parts"),
+                false => return chain_error("has readable parts after writable parts"),
             }
             if flags & NEXT == 0 {
                 return Ok(chain);
             }
             at = u64::from(next);
         }
-        wrong("does not end")
+        chain_error("does not end")
     }
 
     fn u16(&self, address: u64) -> io::Result<u16> {
@@ -201,7 +201,7 @@ impl Ring {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::vhost::message::Region;
+    use crate::vhost::message::MemoryRegion;
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
@@ -220,15 +220,16 @@ pub(crate) mod tests {
     }
 
     impl Guest {
-        pub(crate) fn new() -> (Self, Ring) {
+        pub(crate) fn new() -> (Self, Virtqueue) {
             let file = tempfile::tempfile().unwrap();
             file.set_len(0x10_000).unwrap();
-            let region = Region { guest: 0, size: 0x10_000, user: 0x5000_0000, offset: 0 };
-            let memory = Memory::new(vec![region], vec![file.try_clone().unwrap().into()]);
+            let region = MemoryRegion { guest: 0, size: 0x10_000, user: 0x5000_0000, offset: 0 };
+            let memory = GuestMemory::new(vec![region], vec![file.try_clone().unwrap().into()]);
             let [descriptors, available, used] =
                 [DESCRIPTORS, AVAILABLE, USED].map(|offset| 0x5000_0000 + offset);
             let memory = Arc::new(memory);
-            let ring = Ring { memory, size: 8, descriptors, available, used, ..Ring::default() };
+            let ring =
+                Virtqueue { memory, size: 8, descriptors, available, used, ..Virtqueue::default() };
             (Self { file, count: 0 }, ring)
         }
 
@@ -261,8 +262,8 @@ pub(crate) mod tests {
         let chain = ring.pop().unwrap().unwrap();
         assert!(ring.pop().unwrap().is_none());
         assert_eq!((chain.readable(), chain.writable()), (7, 11));
-        assert_eq!(chain.bytes(2, 3).unwrap(), b"cde");
-        assert_eq!(chain.bytes(4, 100).unwrap(), b"efg");
+        assert_eq!(chain.read_bytes(2, 3).unwrap(), b"cde");
+        assert_eq!(chain.read_bytes(4, 100).unwrap(), b"efg");
         chain.write(1, b"xyz").unwrap();
         ring.put(&chain, 4).unwrap();
         let mut bytes = [0; 2];

@@ -8,11 +8,11 @@ use std::os::unix::net::UnixStream;
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::message::{HEADER, Header, Message, REGIONS_MAX};
+use super::message::{HEADER, Message, MessageHeader, REGIONS_MAX};
 
 /// A received message, with its files.
 pub(crate) struct ReceivedMessage {
-    pub(crate) header: Header,
+    pub(crate) header: MessageHeader,
     pub(crate) message: Message,
     pub(crate) files: Vec<OwnedFd>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<ReceivedMessage>
         return Ok(None);
     }
     (&*stream).read_exact(&mut bytes[read..])?;
-    let header = Header::read(bytes).map_err(io::Error::other)?;
+    let header = MessageHeader::read(bytes).map_err(io::Error::other)?;
     let mut payload = vec![0; header.size as usize];
     (&*stream).read_exact(&mut payload)?;
     let message = header.message(&payload, files.len()).map_err(io::Error::other)?;
@@ -51,7 +51,7 @@ pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<ReceivedMessage>
 /// Sends a reply to a message that requests one: the `payload`, or a success code.
 pub(crate) fn answer(
     stream: &UnixStream,
-    header: &Header,
+    header: &MessageHeader,
     payload: Option<Vec<u8>>,
 ) -> io::Result<()> {
     match payload {

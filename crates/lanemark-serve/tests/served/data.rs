@@ -96,7 +96,7 @@ fn long_requests_go_through_whole() {
 fn a_power_cut_loses_only_unflushed_data() {
     let mut lost = 0;
     for seed in 0..12u64 {
-        let data = lanemark_serve::data::Data::memory(SIZE, CACHE, seed).unwrap();
+        let data = lanemark_serve::data::ExportData::memory(SIZE, CACHE, seed).unwrap();
         let served = Served::new(Wanted { data: Some(data), ..Wanted::default() });
         let (mut client, mut random) = (served.connect(), Rng::new(StreamKey::from_seed(seed)));
         let sectors = 256;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use lanemark_schema::result::FaultUse;
-use lanemark_serve::data::Data;
+use lanemark_schema::result::FaultImpact;
+use lanemark_serve::data::ExportData;
 use lanemark_sim::FaultPhase;
 use lanemark_testbed::NbdClient;
 
@@ -16,11 +16,11 @@ const EIO: u32 = 5;
 const PAGE: u64 = 4096;
 
 fn served(faults: &[&str], seed: u64) -> Served {
-    let data = Data::memory(SIZE, CACHE, seed).unwrap();
+    let data = ExportData::memory(SIZE, CACHE, seed).unwrap();
     Served::new(Wanted { faults, data: Some(data), seed: Some(seed), ..Wanted::default() })
 }
 
-fn used(served: &Served) -> FaultUse {
+fn used(served: &Served) -> FaultImpact {
     served.session().figures().sample.faults[0].clone()
 }
 

@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Fault;
 use lanemark_serve::clock::TimeScale;
-use lanemark_serve::data::{Cache, Data};
-use lanemark_serve::session::{Plan, Session, StartContent};
+use lanemark_serve::data::{DriveCache, ExportData};
+use lanemark_serve::session::{Session, SessionPlan, StartContent};
 use lanemark_serve::socket::Endpoint;
 use lanemark_sim::SystemSpec;
-use lanemark_sim::spec::{CheckedSystem, WriteCache};
+use lanemark_sim::spec::{CheckedSystem, WriteCacheMode};
 use lanemark_testbed::NbdClient;
 use tempfile::TempDir;
 
 /// Length of the exports.
 const SIZE: u64 = 32 << 20;
-const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 4 << 20 };
+const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 4 << 20 };
 
 /// A system that is served.
 struct Served {
@@ -36,7 +36,7 @@ struct Served {
 #[derive(Default)]
 struct Wanted<'f> {
     faults: &'f [&'f str],
-    data: Option<Data>,
+    data: Option<ExportData>,
     no_latency: bool,
     /// The served system, if it is not the example.
     system: Option<SystemSpec>,
@@ -49,8 +49,8 @@ fn example() -> CheckedSystem {
     SystemSpec::example().checked().unwrap()
 }
 
-fn memory() -> Data {
-    Data::memory(SIZE, CACHE, 1).unwrap()
+fn memory() -> ExportData {
+    ExportData::memory(SIZE, CACHE, 1).unwrap()
 }
 
 impl Served {
@@ -60,7 +60,7 @@ impl Served {
         let faults: Vec<Fault> = wanted.faults.iter().map(|text| text.parse().unwrap()).collect();
         let system = wanted.system.map_or_else(example, |system| system.checked().unwrap());
         let system = system.with_faults(&faults).unwrap();
-        let plan = Plan {
+        let plan = SessionPlan {
             system: &system,
             faults: &faults,
             description: "the example".to_owned(),

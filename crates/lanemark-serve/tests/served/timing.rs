@@ -6,7 +6,9 @@ use lanemark_schema::result::Reserve;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Access, Operation};
-use lanemark_sim::spec::{BurstSpec, CloudSpec, LatencySpec, LimitSpec, MediaSpec, WriteCache};
+use lanemark_sim::spec::{
+    BurstCreditSpec, CloudLimitSpec, CloudSpec, LognormalLatency, MediaSpec, WriteCacheMode,
+};
 use lanemark_sim::{LiveSystem, Submission, SystemSpec};
 
 use super::{SIZE, Served, Wanted, example};
@@ -90,13 +92,13 @@ fn a_pause_of_the_drive_is_felt() {
 /// second.
 fn volume(credits: u64) -> SystemSpec {
     let us = lanemark_schema::units::Duration::from_microseconds;
-    let latency = LatencySpec { median: us(200), tail: us(0) };
-    let burst = Some(BurstSpec { rate: 1_000, credits });
+    let latency = LognormalLatency { median: us(200), tail: us(0) };
+    let burst = Some(BurstCreditSpec { rate: 1_000, credits });
     let mut system = SystemSpec::example();
     let drive = &mut system.first_mut().drive;
-    drive.write_cache = WriteCache::Off;
+    drive.write_cache = WriteCacheMode::Off;
     drive.media = MediaSpec::Cloud(CloudSpec {
-        operations: Some(LimitSpec { rate: 200, burst }),
+        operations: Some(CloudLimitSpec { rate: 200, burst }),
         bytes: None,
         unit: Bytes::kibi(256),
         merges: false,

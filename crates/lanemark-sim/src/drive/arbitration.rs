@@ -18,7 +18,7 @@
 //! are read as doorbells arrive, and wait for a command engine); fused commands.
 
 use crate::engine::number::QueueNumber;
-use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
+use crate::engine::slab::{CommandHandle, Commands, Linked, Slab, SlabQueue};
 use crate::spec::{ArbitrationSpec, ProtocolKind, ProtocolSpec, QueueClass};
 
 /// The arbiter between the queues of a drive, and the commands that wait in these queues.
@@ -26,7 +26,7 @@ use crate::spec::{ArbitrationSpec, ProtocolKind, ProtocolSpec, QueueClass};
 pub(crate) struct Arbiter {
     spec: ArbitrationSpec,
     burst: u32,
-    queues: Vec<Chain<Commands>>,
+    queues: Vec<SlabQueue<Commands>>,
     waiting: usize,
     /// The urgent, high, medium and low levels; in round robin, all queues belong to the first level.
     levels: [PriorityLevel; LEVELS],
@@ -91,7 +91,7 @@ impl Arbiter {
     ) {
         let (index, queue) = (usize::from(queue), queue.0);
         if index >= self.queues.len() {
-            self.queues.resize(index + 1, Chain::EMPTY);
+            self.queues.resize(index + 1, SlabQueue::EMPTY);
         }
         if self.queues[index].is_empty() {
             let level = self.level_of(queue);
@@ -120,7 +120,7 @@ impl Arbiter {
     /// Charges a command of `queue` to its level. The command did not wait, or waited while no other queue had
     /// commands.
     #[inline]
-    pub(crate) fn took(&mut self, QueueNumber(queue): QueueNumber) {
+    pub(crate) fn account_command(&mut self, QueueNumber(queue): QueueNumber) {
         let level = self.level_of(queue);
         if self.levels[level].credit == 0 {
             self.begin_round();
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn a_command_that_did_not_wait_counts_as_a_turn() {
         let mut bench = Bench::new(&round_robin(Some(2)));
-        bench.arbiter.took(QueueNumber(0));
+        bench.arbiter.account_command(QueueNumber(0));
         (0..3).for_each(|_| bench.push(0));
         bench.push(1);
         let order: Vec<u32> = std::iter::from_fn(|| bench.pop()).map(|(queue, _)| queue).collect();
@@ -373,7 +373,7 @@ mod tests {
         use QueueClass::{High, Low};
         for taken in 0..8u32 {
             let mut bench = Bench::new(&weighted([3, 1, 2], Some(1), &[High, Low]));
-            (0..taken).for_each(|_| bench.arbiter.took(QueueNumber(0)));
+            (0..taken).for_each(|_| bench.arbiter.account_command(QueueNumber(0)));
             (0..8).for_each(|_| bench.push(0));
             (0..8).for_each(|_| bench.push(1));
             let order: Vec<u32> =

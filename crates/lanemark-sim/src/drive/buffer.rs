@@ -16,13 +16,13 @@ use lanemark_schema::units::Bytes;
 
 /// Room for written data.
 #[derive(Clone, Debug)]
-pub(crate) struct Buffer {
+pub(crate) struct WriteBuffer {
     capacity: Bytes,
     free: Bytes,
     waiting: VecDeque<(WriteBurstHandle, Bytes)>,
 }
 
-impl Buffer {
+impl WriteBuffer {
     pub(crate) fn new(capacity: Bytes) -> Self {
         Self { capacity, free: capacity, waiting: VecDeque::new() }
     }
@@ -75,7 +75,7 @@ pub(crate) fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
 }
 
 /// Returns the room that a write takes in the buffer: whole slots.
-pub(crate) fn buffered(offset: Bytes, length: Bytes) -> Bytes {
+pub(crate) fn buffered_bytes(offset: Bytes, length: Bytes) -> Bytes {
     let (first, end) = slots_of(offset, length);
     SLOT * (end - first)
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_small_burst_does_not_overtake_a_large_one() {
-        let mut buffer = Buffer::new(Bytes(100));
+        let mut buffer = WriteBuffer::new(Bytes(100));
         assert!(buffer.admit(Handle::of(1), Bytes(80)));
         assert!(!buffer.admit(Handle::of(2), Bytes(60)));
         assert!(!buffer.admit(Handle::of(3), Bytes(10)), "there is room, but burst 2 came first");
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_burst_takes_room_up_to_the_last_byte() {
-        let mut buffer = Buffer::new(Bytes(100));
+        let mut buffer = WriteBuffer::new(Bytes(100));
         assert!(buffer.admit(Handle::of(1), Bytes(100)));
         assert_eq!(buffer.occupied(), Bytes(100));
         assert!(!buffer.admit(Handle::of(2), Bytes(10)));
@@ -113,6 +113,6 @@ mod tests {
     #[test]
     fn unaligned_requests_touch_every_slot_that_they_overlap() {
         assert_eq!(slots_of(Bytes(512), Bytes(4096)), (0, 2));
-        assert_eq!(buffered(Bytes(512), Bytes(4096)), Bytes(8192));
+        assert_eq!(buffered_bytes(Bytes(512), Bytes(4096)), Bytes(8192));
     }
 }

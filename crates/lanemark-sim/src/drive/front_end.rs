@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use crate::drive::arbitration::Arbiter;
 use crate::engine::event::Event;
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::{CommandHandle, Commands, Linked, Slab};
 use crate::engine::station::{ServiceSpan, Station};
 use crate::spec::{FrontEndSpec, SLOT};
@@ -117,7 +117,7 @@ impl FrontEnd {
         arrival: Instant,
         command: CommandHandle,
         commands: &mut Slab<C, Commands>,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> bool {
         if self.expected > 0 {
             return false;
@@ -147,7 +147,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         self.catch_up(now, commands, events);
         self.expected += 1;
@@ -174,7 +174,7 @@ impl FrontEnd {
         now: Instant,
         command: CommandHandle,
         commands: &mut Slab<C, Commands>,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         let queue = commands[command].queue();
         if self.arbiter.is_none() {
@@ -212,7 +212,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         if self.look_at == Some(now) {
             self.ask(now, now, commands, events);
@@ -226,7 +226,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         while !self.look_is_event
             && let Some(at) = self.look_at
@@ -243,7 +243,7 @@ impl FrontEnd {
         at: Instant,
         now: Instant,
         commands: &mut Slab<C, Commands>,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         self.look_at = None;
         self.let_in(at, commands);
@@ -281,7 +281,7 @@ impl FrontEnd {
 
     /// Schedules the arbiter's choice at `at`, unless an earlier choice is scheduled. A later scheduled choice becomes
     /// void.
-    fn look(&mut self, at: Instant, events: &mut Schedule) {
+    fn look(&mut self, at: Instant, events: &mut EventSchedule) {
         if self.look_at.is_none_or(|already| at < already) {
             self.look_at = Some(at);
             self.look_is_event = true;
@@ -336,7 +336,7 @@ impl FrontEnd {
         now: Instant,
         command: CommandHandle,
         asked: &impl DecodableCommand,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> EngineBooking {
         let (time, latency) = self.times(asked.operation());
         let more = self.time_behind(asked);
@@ -353,7 +353,7 @@ impl FrontEnd {
         let Some(arbiter) = &mut self.arbiter else { return };
         while self.ahead.front().is_some_and(|booking| booking.span.start <= now) {
             self.ahead.pop_front();
-            arbiter.took(self.ahead_of);
+            arbiter.account_command(self.ahead_of);
         }
     }
 

@@ -49,7 +49,7 @@ const SPEC: FrontEndSpec = FrontEndSpec {
 
 /// Returns the decoding instant of each command, the number of `EngineFree` events, and the busy time.
 fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Duration) {
-    let (mut commands, mut events) = (Slab::new(), Schedule::new());
+    let (mut commands, mut events) = (Slab::new(), EventSchedule::new());
     for &command in arrivals {
         let handle = commands.insert(command);
         events.schedule(command.at, Event::Arrived(handle));
@@ -80,7 +80,7 @@ fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Dur
 
 /// Returns the decoding instants of commands that are sent some time before they arrive.
 fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) -> Vec<Instant> {
-    let (mut commands, mut events) = (Slab::new(), Schedule::new());
+    let (mut commands, mut events) = (Slab::new(), EventSchedule::new());
     for &command in arrivals {
         let handle = commands.insert(command);
         events.schedule(command.at, Event::Submitted(handle));

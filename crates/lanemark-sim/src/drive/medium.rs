@@ -2,11 +2,11 @@
 //!
 //! A medium accepts the four kinds of commands. The end of work that takes time is an event of the drive:
 //! `Event::Media` when a step of an operation of the media ends, `Event::OffMedia` and `Event::FromBuffer` when data is
-//! ready. The operation records which step has ended. The host's side continues with an [`Outcome`].
+//! ready. The operation records which step has ended. The host's side continues with a [`DriveOutcome`].
 
-use super::outcome::{Outcome, Outcomes};
+use super::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::budget::HOPS;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::{CommandHandle, OperationHandle};
 use crate::engine::trace::MediaTimes;
 use lanemark_schema::result::{CreditUse, DriveUse, Reserve};
@@ -37,7 +37,7 @@ pub(crate) struct MapMisses {
 
 /// Written data that a power cut affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PowerLoss {
+pub(crate) struct PowerCutData {
     /// Data that was acknowledged and is lost.
     pub lost: Bytes,
     /// Room that the data still in the buffer occupies.
@@ -55,7 +55,7 @@ pub(crate) trait Medium {
         _offset: Bytes,
         _length: Bytes,
         _changes: bool,
-        _events: &mut Schedule,
+        _events: &mut EventSchedule,
     ) -> MapMisses {
         MapMisses::default()
     }
@@ -67,7 +67,7 @@ pub(crate) trait Medium {
         command: CommandHandle,
         offset: Bytes,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u32;
 
     /// Returns whether the data at `offset` has been read ahead or is being read ahead.
@@ -83,8 +83,8 @@ pub(crate) trait Medium {
         &mut self,
         now: Instant,
         burst: WriteBurst,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     );
 
     /// Accepts a flush, which completes when all data written before it is durable.
@@ -92,12 +92,12 @@ pub(crate) trait Medium {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     );
 
     /// Discards the data in a range, if the medium benefits from this.
-    fn trim(&mut self, _offset: Bytes, _length: Bytes, _outcomes: &mut Outcomes) {}
+    fn trim(&mut self, _offset: Bytes, _length: Bytes, _outcomes: &mut OutcomeQueue) {}
 
     /// Ends a step of an operation and returns its outcome, or `None` if the operation continues in the media. If the
     /// step has several outcomes, the first is returned and the others are added to `outcomes`.
@@ -105,20 +105,20 @@ pub(crate) trait Medium {
         &mut self,
         now: Instant,
         operation: OperationHandle,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
-    ) -> Option<Outcome>;
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
+    ) -> Option<DriveOutcome>;
 
     /// Ends a burst of a read that leaves the media without an operation.
     fn off_media(
         &mut self,
         now: Instant,
-        burst: Burst,
-        _events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        burst: DataBurst,
+        _events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
-        let Burst { command, bytes } = burst;
-        outcomes.emit(Outcome::Data { command, bytes, passage: MediaTimes::worked(now) });
+        let DataBurst { command, bytes } = burst;
+        outcomes.emit(DriveOutcome::Data { command, bytes, passage: MediaTimes::worked(now) });
     }
 
     /// Records that the drive has received commands.
@@ -131,13 +131,13 @@ pub(crate) trait Medium {
     }
 
     /// Starts background work if the drive has been idle for long enough.
-    fn idle(&mut self, _now: Instant, _events: &mut Schedule) {}
+    fn idle(&mut self, _now: Instant, _events: &mut EventSchedule) {}
 
     /// Cuts the power: all work in progress is lost.
-    fn power_cut(&mut self, now: Instant) -> PowerLoss;
+    fn power_cut(&mut self, now: Instant) -> PowerCutData;
 
     /// Restores the power.
-    fn power_up(&mut self, _now: Instant, _events: &mut Schedule) {}
+    fn power_up(&mut self, _now: Instant, _events: &mut EventSchedule) {}
 
     /// Sets the rule for repeating reads from now on; without a rule, reads are not repeated.
     fn set_retries(&mut self, _retries: Option<ReadRetries>) {}

@@ -22,14 +22,14 @@ pub(super) mod outcome;
 mod power;
 mod solid_state;
 
-pub(super) use buffer::{Buffer, buffered};
+pub(super) use buffer::{WriteBuffer, buffered_bytes};
 pub(super) use front_end::{DecodableCommand, FrontEnd};
-pub(super) use power::{PowerMeter, PowerTimes};
+pub(super) use power::{PowerMeter, PowerStateTimes};
 #[cfg(test)]
 pub(super) use solid_state::write_amplification;
 
 use self::media::{Media, media};
-use self::medium::{Medium, PowerLoss};
+use self::medium::{Medium, PowerCutData};
 use crate::drive::arbitration::Arbiter;
 use crate::engine::budget::{HOPS, Hop};
 use crate::engine::number::DriveNumber;
@@ -45,7 +45,7 @@ pub(super) struct Drive {
     /// The command engines: decoding and firmware.
     pub front_end: FrontEnd,
     /// The write buffer.
-    pub buffer: Buffer,
+    pub buffer: WriteBuffer,
     /// The media that hold the data.
     pub media: Media,
 }
@@ -62,7 +62,7 @@ impl Drive {
     ) -> Self {
         Self {
             front_end: FrontEnd::new(index, spec.front_end_at_work()).arbitrated(arbiter),
-            buffer: Buffer::new(spec.buffer),
+            buffer: WriteBuffer::new(spec.buffer),
             media: Media::new(index, spec, content, key),
         }
     }
@@ -71,8 +71,8 @@ impl Drive {
     pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let AttachmentSpec { drive, protocol, .. } = spec;
         self.front_end = self.front_end.restarted(drive.front_end_at_work(), Arbiter::of(protocol));
-        let PowerLoss { lost, held } = media!(&mut self.media, media => media.power_cut(now));
-        self.buffer = Buffer::new(drive.buffer);
+        let PowerCutData { lost, held } = media!(&mut self.media, media => media.power_cut(now));
+        self.buffer = WriteBuffer::new(drive.buffer);
         self.buffer.admit(Handle::NONE, held);
         lost
     }

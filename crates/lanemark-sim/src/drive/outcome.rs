@@ -10,7 +10,7 @@ use lanemark_schema::units::Bytes;
 
 /// An outcome of a drive's work.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum DriveOutcome {
     /// Data of a read has left the media and is sent to the host.
     Data {
         /// The command to which the data belongs.
@@ -46,15 +46,15 @@ pub(crate) enum Outcome {
 
 /// Unprocessed outcomes, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outcomes {
-    all: Vec<Outcome>,
+pub(crate) struct OutcomeQueue {
+    all: Vec<DriveOutcome>,
     /// Number of processed outcomes.
     taken: usize,
 }
 
-impl Outcomes {
+impl OutcomeQueue {
     #[inline]
-    pub(crate) fn emit(&mut self, outcome: Outcome) {
+    pub(crate) fn emit(&mut self, outcome: DriveOutcome) {
         self.all.push(outcome);
     }
 
@@ -64,7 +64,7 @@ impl Outcomes {
         self.all.is_empty()
     }
 
-    pub(crate) fn take(&mut self) -> Option<Outcome> {
+    pub(crate) fn take(&mut self) -> Option<DriveOutcome> {
         let next = self.all.get(self.taken).copied();
         match next {
             Some(_) => self.taken += 1,

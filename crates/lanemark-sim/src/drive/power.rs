@@ -17,7 +17,7 @@ use lanemark_schema::units::{Duration, Instant};
 
 /// Time that a drive has spent at work, idle, and in each power state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PowerTimes {
+pub(crate) struct PowerStateTimes {
     /// Time at work.
     pub working: Duration,
     /// Time awake without work, including entries into the first state.
@@ -36,7 +36,7 @@ pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
     commands: u32,
     phase: PowerPhase,
-    times: PowerTimes,
+    times: PowerStateTimes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +57,17 @@ impl PowerMeter {
             states: states.to_vec(),
             commands: 0,
             phase: PowerPhase::Resting(Instant::ZERO),
-            times: PowerTimes {
+            times: PowerStateTimes {
                 states: none.clone(),
                 exits: none,
                 reached: vec![0; states.len()],
-                ..PowerTimes::default()
+                ..PowerStateTimes::default()
             },
         }
     }
 
     /// Records a command for the drive. Returns the instant at which the drive is awake, if it is not awake yet.
-    pub(crate) fn takes(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn note_command(&mut self, now: Instant) -> Option<Instant> {
         self.commands += 1;
         if let PowerPhase::Resting(since) = self.phase {
             self.wake(now, since);
@@ -79,7 +79,7 @@ impl PowerMeter {
     }
 
     /// Records that the drive has completed a command. `media` states whether its media are still at work.
-    pub(crate) fn gives(&mut self, now: Instant, media: bool) {
+    pub(crate) fn note_answer(&mut self, now: Instant, media: bool) {
         self.commands -= 1;
         if self.commands == 0 && !media {
             self.enter(now, PowerPhase::Resting(now));
@@ -110,14 +110,14 @@ impl PowerMeter {
     }
 
     /// Returns the times until `at`, which must not precede the last recorded instant.
-    pub(crate) fn times(&self, at: Instant) -> PowerTimes {
+    pub(crate) fn times(&self, at: Instant) -> PowerStateTimes {
         let mut times = self.times.clone();
         self.add_phase(&mut times, at);
         times
     }
 
     /// Adds the current phase up to `at`.
-    fn add_phase(&self, times: &mut PowerTimes, at: Instant) {
+    fn add_phase(&self, times: &mut PowerStateTimes, at: Instant) {
         match self.phase {
             PowerPhase::Working(since) => times.working += at.since(since),
             PowerPhase::Resting(since) => self.rest(times, at.since(since)),
@@ -149,7 +149,7 @@ impl PowerMeter {
     }
 
     /// Adds a period without work to the states that the drive reached.
-    fn rest(&self, times: &mut PowerTimes, length: Duration) {
+    fn rest(&self, times: &mut PowerStateTimes, length: Duration) {
         let mut left = length;
         for (index, state) in self.states.iter().enumerate().rev() {
             let reached = state.reached_after();
@@ -163,18 +163,18 @@ impl PowerMeter {
     }
 }
 
-impl PowerTimes {
+impl PowerStateTimes {
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
-        let each = |own: &[Duration], other: &[Duration]| {
+        let subtract_each = |own: &[Duration], other: &[Duration]| {
             own.iter().zip(other).map(|(own, other)| own.saturating_sub(*other)).collect()
         };
         let reached = self.reached.iter().zip(&earlier.reached);
         Self {
             working: self.working.saturating_sub(earlier.working),
             idle: self.idle.saturating_sub(earlier.idle),
-            states: each(&self.states, &earlier.states),
-            exits: each(&self.exits, &earlier.exits),
+            states: subtract_each(&self.states, &earlier.states),
+            exits: subtract_each(&self.exits, &earlier.exits),
             reached: reached.map(|(own, other)| own.saturating_sub(*other)).collect(),
         }
     }
@@ -182,15 +182,15 @@ impl PowerTimes {
     /// Returns the sum of these times and of `factor` times the times of `other`.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
-        let each = |own: &[Duration], other: &[Duration]| {
+        let add_scaled = |own: &[Duration], other: &[Duration]| {
             own.iter().zip(other).map(|(own, other)| *own + other.times(factor)).collect()
         };
         let reached = self.reached.iter().zip(&other.reached);
         Self {
             working: self.working + other.working.times(factor),
             idle: self.idle + other.idle.times(factor),
-            states: each(&self.states, &other.states),
-            exits: each(&self.exits, &other.exits),
+            states: add_scaled(&self.states, &other.states),
+            exits: add_scaled(&self.exits, &other.exits),
             reached: reached
                 .map(|(own, other)| own + (*other as f64 * factor).round() as u64)
                 .collect(),
@@ -236,26 +236,26 @@ mod tests {
     #[test]
     fn a_state_is_entered_at_its_time_and_not_before() {
         let soon = Instant::from_picoseconds(at(100).picoseconds() - 1);
-        assert_eq!(meter().takes(soon), None);
-        assert_eq!(meter().takes(at(100)), Some(at(110)));
+        assert_eq!(meter().note_command(soon), None);
+        assert_eq!(meter().note_command(at(100)), Some(at(110)));
         let before = Instant::from_picoseconds(at(1_000).picoseconds() - 1);
-        assert_eq!(meter().takes(before), Some(before + us(10)));
+        assert_eq!(meter().note_command(before), Some(before + us(10)));
     }
 
     #[test]
     fn what_comes_on_the_way_into_a_state_waits_for_the_way_in_and_out() {
-        assert_eq!(meter().takes(at(1_000)), Some(at(1_350)));
-        assert_eq!(meter().takes(at(1_049)), Some(at(1_350)));
-        assert_eq!(meter().takes(at(1_050)), Some(at(1_350)));
-        assert_eq!(meter().takes(at(1_051)), Some(at(1_351)));
+        assert_eq!(meter().note_command(at(1_000)), Some(at(1_350)));
+        assert_eq!(meter().note_command(at(1_049)), Some(at(1_350)));
+        assert_eq!(meter().note_command(at(1_050)), Some(at(1_350)));
+        assert_eq!(meter().note_command(at(1_051)), Some(at(1_351)));
     }
 
     #[test]
     fn what_comes_while_it_wakes_waits_for_the_rest_and_later_for_nothing() {
         let mut meter = meter();
-        assert_eq!(meter.takes(at(500)), Some(at(510)));
-        assert_eq!(meter.takes(at(509)), Some(at(510)));
-        assert_eq!(meter.takes(at(510)), None);
+        assert_eq!(meter.note_command(at(500)), Some(at(510)));
+        assert_eq!(meter.note_command(at(509)), Some(at(510)));
+        assert_eq!(meter.note_command(at(510)), None);
         let seen = meter.times(at(600));
         assert_eq!((seen.idle, seen.states.clone()), (us(100), vec![us(400), us(0)]));
         assert_eq!((seen.exits.clone(), seen.working), (vec![us(10), us(0)], us(90)));
@@ -266,7 +266,7 @@ mod tests {
     fn times_can_be_told_in_the_middle_of_everything() {
         let mut meter = meter();
         assert_eq!(meter.times(at(1_060)).states, [us(950), us(10)]);
-        meter.takes(at(1_020));
+        meter.note_command(at(1_020));
         // The entry lasts until 1,050 and the exit until 1,350.
         assert_eq!(meter.times(at(1_040)).exits, [us(0), us(0)]);
         assert_eq!(meter.times(at(1_040)).states, [us(940), us(0)]);
@@ -277,13 +277,13 @@ mod tests {
     #[test]
     fn media_that_go_on_without_a_command_are_work() {
         let mut meter = meter();
-        meter.takes(at(10));
-        meter.gives(at(20), true);
+        meter.note_command(at(10));
+        meter.note_answer(at(20), true);
         meter.background(at(50), false);
-        assert_eq!(meter.takes(at(149)), None);
+        assert_eq!(meter.note_command(at(149)), None);
         let seen = meter.times(at(149));
         assert_eq!((seen.working, seen.idle), (us(40), us(109)));
-        meter.gives(at(149) + PICOSECOND, false);
+        meter.note_answer(at(149) + PICOSECOND, false);
         meter.background(at(400), true);
         assert_eq!(meter.times(at(400)).reached, [1, 0]);
     }
@@ -296,8 +296,8 @@ mod tests {
             let mut now = Instant::ZERO;
             for (gap, work, media) in gaps {
                 now = now + us(gap);
-                now = meter.takes(now).unwrap_or(now) + us(work);
-                meter.gives(now, media);
+                now = meter.note_command(now).unwrap_or(now) + us(work);
+                meter.note_answer(now, media);
                 if media {
                     now = now + us(work);
                     prop_assert!(meter.has_no_command());

@@ -23,7 +23,7 @@ pub(crate) struct EventQueue<E> {
     due: Vec<E>,
     done: usize,
     /// Events by the highest digit in which their time differs from the present, and by the value of this digit.
-    buckets: Box<[Vec<Entry<E>>; DIGITS * VALUES]>,
+    buckets: Box<[Vec<QueuedEvent<E>>; DIGITS * VALUES]>,
     /// Digits with occupied buckets, as a bit set.
     occupied: u16,
     /// For each digit, the values with occupied buckets, as a bit set.
@@ -31,7 +31,7 @@ pub(crate) struct EventQueue<E> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry<E> {
+struct QueuedEvent<E> {
     at: u64,
     event: E,
 }
@@ -66,7 +66,7 @@ impl<E: Copy> EventQueue<E> {
         Some(Instant::from_picoseconds(earliest))
     }
 
-    fn lowest(&self) -> Option<&Vec<Entry<E>>> {
+    fn lowest(&self) -> Option<&Vec<QueuedEvent<E>>> {
         (self.occupied != 0).then(|| &self.buckets[self.lowest_bucket()])
     }
 
@@ -92,11 +92,11 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub(crate) fn schedule(&mut self, at: Instant, event: E) {
         debug_assert!(at.picoseconds() >= self.now, "an event is scheduled in the past");
-        self.put(Entry { at: at.picoseconds(), event });
+        self.put(QueuedEvent { at: at.picoseconds(), event });
     }
 
     #[inline]
-    fn put(&mut self, entry: Entry<E>) {
+    fn put(&mut self, entry: QueuedEvent<E>) {
         let differs = entry.at ^ self.now;
         if differs == 0 {
             self.due.push(entry.event);

@@ -9,21 +9,21 @@ use lanemark_schema::units::{Bytes, Instant};
 
 /// Pending events of a system.
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+pub(crate) struct EventSchedule {
     queue: EventQueue<Event>,
-    bursts: Slab<Burst, Bursts>,
+    bursts: Slab<DataBurst, Bursts>,
 }
 
 /// Data of a command that will be ready at the time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Burst {
+pub(crate) struct DataBurst {
     /// The command to which the data belongs.
     pub command: CommandHandle,
     /// Length of the burst.
     pub bytes: Bytes,
 }
 
-impl Schedule {
+impl EventSchedule {
     /// Creates a schedule without events.
     pub(crate) fn new() -> Self {
         Self { queue: EventQueue::with_capacity(64), bursts: Slab::new() }
@@ -42,7 +42,7 @@ impl Schedule {
     pub(crate) fn schedule_burst(
         &mut self,
         at: Instant,
-        burst: Burst,
+        burst: DataBurst,
         event: fn(BurstHandle) -> Event,
     ) {
         let handle = self.bursts.insert(burst);
@@ -50,7 +50,7 @@ impl Schedule {
     }
 
     /// Removes and returns the burst to which an event referred.
-    pub(crate) fn take_burst(&mut self, handle: BurstHandle) -> Burst {
+    pub(crate) fn take_burst(&mut self, handle: BurstHandle) -> DataBurst {
         let burst = self.bursts[handle];
         self.bursts.free(handle);
         burst

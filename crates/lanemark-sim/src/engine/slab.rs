@@ -148,12 +148,12 @@ impl<T, K> IndexMut<Handle<K>> for Slab<T, K> {
 
 /// A first-in-first-out chain through a slab; each object stores its own link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chain<K> {
+pub(crate) struct SlabQueue<K> {
     first: Handle<K>,
     last: Handle<K>,
 }
 
-/// An object that can be linked into a [`Chain`].
+/// An object that can be linked into a [`SlabQueue`].
 pub(crate) trait Linked {
     /// The kind of objects in the chain.
     type Kind: Copy + Eq;
@@ -161,7 +161,7 @@ pub(crate) trait Linked {
     fn next(&mut self) -> &mut Handle<Self::Kind>;
 }
 
-impl<K: Copy + Eq> Chain<K> {
+impl<K: Copy + Eq> SlabQueue<K> {
     /// An empty chain.
     pub(crate) const EMPTY: Self = Self { first: Handle::NONE, last: Handle::NONE };
 
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_chain_is_first_in_first_out() {
         let mut slab = Slab::new();
-        let mut chain = Chain::EMPTY;
+        let mut chain = SlabQueue::EMPTY;
         for value in 0..3 {
             let handle = slab.insert(Item(value, Handle::NONE));
             chain.push(&mut slab, handle);

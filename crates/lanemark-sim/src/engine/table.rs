@@ -9,13 +9,13 @@ const PLACES_MIN: usize = 16;
 
 /// Values whose keys are numbers below `u32::MAX`.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<V> {
+pub(crate) struct HashTable<V> {
     keys: Vec<u32>,
     values: Vec<V>,
     used: usize,
 }
 
-impl<V: Default> Table<V> {
+impl<V: Default> HashTable<V> {
     pub(crate) fn new() -> Self {
         Self::with_places(PLACES_MIN)
     }
@@ -133,7 +133,7 @@ impl<V: Default> Table<V> {
     }
 }
 
-impl<V: Default> Default for Table<V> {
+impl<V: Default> Default for HashTable<V> {
     fn default() -> Self {
         Self::new()
     }
@@ -148,7 +148,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(steps in proptest::collection::vec((any::<bool>(), 0u32..80, any::<u16>()), 0..600)) {
-            let (mut table, mut expected) = (Table::new(), BTreeMap::new());
+            let (mut table, mut expected) = (HashTable::new(), BTreeMap::new());
             for (inserts, key, value) in steps {
                 // Keys with the same home position collide.
                 let key = key * 0x0100_0000 / 3;

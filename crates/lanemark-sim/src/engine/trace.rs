@@ -36,15 +36,15 @@ impl MediaTimes {
 /// A budget, and the instant up to which time has been attributed to it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Trace {
+pub(crate) struct BudgetTrace {
     mark: Instant,
     far: Option<Box<[HopTime; FAR]>>,
     near: [HopTime; NEAR],
 }
 
-const _: () = assert!(size_of::<Trace>() == 128, "a trace takes two cache lines");
+const _: () = assert!(size_of::<BudgetTrace>() == 128, "a trace takes two cache lines");
 
-impl Trace {
+impl BudgetTrace {
     /// Creates an empty time budget that begins at `start`.
     pub(crate) fn new(start: Instant) -> Self {
         Self { mark: start, far: None, near: [HopTime::NOTHING; NEAR] }
@@ -79,7 +79,7 @@ impl Trace {
 
     /// Attributes the time up to `span.end` to `hop`: waiting before `span.start`, and service after it.
     #[inline]
-    pub(crate) fn spend(&mut self, hop: usize, span: ServiceSpan) {
+    pub(crate) fn account_service(&mut self, hop: usize, span: ServiceSpan) {
         let (spent, mark) = HopTime::since(self.mark, span);
         self.take_down(hop, spent);
         self.mark = mark;
@@ -87,15 +87,15 @@ impl Trace {
 
     /// Attributes the time up to `now` to `hop` as waiting time.
     #[inline]
-    pub(crate) fn waited(&mut self, hop: Hop, now: Instant) {
-        self.spend(hop as usize, ServiceSpan { start: now, end: now });
+    pub(crate) fn account_wait(&mut self, hop: Hop, now: Instant) {
+        self.account_service(hop as usize, ServiceSpan { start: now, end: now });
     }
 
     /// Attributes the time up to `now`, which data spent in the media.
     #[inline]
-    pub(crate) fn passed(&mut self, passage: MediaTimes, now: Instant) {
+    pub(crate) fn account_media_time(&mut self, passage: MediaTimes, now: Instant) {
         match passage {
-            MediaTimes::Span(span) => self.spend(Hop::Die as usize, span),
+            MediaTimes::Span(span) => self.account_service(Hop::Die as usize, span),
             MediaTimes::Counted { media, channels } => {
                 self.take_down(Hop::Die as usize, media);
                 self.take_down(Hop::Channel as usize, channels);
@@ -128,10 +128,10 @@ mod tests {
 
     #[test]
     fn spending_covers_the_time_since_the_mark_without_gaps() {
-        let mut trace = Trace::new(at(10));
-        trace.spend(Hop::Cpu as usize, ServiceSpan { start: at(15), end: at(20) });
+        let mut trace = BudgetTrace::new(at(10));
+        trace.account_service(Hop::Cpu as usize, ServiceSpan { start: at(15), end: at(20) });
         // A span that began before the mark overlapped the previous stage: only the rest counts.
-        trace.spend(Hop::Die as usize, ServiceSpan { start: at(12), end: at(27) });
+        trace.account_service(Hop::Die as usize, ServiceSpan { start: at(12), end: at(27) });
         assert_eq!(trace.mark(), at(27));
         assert_eq!(trace.budget().wait(Hop::Cpu as usize), Duration::from_picoseconds(5));
         assert_eq!(trace.budget().service(Hop::Die as usize), Duration::from_picoseconds(7));
@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn another_command_begins_with_nothing_spent_near_or_far() {
-        let mut trace = Trace::new(at(0));
-        trace.spend(Hop::Cpu as usize, ServiceSpan { start: at(0), end: at(1) });
-        trace.spend(Hop::Power as usize, ServiceSpan { start: at(3), end: at(5) });
+        let mut trace = BudgetTrace::new(at(0));
+        trace.account_service(Hop::Cpu as usize, ServiceSpan { start: at(0), end: at(1) });
+        trace.account_service(Hop::Power as usize, ServiceSpan { start: at(3), end: at(5) });
         assert_eq!(trace.budget().wait(Hop::Power as usize), Duration::from_picoseconds(2));
         assert_eq!(trace.budget().total(), Duration::from_picoseconds(5));
         trace.begin(at(7));

@@ -28,7 +28,7 @@ impl BadRanges {
     }
 
     /// Heals the bytes from `start` up to `end` (excluded).
-    pub(super) fn heal(&mut self, start: Bytes, end: Bytes) {
+    pub(super) fn mark_good(&mut self, start: Bytes, end: Bytes) {
         let (start, end) = (start.get(), end.get());
         if start >= end {
             return;
@@ -59,7 +59,7 @@ mod tests {
         let mut ranges = BadRanges::new(ByteRange::WHOLE);
         let count = RANGES_MAX as u64 + 1_000;
         for number in 1..=count {
-            ranges.heal(Bytes(number * 1024), Bytes(number * 1024 + 512));
+            ranges.mark_good(Bytes(number * 1024), Bytes(number * 1024 + 512));
             assert!(!ranges.touch(Bytes(number * 1024), Bytes(number * 1024 + 512)));
             assert!(ranges.touch(Bytes(number * 1024 + 512), Bytes(u64::MAX)));
         }
@@ -78,7 +78,7 @@ mod tests {
             let mut ranges = BadRanges::new(range);
             let mut bad: Vec<bool> = (0..90).map(|at| (first..first + length).contains(&at)).collect();
             for (start, length) in writes {
-                ranges.heal(Bytes(start), Bytes(start + length));
+                ranges.mark_good(Bytes(start), Bytes(start + length));
                 bad[start as usize..(start + length) as usize].fill(false);
                 for from in 0..80 {
                     for to in from + 1..=80 {

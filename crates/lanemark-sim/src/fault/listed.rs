@@ -1,7 +1,7 @@
 //! The faults of a running system: their states, and the removal of faults on request.
 
 use super::{FaultNumber, Faults};
-use lanemark_schema::result::FaultUse;
+use lanemark_schema::result::FaultImpact;
 use lanemark_schema::units::Instant;
 use lanemark_schema::workload::fault::{Fault, FaultKind};
 
@@ -13,7 +13,7 @@ pub struct FaultState {
     /// Whether the fault has begun or ended.
     pub phase: FaultPhase,
     /// Effect of the fault until now.
-    pub effect: FaultUse,
+    pub effect: FaultImpact,
 }
 
 /// The phase of a fault.

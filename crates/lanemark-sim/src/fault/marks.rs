@@ -26,7 +26,7 @@ pub(super) struct RequestMarks {
 
 impl RequestMarks {
     /// Records that a request is submitted.
-    pub(super) fn submitted(&mut self, request: RequestHandle) {
+    pub(super) fn note_submission(&mut self, request: RequestHandle) {
         let index = request.number() as usize;
         if index >= self.marks.len() {
             self.marks.resize(index + 1, RequestMark::default());
@@ -43,7 +43,7 @@ impl RequestMarks {
     }
 
     /// Records that a fault makes a request's data wrong.
-    pub(super) fn deceive(&mut self, request: RequestHandle, fault: FaultNumber) {
+    pub(super) fn mark_wrong_data(&mut self, request: RequestHandle, fault: FaultNumber) {
         if let Some(mark) = self.marks.get_mut(request.number() as usize) {
             mark.silent = Some(fault);
         }

@@ -19,7 +19,7 @@ use crate::engine::number::DriveNumber;
 use crate::engine::slab::RequestHandle;
 use crate::spec::SystemSpec;
 use bad_ranges::BadRanges;
-use lanemark_schema::result::{ErrorKind, FaultUse};
+use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -65,7 +65,7 @@ pub(super) struct Faults {
     pub system: SystemSpec,
     /// The faults of the plan, in the order of their times.
     plan: Vec<Fault>,
-    uses: Vec<FaultUse>,
+    uses: Vec<FaultImpact>,
     /// Faults that were removed before they began.
     removed: Vec<FaultNumber>,
     /// Faults that have begun and after which no request has succeeded yet.
@@ -146,7 +146,7 @@ impl Faults {
         plan.sort_by_key(|fault| fault.at);
         Some(Box::new(Self {
             system: system.clone(),
-            uses: plan.iter().map(unused).collect(),
+            uses: plan.iter().map(unused_fault_impact).collect(),
             plan,
             removed: Vec::new(),
             unrecovered: Vec::new(),
@@ -160,7 +160,7 @@ impl Faults {
 
     /// Adds a fault after the faults of the plan, and returns its number.
     pub(super) fn add(&mut self, fault: Fault) -> FaultNumber {
-        self.uses.push(unused(&fault));
+        self.uses.push(unused_fault_impact(&fault));
         self.plan.push(fault);
         (self.plan.len() - 1) as FaultNumber
     }
@@ -171,7 +171,7 @@ impl Faults {
     }
 
     /// Returns the outcome of each fault that has begun by `now`.
-    pub(super) fn uses(&self, now: Instant) -> Vec<FaultUse> {
+    pub(super) fn uses(&self, now: Instant) -> Vec<FaultImpact> {
         let begun =
             |&number: &FaultNumber| self.fault(number).at <= now && !self.is_removed(number);
         let begun = self.uses.iter().zip(0..).filter(|(_, number)| begun(number));
@@ -211,13 +211,13 @@ impl Faults {
         self.uses[usize::from(number)].held += 1;
     }
 
-    pub(super) fn lost(&mut self, number: FaultNumber, bytes: Bytes) {
+    pub(super) fn add_lost_bytes(&mut self, number: FaultNumber, bytes: Bytes) {
         self.uses[usize::from(number)].lost += bytes;
     }
 
     /// Records that a request is submitted.
-    pub(super) fn submitted(&mut self, request: RequestHandle) {
-        self.marks.submitted(request);
+    pub(super) fn note_submission(&mut self, request: RequestHandle) {
+        self.marks.note_submission(request);
     }
 
     /// Returns the damage of the request that ended last.
@@ -226,7 +226,7 @@ impl Faults {
     }
 
     /// Records that a request has ended, and counts it if its data is wrong without an error.
-    pub(super) fn answered(&mut self, request: RequestHandle, status: RequestStatus) {
+    pub(super) fn note_answer(&mut self, request: RequestHandle, status: RequestStatus) {
         let deceived = self.marks.deceived_by(request).filter(|_| status == RequestStatus::Good);
         self.damage = deceived.zip(self.marks.order(request)).map(|(number, order)| {
             let mut draws = self.draws(number, order);
@@ -301,11 +301,12 @@ impl Faults {
         now: Instant,
         of: impl Fn(&Fault) -> bool,
     ) -> impl Iterator<Item = FaultNumber> {
-        let holds = move |fault: &Fault| {
+        let is_in_effect = move |fault: &Fault| {
             fault.at <= now && fault.over_at().is_none_or(|over| now < over) && of(fault)
         };
         let numbered = self.plan.iter().zip(0..);
-        let active = numbered.filter(move |(fault, _)| holds(fault)).map(|(_, number)| number);
+        let active =
+            numbered.filter(move |(fault, _)| is_in_effect(fault)).map(|(_, number)| number);
         active.filter(|number| !self.is_removed(*number))
     }
 
@@ -376,32 +377,32 @@ impl Faults {
 
     /// Stops a fault that has ended from making more commands stuck.
     pub(super) fn end_stuck(&mut self, drive: DriveNumber, number: FaultNumber) {
-        let own = self.drive(drive);
-        if own.stuck_by == number {
-            own.stuck = 0;
+        let drive_faults = self.drive(drive);
+        if drive_faults.stuck_by == number {
+            drive_faults.stuck = 0;
         }
     }
 
     /// Returns the effect of faults on a command that reaches the media. `written` is the amount of data that the host
     /// has written to the drive.
-    pub(super) fn meet(
+    pub(super) fn effect_on(
         &mut self,
         now: Instant,
         access: &MediaAccess,
         written: impl Fn() -> Bytes,
     ) -> FaultEffect {
         let MediaAccess { request, drive, operation, .. } = *access;
-        let own = self.drive(drive);
-        if own.stuck > 0 {
-            own.stuck -= 1;
-            return FaultEffect::Stuck(own.stuck_by);
+        let drive_faults = self.drive(drive);
+        if drive_faults.stuck > 0 {
+            drive_faults.stuck -= 1;
+            return FaultEffect::Stuck(drive_faults.stuck_by);
         }
-        let own = &self.drives[usize::from(drive)];
+        let drive_faults = &self.drives[usize::from(drive)];
         let (mut until, mut error, mut by) = (now, None, None);
-        if let Some(over) = own.paused.and_then(|number| self.fault(number).over_at()) {
-            (until, by) = (over, own.paused);
+        if let Some(over) = drive_faults.paused.and_then(|number| self.fault(number).over_at()) {
+            (until, by) = (over, drive_faults.paused);
         }
-        let slow = own.slow.iter().copied().find(|&number| self.affects(number, request));
+        let slow = drive_faults.slow.iter().copied().find(|&number| self.affects(number, request));
         if let Some(number) = slow
             && let FaultKind::Latency { extra } = self.fault(number).kind
         {
@@ -409,7 +410,7 @@ impl Faults {
         }
         let changes = matches!(operation, Operation::Write | Operation::Trim);
         if changes
-            && let Some(number) = own.read_only
+            && let Some(number) = drive_faults.read_only
             && let FaultKind::ReadOnly { written: limit } = self.fault(number).kind
             && (limit == Bytes::ZERO || written() >= limit)
         {
@@ -428,12 +429,12 @@ impl Faults {
     /// the error.
     fn failing(&self, access: &MediaAccess) -> Option<(FaultNumber, Duration)> {
         let drive = &self.drives[usize::from(access.drive)];
-        let all = match access.operation {
+        let bad_ranges = match access.operation {
             Operation::Read => &drive.unreadable,
             Operation::Write => &drive.unwritable,
             Operation::Trim | Operation::Flush => return None,
         };
-        all.iter().find_map(|&number| {
+        bad_ranges.iter().find_map(|&number| {
             let kind = self.fault(number).kind;
             let (FaultKind::MediaError { recovery, .. } | FaultKind::WriteError { recovery, .. }) =
                 kind
@@ -453,12 +454,12 @@ impl Faults {
     pub(super) fn execute(&mut self, access: &MediaAccess) -> bool {
         let drive = &self.drives[usize::from(access.drive)];
         if let Some(number) = drive.silent.iter().copied().find(|&one| self.deceives(one, access)) {
-            self.marks.deceive(access.request, number);
+            self.marks.mark_wrong_data(access.request, number);
             return access.operation == Operation::Flush;
         }
         if access.operation == Operation::Write {
-            let all = self.drive(access.drive).healing.values_mut();
-            all.for_each(|bad| bad.heal(access.start, access.end));
+            let bad_ranges = self.drive(access.drive).healing.values_mut();
+            bad_ranges.for_each(|bad| bad.mark_good(access.start, access.end));
         }
         false
     }
@@ -487,8 +488,8 @@ impl MediaAccess {
 }
 
 /// Returns the outcome of a fault that has not begun.
-fn unused(fault: &Fault) -> FaultUse {
-    FaultUse {
+fn unused_fault_impact(fault: &Fault) -> FaultImpact {
+    FaultImpact {
         fault: fault.to_string(),
         at: fault.at.since(Instant::ZERO),
         failed: 0,

@@ -122,7 +122,7 @@ fn a_range_is_unreadable_from_its_first_byte_to_its_last() {
     ]);
     let drive = DriveNumber(0);
     plan.look(drive, at(2), None);
-    let mut meet = |operation, start: u64, length: u64| match plan.meet(
+    let mut meet = |operation, start: u64, length: u64| match plan.effect_on(
         at(5),
         &command(drive, operation, start, length),
         || Bytes::ZERO,
@@ -158,7 +158,7 @@ fn a_drive_refuses_writes_when_it_has_taken_its_data() {
     let mut plan = faults(&["read-only written=8KiB at=1us drive=1"]);
     plan.look(drive, at(1), None);
     let mut meet = |operation, written: u64| {
-        plan.meet(at(5), &command(drive, operation, 0, 4096), || Bytes(written))
+        plan.effect_on(at(5), &command(drive, operation, 0, 4096), || Bytes(written))
     };
     let refused = FaultEffect::Held { until: at(5), error: Some(ErrorKind::ReadOnly), fault: 0 };
     for operation in [Operation::Write, Operation::Trim] {
@@ -176,7 +176,7 @@ fn a_fault_holds_its_number_of_commands_until_it_is_over() {
     let drive = DriveNumber(0);
     let mut plan =
         faults(&["stuck commands=2 at=1us", "stuck commands=3 at=9us", "pause at=1us for=50us"]);
-    let meet = |plan: &mut Faults| match plan.meet(
+    let meet = |plan: &mut Faults| match plan.effect_on(
         at(20),
         &command(drive, Operation::Flush, 0, 4096),
         || Bytes::ZERO,
@@ -223,9 +223,9 @@ fn delayed(plan: &mut Faults, count: u32) -> Vec<u32> {
     plan.look(drive, at(1), None);
     let all = (0..count).filter(|number| {
         let request = RequestHandle::of(number % 7);
-        plan.submitted(request);
+        plan.note_submission(request);
         let access = MediaAccess { request, ..command(drive, Operation::Read, 0, 4096) };
-        let mut met = || plan.meet(at(5), &access, || Bytes::ZERO);
+        let mut met = || plan.effect_on(at(5), &access, || Bytes::ZERO);
         let first = met();
         // Every command of a request has the same outcome.
         assert_eq!(met(), first);
@@ -259,14 +259,14 @@ fn a_request_from_before_the_first_fault_is_in_no_share() {
     let drive = DriveNumber(0);
     plan.look(drive, at(1), None);
     let write = command(drive, Operation::Write, 0, 4096);
-    assert_eq!(plan.meet(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
+    assert_eq!(plan.effect_on(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
     assert!(!plan.execute(&write));
-    plan.answered(write.request, RequestStatus::Good);
+    plan.note_answer(write.request, RequestStatus::Good);
     assert_eq!(plan.damage(), None);
-    plan.submitted(write.request);
-    assert_ne!(plan.meet(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
+    plan.note_submission(write.request);
+    assert_ne!(plan.effect_on(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
     assert!(!plan.execute(&write));
-    plan.answered(write.request, RequestStatus::Good);
+    plan.note_answer(write.request, RequestStatus::Good);
     assert!(matches!(plan.damage().unwrap().kind, FaultKind::LostWrite { range: None }));
 }
 
@@ -279,8 +279,8 @@ fn of_several_delays_the_last_that_affects_the_request_applies() {
     let mut counts = [0, 0];
     for _ in 0..1_000 {
         let access = command(drive, Operation::Write, 0, 4096);
-        plan.submitted(access.request);
-        match plan.meet(at(5), &access, || Bytes::ZERO) {
+        plan.note_submission(access.request);
+        match plan.effect_on(at(5), &access, || Bytes::ZERO) {
             FaultEffect::Held { until, error: None, fault } => {
                 assert_eq!(until, [at(6), at(10)][usize::from(fault)]);
                 counts[usize::from(fault)] += 1;
@@ -301,11 +301,11 @@ fn a_lost_or_misdirected_write_does_not_heal() {
         plan.look(drive, at(1), Some(0));
         let fails = |plan: &mut Faults, start| {
             let read = command(drive, Operation::Read, start, 512);
-            plan.meet(at(5), &read, || Bytes::ZERO) != FaultEffect::Nothing
+            plan.effect_on(at(5), &read, || Bytes::ZERO) != FaultEffect::Nothing
         };
         for start in [0, 4_096] {
             let write = command(drive, Operation::Write, start, 512);
-            plan.submitted(write.request);
+            plan.note_submission(write.request);
             assert!(!plan.execute(&write));
         }
         assert_eq!(
@@ -315,6 +315,6 @@ fn a_lost_or_misdirected_write_does_not_heal() {
         // The other drive has its own bad bytes.
         plan.look(DriveNumber(0), at(1), Some(0));
         let read = command(DriveNumber(0), Operation::Read, 4_096, 512);
-        assert_ne!(plan.meet(at(5), &read, || Bytes::ZERO), FaultEffect::Nothing);
+        assert_ne!(plan.effect_on(at(5), &read, || Bytes::ZERO), FaultEffect::Nothing);
     }
 }

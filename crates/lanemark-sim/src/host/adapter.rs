@@ -3,12 +3,12 @@
 //! The adapter's processor is one server in the order of arrival. Each command for one of the adapter's drives occupies
 //! the processor once, after the adapter has fetched the command. This time includes the work for the completion,
 //! because adapters are rated only in commands per second. While more commands are outstanding than fit into the memory
-//! near the adapter's processor, each command takes longer. Writes by a RAID adapter's cache ([`Cache`]) also occupy
+//! near the adapter's processor, each command takes longer. Writes by a RAID adapter's cache ([`AdapterCache`]) also occupy
 //! the processor.
 //!
 //! Not modelled: several processors, parity.
 
-use super::adapter_cache::Cache;
+use super::adapter_cache::AdapterCache;
 use crate::engine::station::{ServiceSpan, Station};
 use crate::spec::{AdapterSpec, AttachmentSpec, SystemSpec};
 use lanemark_schema::units::{Duration, Instant};
@@ -19,7 +19,7 @@ pub(crate) struct Adapter {
     spec: AdapterSpec,
     station: Station,
     /// Write cache, if the adapter is a RAID adapter with a cache.
-    pub(crate) cache: Option<Box<Cache>>,
+    pub(crate) cache: Option<Box<AdapterCache>>,
 }
 
 impl Adapter {
@@ -27,7 +27,7 @@ impl Adapter {
     pub(crate) fn of(system: &SystemSpec) -> Option<Self> {
         let spec = system.attachments.iter().find_map(|attachment| attachment.protocol.adapter)?;
         let largest = system.attachments.iter().map(AttachmentSpec::transfer_max);
-        let cache = spec.cache.map(|cache| Box::new(Cache::new(cache, largest)));
+        let cache = spec.cache.map(|cache| Box::new(AdapterCache::new(cache, largest)));
         Some(Self { spec, station: Station::default(), cache })
     }
 

@@ -14,18 +14,18 @@
 use std::collections::BTreeMap;
 
 use crate::engine::number::DriveNumber;
-use crate::engine::slab::{Chain, Commands};
+use crate::engine::slab::{Commands, SlabQueue};
 use crate::spec::AdapterCacheSpec;
 use lanemark_schema::units::Bytes;
 
 /// A simulated cache.
 #[derive(Clone, Debug)]
-pub(crate) struct Cache {
+pub(crate) struct AdapterCache {
     spec: AdapterCacheSpec,
     room: Bytes,
     drives: Vec<UnwrittenData>,
     /// Commands that wait for room.
-    pub waiting: Chain<Commands>,
+    pub waiting: SlabQueue<Commands>,
 }
 
 /// A piece of a drive's address space: its offset and its length.
@@ -44,14 +44,14 @@ struct UnwrittenData {
     place: u64,
 }
 
-impl Cache {
+impl AdapterCache {
     /// Creates an empty cache. `largest` contains the maximum command size of each drive.
     pub(crate) fn new(spec: AdapterCacheSpec, largest: impl Iterator<Item = Bytes>) -> Self {
         let gather = |largest: Bytes| spec.gather.min(largest).get();
         let drives =
             largest.map(|one| UnwrittenData { gather: gather(one), ..UnwrittenData::default() });
         let drives = drives.collect();
-        Self { spec, room: spec.size, drives, waiting: Chain::EMPTY }
+        Self { spec, room: spec.size, drives, waiting: SlabQueue::EMPTY }
     }
 
     /// Returns the number of bytes in the cache, including data in transit to the cache.
@@ -92,7 +92,7 @@ impl Cache {
     }
 
     /// Releases the room of a piece that the drive has received.
-    pub(crate) fn drained(&mut self, drive: DriveNumber, piece: CachedPiece) {
+    pub(crate) fn release_piece(&mut self, drive: DriveNumber, piece: CachedPiece) {
         let (offset, length) = piece;
         let under_way = &mut self.drives[usize::from(drive)].under_way;
         let ends = (offset.get(), (offset + length).get());
@@ -153,12 +153,12 @@ mod tests {
 
     const DRIVE: DriveNumber = DriveNumber(0);
 
-    fn cache(size: u64, gather: u64, depth: u32) -> Cache {
+    fn cache(size: u64, gather: u64, depth: u32) -> AdapterCache {
         let spec = AdapterCacheSpec { size: Bytes(size), gather: Bytes(gather), depth };
-        Cache::new(spec, std::iter::once(Bytes::mebi(1)))
+        AdapterCache::new(spec, std::iter::once(Bytes::mebi(1)))
     }
 
-    fn put(cache: &mut Cache, offset: u64, length: u64) {
+    fn put(cache: &mut AdapterCache, offset: u64, length: u64) {
         assert!(cache.reserve(Bytes(length)), "{offset} {length}");
         cache.put(DRIVE, (Bytes(offset), Bytes(length)));
     }
@@ -202,9 +202,9 @@ mod tests {
         assert_eq!((cache.occupied(), cache.room), (Bytes(64), Bytes::ZERO));
         let piece = cache.next(DRIVE).unwrap();
         // A piece that the cache did not send does not release room.
-        cache.drained(DRIVE, (Bytes(0), Bytes(32)));
+        cache.release_piece(DRIVE, (Bytes(0), Bytes(32)));
         assert!(!cache.reserve(Bytes(1)));
-        cache.drained(DRIVE, piece);
+        cache.release_piece(DRIVE, piece);
         assert!(cache.reserve(Bytes(63)) && !cache.reserve(Bytes(2)) && cache.reserve(Bytes(1)));
     }
 
@@ -237,7 +237,7 @@ mod tests {
         let first = cache.next(DRIVE).unwrap();
         assert!(cache.next(DRIVE).is_some());
         assert_eq!(cache.next(DRIVE), None);
-        cache.drained(DRIVE, first);
+        cache.release_piece(DRIVE, first);
         assert!(cache.next(DRIVE).is_some());
     }
 
@@ -245,12 +245,13 @@ mod tests {
     fn a_read_is_answered_of_what_is_held_in_one_piece() {
         let mut cache = cache(1 << 20, 64, 8);
         put(&mut cache, 64, 32);
-        let holds = |cache: &Cache, at, length| cache.holds(DRIVE, (Bytes(at), Bytes(length)));
+        let holds =
+            |cache: &AdapterCache, at, length| cache.holds(DRIVE, (Bytes(at), Bytes(length)));
         assert!(holds(&cache, 64, 32) && holds(&cache, 80, 16));
         assert!(!holds(&cache, 80, 32) && !holds(&cache, 48, 32) && !holds(&cache, 0, 16));
         let piece = cache.next(DRIVE).unwrap();
         assert!(holds(&cache, 64, 32), "a piece in transit is still in the cache");
-        cache.drained(DRIVE, piece);
+        cache.release_piece(DRIVE, piece);
         assert!(!holds(&cache, 64, 32));
     }
 
@@ -281,7 +282,7 @@ mod tests {
                 under_way.push(piece);
             } else if !under_way.is_empty() {
                 let at = rng.below(under_way.len() as u64) as usize;
-                cache.drained(DRIVE, under_way.swap_remove(at));
+                cache.release_piece(DRIVE, under_way.swap_remove(at));
             }
         }
     }

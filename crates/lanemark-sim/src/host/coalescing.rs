@@ -9,7 +9,7 @@
 //! before the interrupt; the bytes that a suppressed message saves on the link (4 of about 4,000 for a short read).
 
 use crate::engine::number::QueueNumber;
-use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
+use crate::engine::slab::{CommandHandle, Commands, Linked, Slab, SlabQueue};
 use crate::spec::CoalescingSpec;
 use lanemark_schema::units::Instant;
 
@@ -22,7 +22,7 @@ pub(crate) struct Coalescing {
 
 #[derive(Clone, Copy, Debug)]
 struct InterruptVector {
-    waiting: Chain<Commands>,
+    waiting: SlabQueue<Commands>,
     count: u32,
     /// End of the aggregation time of the waiting completions.
     deadline: Instant,
@@ -72,7 +72,7 @@ impl Coalescing {
         let index = usize::from(vector);
         if index >= self.vectors.len() {
             let idle = InterruptVector {
-                waiting: Chain::EMPTY,
+                waiting: SlabQueue::EMPTY,
                 count: 0,
                 deadline: Instant::ZERO,
                 timed: false,

@@ -32,9 +32,9 @@ use super::coalescing::Coalescing;
 use crate::drive::DecodableCommand;
 use crate::engine::budget::Hop;
 use crate::engine::number::QueueNumber;
-use crate::engine::slab::{Chain, CommandHandle, Commands, Handle, Slab};
+use crate::engine::slab::{CommandHandle, Commands, Handle, Slab, SlabQueue};
 use crate::engine::station::ServiceSpan;
-use crate::engine::trace::Trace;
+use crate::engine::trace::BudgetTrace;
 use crate::link::{Link, ProtocolAccesses};
 use crate::path::PortPath;
 use crate::spec::{ProtocolKind, ProtocolSpec};
@@ -60,7 +60,7 @@ pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
 pub(crate) struct Protocol {
     spec: ProtocolSpec,
     /// Queues, up to the highest number in use.
-    queues: Vec<Queue>,
+    queues: Vec<SubmissionQueue>,
     read: DriverTime,
     write: DriverTime,
     /// Completions that wait for their announcement.
@@ -78,9 +78,9 @@ struct DriverTime {
 }
 
 #[derive(Clone, Debug)]
-struct Queue {
+struct SubmissionQueue {
     free: u32,
-    waiting: Chain<Commands>,
+    waiting: SlabQueue<Commands>,
 }
 
 impl Protocol {
@@ -191,13 +191,13 @@ impl Protocol {
     ) -> bool {
         let index = usize::from(queue);
         if index >= self.queues.len() {
-            let unused = Queue { free: self.spec.queue_depth, waiting: Chain::EMPTY };
+            let unused = SubmissionQueue { free: self.spec.queue_depth, waiting: SlabQueue::EMPTY };
             self.queues.resize(index + 1, unused);
         }
         let alone = self.is_alone(slab[command].operation());
         let depth = self.spec.queue_depth;
         let queue = &mut self.queues[index];
-        if !queue.waiting.is_empty() || !queue.takes(alone, depth) {
+        if !queue.waiting.is_empty() || !queue.try_take_slots(alone, depth) {
             queue.waiting.push(slab, command);
             return false;
         }
@@ -224,7 +224,7 @@ impl Protocol {
         let alone = self.is_alone(slab[head].operation());
         let depth = self.spec.queue_depth;
         let queue = &mut self.queues[usize::from(queue)];
-        if queue.takes(alone, depth) { queue.waiting.pop(slab) } else { None }
+        if queue.try_take_slots(alone, depth) { queue.waiting.pop(slab) } else { None }
     }
 
     /// Returns the number of successive reads of host memory after which the controller has a command.
@@ -246,7 +246,7 @@ impl Protocol {
         shared: &mut [Link],
         operation: Operation,
         length: Bytes,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let length = if operation.moves_data() { length } else { Bytes::ZERO };
         let fetches = self.fetches(operation, length);
@@ -261,15 +261,15 @@ impl Protocol {
         port_path.charge(shared, now, issue);
         let one_way = port_path.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
-        trace.spend(Hop::Protocol as usize, ServiceSpan { start: now, end });
+        trace.account_service(Hop::Protocol as usize, ServiceSpan { start: now, end });
         end
     }
 }
 
-impl Queue {
+impl SubmissionQueue {
     /// Takes a slot, or all slots for a command that needs an empty queue, if they are free. Returns whether they were
     /// free.
-    fn takes(&mut self, alone: bool, depth: u32) -> bool {
+    fn try_take_slots(&mut self, alone: bool, depth: u32) -> bool {
         let needed = if alone { depth } else { 1 };
         if self.free < needed {
             return false;
@@ -417,15 +417,15 @@ mod tests {
     #[test]
     fn an_exclusive_command_requires_an_empty_queue() {
         for depth in [1, 2, 32] {
-            let idle = Queue { free: depth, waiting: Chain::EMPTY };
+            let idle = SubmissionQueue { free: depth, waiting: SlabQueue::EMPTY };
             let mut queue = idle.clone();
-            assert!(queue.takes(true, depth) && queue.free == 0);
-            assert!(!queue.takes(false, depth) && !queue.takes(true, depth));
+            assert!(queue.try_take_slots(true, depth) && queue.free == 0);
+            assert!(!queue.try_take_slots(false, depth) && !queue.try_take_slots(true, depth));
             let mut queue = idle;
-            (0..depth).for_each(|_| assert!(queue.takes(false, depth)));
-            assert!(!queue.takes(false, depth));
+            (0..depth).for_each(|_| assert!(queue.try_take_slots(false, depth)));
+            assert!(!queue.try_take_slots(false, depth));
             queue.free = depth - 1;
-            assert!(!queue.takes(true, depth) && queue.free == depth - 1);
+            assert!(!queue.try_take_slots(true, depth) && queue.free == depth - 1);
         }
         for kind in KINDS {
             let alone = |operation| protocol(kind).is_alone(operation);

@@ -35,7 +35,7 @@ impl BitErrors {
     }
 
     /// Returns the number of wrong bits among the next `bits`.
-    pub(super) fn hits(&mut self, mut bits: u64) -> u64 {
+    pub(super) fn count_wrong_bits(&mut self, mut bits: u64) -> u64 {
         let mut count = 0;
         while bits > self.good {
             bits -= self.good + 1;
@@ -48,7 +48,7 @@ impl BitErrors {
 
     /// Carries `bits` bits of a command's data, and records whether any of them is wrong.
     pub(super) fn spoil(&mut self, bits: u64) {
-        self.spoilt |= self.hits(bits) > 0;
+        self.spoilt |= self.count_wrong_bits(bits) > 0;
     }
 
     pub(super) fn take_spoilt(&mut self) -> bool {
@@ -66,7 +66,7 @@ mod tests {
         for rate in [1e-5, 3e-7] {
             let errors = |burst: u64| {
                 let mut errors = BitErrors::new(rate, Rng::new(StreamKey::from_seed(5)));
-                (0..(1u64 << 34) / burst).map(|_| errors.hits(burst)).sum::<u64>()
+                (0..(1u64 << 34) / burst).map(|_| errors.count_wrong_bits(burst)).sum::<u64>()
             };
             let (seen, expected) = (errors(1 << 15), rate * (1u64 << 34) as f64);
             // The bound is four standard deviations of a Poisson distribution.
@@ -96,7 +96,7 @@ mod tests {
             while from < count {
                 let to = (from + size).min(count);
                 let within = wrong.iter().filter(|bit| (from..to).contains(*bit)).count() as u64;
-                assert_eq!(errors.hits(to - from), within, "bits {from} to {to}");
+                assert_eq!(errors.count_wrong_bits(to - from), within, "bits {from} to {to}");
                 from = to;
             }
         }

@@ -30,7 +30,7 @@ pub(crate) struct LinkBurst {
 
 /// A phase of a command on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum CommandPhase {
     /// The command, if the link issues it in dedicated frames.
     Command(Operation),
     /// A burst of data to the host; the frames that end the command follow the last burst.
@@ -108,7 +108,7 @@ pub(crate) struct LinkLoad<'t> {
 /// A kind of link.
 pub(crate) trait LinkFormulas: fmt::Display {
     /// Returns the time for which a phase occupies each direction, at the model's own speed.
-    fn cost(&self, phase: Phase) -> PhaseTime;
+    fn cost(&self, phase: CommandPhase) -> PhaseTime;
 
     /// Returns the rate in one direction after the line code, before the overhead of frames and packets.
     fn rate(&self) -> BytesPerSecond;

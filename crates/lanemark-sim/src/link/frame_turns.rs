@@ -18,17 +18,17 @@ use lanemark_schema::units::{Duration, Instant};
 
 /// The part of a link's bookings that short frames need.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FrameTurns {
+pub(super) struct FrameArbitration {
     /// Instant from which the link has been busy without a gap.
     busy_since: Instant,
     /// End of the last short frame.
     last_end: Instant,
 }
 
-impl FrameTurns {
+impl FrameArbitration {
     /// Records the span that was booked on a link that was free from `free` onward.
     #[inline]
-    pub(super) fn booked(&mut self, free: Instant, span: ServiceSpan) {
+    pub(super) fn record_booking(&mut self, free: Instant, span: ServiceSpan) {
         if span.start > free {
             self.busy_since = span.start;
         }
@@ -66,10 +66,10 @@ mod tests {
     }
 
     /// Creates a link that is busy from 100 to 200 µs with frames of 10 µs.
-    fn busy() -> FrameTurns {
-        let mut turns = FrameTurns::default();
-        turns.booked(Instant::ZERO, ServiceSpan { start: at(100), end: at(150) });
-        turns.booked(at(150), ServiceSpan { start: at(150), end: at(200) });
+    fn busy() -> FrameArbitration {
+        let mut turns = FrameArbitration::default();
+        turns.record_booking(Instant::ZERO, ServiceSpan { start: at(100), end: at(150) });
+        turns.record_booking(at(150), ServiceSpan { start: at(150), end: at(200) });
         turns
     }
 
@@ -95,7 +95,7 @@ mod tests {
         let span = turns.enter(at(300), at(200), us(10), us(1));
         assert_eq!(span, ServiceSpan { start: at(300), end: at(301) });
         // The booking begins later; before that, the link is idle.
-        turns.booked(at(200), ServiceSpan { start: at(400), end: at(450) });
+        turns.record_booking(at(200), ServiceSpan { start: at(400), end: at(450) });
         assert_eq!(turns.enter(at(350), at(450), us(10), us(1)).start, at(350));
     }
 }

@@ -18,7 +18,7 @@ use crate::engine::station::{Servers, ServiceSpan};
 use bit_errors::BitErrors;
 pub(crate) use formulas::LinkBurst;
 use formulas::{LinkFormulas, LinkLoad};
-use frame_turns::FrameTurns;
+use frame_turns::FrameArbitration;
 use std::fmt;
 
 use lanemark_schema::rng::Rng;
@@ -26,7 +26,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::TrainedRate;
 
-pub use formulas::{BurstPosition, Phase, PhaseTime, ProtocolAccesses};
+pub use formulas::{BurstPosition, CommandPhase, PhaseTime, ProtocolAccesses};
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
 pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
@@ -97,7 +97,7 @@ impl LinkModel {
     }
 
     /// Returns the time for which a phase of a command occupies each direction.
-    pub fn cost(&self, phase: Phase) -> PhaseTime {
+    pub fn cost(&self, phase: CommandPhase) -> PhaseTime {
         self.kind().cost(phase)
     }
 
@@ -115,7 +115,7 @@ impl fmt::Display for LinkModel {
 
 /// Returns the cost of a burst toward the host, plus the end of the command if the burst is the last one.
 fn read_cost(model: &LinkModel, end: PhaseTime, burst: LinkBurst) -> PhaseTime {
-    let data = model.cost(Phase::ToHost(burst.bytes, burst.position));
+    let data = model.cost(CommandPhase::ToHost(burst.bytes, burst.position));
     if burst.position.last { data + end } else { data }
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct Link {
     /// Time of a full data frame if the link is half duplex; then `to_host` is the only station.
     half_duplex_frame: Option<Duration>,
     /// The bookings of a half-duplex link.
-    turns: FrameTurns,
+    turns: FrameArbitration,
     /// The accesses that end a command of the protocol.
     end: ProtocolAccesses,
     /// Cost of `end` at the model's own speed.
@@ -163,7 +163,7 @@ impl Link {
             to_drive: servers,
             carries_accesses: false,
             half_duplex_frame: None,
-            turns: FrameTurns::default(),
+            turns: FrameArbitration::default(),
             end,
             end_cost: PhaseTime::NONE,
             read: Memo::new(),
@@ -199,14 +199,14 @@ impl Link {
         self.carries_accesses = model.kind().carries_accesses();
         let frame = model.kind().half_duplex_frame();
         self.half_duplex_frame = frame.map(|frame| formulas::at_speed(self.speed, frame));
-        self.end_cost = model.cost(Phase::Accesses(self.end));
+        self.end_cost = model.cost(CommandPhase::Accesses(self.end));
         (self.read, self.write, self.accesses) = (Memo::new(), Memo::new(), Memo::new());
         (self.command, self.completion) = (Memo::new(), Memo::new());
     }
 
     /// Corrupts bits with the probability `rate` from now on, with draws from `rng`; without a rate, bits are not
     /// corrupted.
-    pub(crate) fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
+    pub(crate) fn set_bit_error_rate(&mut self, rate: Option<f64>, rng: Rng) {
         self.errors = rate.map(|rate| Box::new(BitErrors::new(rate, rng)));
     }
 
@@ -218,11 +218,13 @@ impl Link {
     /// Returns the time of data on a link that may corrupt bits. Some kinds of links repeat corrupted data themselves;
     /// on all others, the host repeats the command.
     #[inline]
-    fn disturbed(&mut self, bytes: Bytes, service: Duration) -> Duration {
+    fn time_with_bit_errors(&mut self, bytes: Bytes, service: Duration) -> Duration {
         let Some(errors) = &mut self.errors else { return service };
         let bits = self.model.kind().bits(bytes);
         match self.model.kind().replay_time() {
-            Some(replay) => service + formulas::at_speed(self.speed, replay) * errors.hits(bits),
+            Some(replay) => {
+                service + formulas::at_speed(self.speed, replay) * errors.count_wrong_bits(bits)
+            }
             None => {
                 errors.spoil(bits);
                 service
@@ -239,7 +241,7 @@ impl Link {
     ) -> ServiceSpan {
         let (model, end, speed) = (&self.model, self.end_cost, self.speed);
         let cost = self.read.answer(burst, || read_cost(model, end, burst).at_speed(speed));
-        let service = self.disturbed(burst.bytes, cost.to_host);
+        let service = self.time_with_bit_errors(burst.bytes, cost.to_host);
         if cost.to_drive > Duration::ZERO {
             self.to_drive.charge(now, cost.to_drive);
         }
@@ -251,7 +253,7 @@ impl Link {
     fn book(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         let free = self.to_host.free_at();
         let span = self.to_host.forward(inflow, service);
-        self.turns.booked(free, span);
+        self.turns.record_booking(free, span);
         span
     }
 
@@ -270,8 +272,8 @@ impl Link {
         let (LinkBurst { bytes, position }, model, speed) = (burst, &self.model, self.speed);
         let cost = self
             .write
-            .answer(burst, || model.cost(Phase::ToDrive(bytes, position)).at_speed(speed));
-        let service = self.disturbed(bytes, cost.to_drive);
+            .answer(burst, || model.cost(CommandPhase::ToDrive(bytes, position)).at_speed(speed));
+        let service = self.time_with_bit_errors(bytes, cost.to_drive);
         if self.half_duplex_frame.is_some() {
             return self.book(inflow, service);
         }
@@ -282,9 +284,9 @@ impl Link {
     /// Sends the end of a command that sent no data to the host, unless it followed data to the drive.
     pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
         let (model, end, speed) = (&self.model, self.end_cost, self.speed);
-        let PhaseTime { to_host, to_drive } = self
-            .completion
-            .answer(operation, || (model.cost(Phase::Completion(operation)) + end).at_speed(speed));
+        let PhaseTime { to_host, to_drive } = self.completion.answer(operation, || {
+            (model.cost(CommandPhase::Completion(operation)) + end).at_speed(speed)
+        });
         if to_host == Duration::ZERO {
             return ServiceSpan { start: now, end: now };
         }
@@ -302,7 +304,7 @@ impl Link {
         let (model, speed) = (&self.model, self.speed);
         let PhaseTime { to_host, to_drive } = self
             .accesses
-            .answer(accesses, || model.cost(Phase::Accesses(accesses)).at_speed(speed));
+            .answer(accesses, || model.cost(CommandPhase::Accesses(accesses)).at_speed(speed));
         self.to_drive.charge(now, to_drive);
         self.to_host.charge(now, to_host);
     }
@@ -312,7 +314,7 @@ impl Link {
         let (model, speed) = (&self.model, self.speed);
         let PhaseTime { to_host, to_drive } = self
             .command
-            .answer(operation, || model.cost(Phase::Command(operation)).at_speed(speed));
+            .answer(operation, || model.cost(CommandPhase::Command(operation)).at_speed(speed));
         if to_drive == Duration::ZERO {
             return ServiceSpan { start: now, end: now };
         }
@@ -326,7 +328,7 @@ impl Link {
             return self.turns.enter(now, free, data_frame, to_drive);
         }
         if operation.moves_data() {
-            self.turns.booked(free, booked);
+            self.turns.record_booking(free, booked);
         }
         booked
     }

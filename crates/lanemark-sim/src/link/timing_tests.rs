@@ -239,7 +239,7 @@ fn a_link_that_trains_again_continues_to_spoil_bits() {
     let LinkModel::Pcie(narrow) = pcie(1) else { unreachable!() };
     let extra = |rate: Option<f64>| {
         let mut one = link(pcie(4), 1);
-        one.disturb(rate, Rng::new(StreamKey::from_seed(4)));
+        one.set_bit_error_rate(rate, Rng::new(StreamKey::from_seed(4)));
         one.train(pcie(1));
         (0..count).for_each(|_| _ = read(&mut one, START));
         one.to_host.busy()
@@ -255,13 +255,13 @@ fn a_link_that_trains_again_continues_to_spoil_bits() {
     {
         let mut one = link(model, 1);
         assert!(!one.take_spoilt());
-        one.disturb(Some(1e-2), Rng::new(StreamKey::from_seed(4)));
+        one.set_bit_error_rate(Some(1e-2), Rng::new(StreamKey::from_seed(4)));
         read(&mut one, START);
         assert_eq!((one.take_spoilt(), one.take_spoilt()), (notes, false), "{model}");
         write(&mut one, START);
         assert_eq!((one.take_spoilt(), one.take_spoilt()), (notes, false), "{model}");
         write(&mut one, START);
-        one.disturb(None, Rng::new(StreamKey::from_seed(4)));
+        one.set_bit_error_rate(None, Rng::new(StreamKey::from_seed(4)));
         assert!(!one.take_spoilt(), "{model}");
     }
 }
@@ -349,7 +349,7 @@ fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
     {
         let busy = |rate: Option<f64>| {
             let mut one = link(LinkModel::Pcie(model), speed);
-            one.disturb(rate, Rng::new(StreamKey::from_seed(3)));
+            one.set_bit_error_rate(rate, Rng::new(StreamKey::from_seed(3)));
             for _ in 0..count {
                 match to_host {
                     true => read(&mut one, START),

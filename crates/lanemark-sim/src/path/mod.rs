@@ -13,7 +13,7 @@ pub(crate) mod shared;
 use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
 use crate::engine::number::PathNumber;
 use crate::engine::station::{ServiceSpan, Station};
-use crate::engine::trace::Trace;
+use crate::engine::trace::BudgetTrace;
 use crate::link::{Link, LinkBurst, LinkModel, ProtocolAccesses};
 use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
@@ -21,7 +21,7 @@ use lanemark_schema::workload::Operation;
 
 /// A drive's paths to the host, one for each port, and its controller data path, which the ports share.
 #[derive(Clone, Debug)]
-pub(super) struct Path {
+pub(super) struct HostPath {
     port_paths: Vec<PortPath>,
     read: DataPath,
     write: DataPath,
@@ -52,7 +52,7 @@ struct DataPath {
     station: Station,
 }
 
-impl Path {
+impl HostPath {
     /// Creates the idle path of a drive, over which the drive's protocol ends commands with the accesses `end`.
     pub(super) fn new(attachment: &AttachmentSpec, end: ProtocolAccesses) -> Self {
         let drive = &attachment.drive;
@@ -82,13 +82,13 @@ impl Path {
         port_path: PathNumber,
         now: Instant,
         burst: LinkBurst,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> ServiceSpan {
         let mut span = self.read.carry(ServiceSpan { start: now, end: now }, burst.bytes, trace);
         let port_path = &mut self.port_paths[usize::from(port_path)];
         for (index, link) in port_path.links.iter_mut().enumerate().rev() {
-            span = delayed(link.carry_read(now, span, burst), link.latency());
-            trace.spend(Hop::FirstLink as usize + port_path.place + index, span);
+            span = delayed_span(link.carry_read(now, span, burst), link.latency());
+            trace.account_service(Hop::FirstLink as usize + port_path.place + index, span);
         }
         span
     }
@@ -101,7 +101,7 @@ impl Path {
         shared: &mut [Link],
         now: Instant,
         burst: LinkBurst,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let hops = self.port_paths[usize::from(port_path)].hops(shared);
         let span = write_over(hops, now, burst, trace);
@@ -115,7 +115,7 @@ impl Path {
         port_path: PathNumber,
         now: Instant,
         burst: LinkBurst,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let hops = self.port_paths[usize::from(port_path)].own_hops().filter(is_behind_adapter);
         let span = write_over(hops, now, burst, trace);
@@ -130,7 +130,7 @@ impl Path {
         shared: &mut [Link],
         now: Instant,
         burst: LinkBurst,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let hops = self.port_paths[usize::from(port_path)].hops(shared);
         write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, burst, trace).end
@@ -144,13 +144,13 @@ impl Path {
         port_path: PathNumber,
         now: Instant,
         burst: LinkBurst,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> ServiceSpan {
         let mut span = ServiceSpan { start: now, end: now };
         let hops = self.port_paths[usize::from(port_path)].own_hops().rev();
         for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
-            span = delayed(link.carry_read(now, span, burst), link.latency());
-            trace.spend(hop, span);
+            span = delayed_span(link.carry_read(now, span, burst), link.latency());
+            trace.account_service(hop, span);
         }
         span
     }
@@ -231,7 +231,7 @@ impl PortPath {
         now: Instant,
         operation: Operation,
         bridged: bool,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let (skipped, links) = match bridged {
             true => (self.first_step, &mut self.links[self.first_step..]),
@@ -243,7 +243,7 @@ impl PortPath {
             if span.end > span.start {
                 at = span.end + link.latency();
             }
-            trace.spend(
+            trace.account_service(
                 Hop::FirstLink as usize + self.place + index,
                 ServiceSpan { end: at, ..span },
             );
@@ -258,7 +258,7 @@ impl PortPath {
         shared: &mut [Link],
         now: Instant,
         operation: Operation,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         complete_over(self.hops(shared).rev(), now, operation, trace)
     }
@@ -271,7 +271,7 @@ impl PortPath {
         shared: &mut [Link],
         now: Instant,
         operation: Operation,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let hops = self.hops(shared).rev().filter(|hop| !is_behind_adapter(hop));
         complete_over(hops, now, operation, trace)
@@ -283,7 +283,7 @@ impl PortPath {
         &mut self,
         now: Instant,
         operation: Operation,
-        trace: &mut Trace,
+        trace: &mut BudgetTrace,
     ) -> Instant {
         let hops = self.own_hops().rev().filter(is_behind_adapter);
         complete_over(hops, now, operation, trace)
@@ -302,9 +302,9 @@ impl PortPath {
     ) -> impl DoubleEndedIterator<Item = (usize, &'l mut Link)> {
         let above = shared[..self.shared].iter_mut().enumerate();
         let place = self.place;
-        let own = self.links.iter_mut().enumerate();
+        let own_links = self.links.iter_mut().enumerate();
         above
-            .chain(own.map(move |(index, link)| (place + index, link)))
+            .chain(own_links.map(move |(index, link)| (place + index, link)))
             .map(|(index, link)| (Hop::FirstLink as usize + index, link))
     }
 }
@@ -322,12 +322,12 @@ fn write_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
     now: Instant,
     burst: LinkBurst,
-    trace: &mut Trace,
+    trace: &mut BudgetTrace,
 ) -> ServiceSpan {
     let mut span = ServiceSpan { start: now, end: now };
     for (hop, link) in hops {
-        span = delayed(link.carry_write(now, span, burst), link.latency());
-        trace.spend(hop, span);
+        span = delayed_span(link.carry_write(now, span, burst), link.latency());
+        trace.account_service(hop, span);
     }
     span
 }
@@ -339,12 +339,12 @@ fn complete_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
     now: Instant,
     operation: Operation,
-    trace: &mut Trace,
+    trace: &mut BudgetTrace,
 ) -> Instant {
     let mut at = now;
     for (hop, link) in hops {
-        let span = delayed(link.complete(at, operation), link.latency());
-        trace.spend(hop, span);
+        let span = delayed_span(link.complete(at, operation), link.latency());
+        trace.account_service(hop, span);
         at = span.end;
     }
     at
@@ -357,26 +357,26 @@ pub(super) fn carry_shared(
     now: Instant,
     burst: LinkBurst,
     inflow: ServiceSpan,
-    trace: &mut Trace,
+    trace: &mut BudgetTrace,
 ) -> ServiceSpan {
     let inflow = ServiceSpan { start: now, end: inflow.end.max(now) };
-    let span = delayed(link.carry_read(now, inflow, burst), link.latency());
-    trace.spend(Hop::FirstLink as usize + index, span);
+    let span = delayed_span(link.carry_read(now, inflow, burst), link.latency());
+    trace.account_service(Hop::FirstLink as usize + index, span);
     span
 }
 
 impl DataPath {
-    fn carry(&mut self, inflow: ServiceSpan, bytes: Bytes, trace: &mut Trace) -> ServiceSpan {
+    fn carry(&mut self, inflow: ServiceSpan, bytes: Bytes, trace: &mut BudgetTrace) -> ServiceSpan {
         let Some(rate) = self.rate else {
             return inflow;
         };
         let span = self.station.forward(inflow, bytes / rate);
-        trace.spend(Hop::DataPath as usize, span);
+        trace.account_service(Hop::DataPath as usize, span);
         span
     }
 }
 
 /// Returns `span` as it appears at the far end of a link: `latency` later.
-fn delayed(span: ServiceSpan, latency: Duration) -> ServiceSpan {
+fn delayed_span(span: ServiceSpan, latency: Duration) -> ServiceSpan {
     ServiceSpan { start: span.start, end: span.end + latency }
 }

@@ -19,14 +19,14 @@
 //! written twice.
 
 use crate::engine::number::PathNumber;
-use crate::spec::{Multipath, SecondPort};
+use crate::spec::{MultipathPolicy, SecondPort};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 
 /// The paths of a drive during a run.
 #[derive(Clone, Debug)]
-pub(crate) struct DrivePaths {
-    multipath: Multipath,
+pub(crate) struct PathSelector {
+    multipath: MultipathPolicy,
     /// For each path, whether it has failed, so that no answer arrives over it.
     lost: [bool; 2],
     /// Time that the host waits for an answer.
@@ -37,7 +37,7 @@ pub(crate) struct DrivePaths {
     turn: u8,
 }
 
-impl DrivePaths {
+impl PathSelector {
     /// Returns whether the drive has more than one path.
     #[inline]
     pub(crate) fn are_several(&self) -> bool {
@@ -47,7 +47,7 @@ impl DrivePaths {
     /// Creates the paths of a drive with or without a second port.
     pub(crate) fn new(second: Option<&SecondPort>) -> Self {
         let single = Self {
-            multipath: Multipath::Failover,
+            multipath: MultipathPolicy::Failover,
             lost: [false; 2],
             timeout: COMMAND_TIMEOUT,
             count: 1,
@@ -68,7 +68,7 @@ impl DrivePaths {
             return PathNumber(0);
         }
         let (port_path, other) = (PathNumber(self.turn), PathNumber(1 - self.turn));
-        if self.multipath == Multipath::RoundRobin {
+        if self.multipath == MultipathPolicy::RoundRobin {
             self.turn = other.0;
         }
         if self.is_lost(port_path) { other } else { port_path }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     /// Returns a system whose drive has two ports. The path of `port` fails after `at`.
-    fn failing(multipath: Multipath, port: u8, at: Duration) -> SystemSpec {
+    fn failing(multipath: MultipathPolicy, port: u8, at: Duration) -> SystemSpec {
         let mut system = dual(&unlimited(), multipath);
         system.attachments[0].second.as_mut().unwrap().path_timeout = TIMEOUT;
         system.faults = vec![Fault::at(at, FaultKind::PortLoss { port, timeout: None })];
@@ -125,7 +125,7 @@ mod tests {
     fn commands_take_turns_or_the_first_way_until_it_fails() {
         let chosen = |multipath, lost: u8| {
             let system = dual(&unlimited(), multipath);
-            let mut port_paths = DrivePaths::new(system.attachments[0].second.as_ref());
+            let mut port_paths = PathSelector::new(system.attachments[0].second.as_ref());
             let mut eight = Vec::new();
             for command in 0..8 {
                 port_paths.lose(PathNumber(lost), (4..7).contains(&command));
@@ -133,11 +133,11 @@ mod tests {
             }
             eight
         };
-        assert_eq!(chosen(Multipath::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
-        assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
-        assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
-        assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
-        assert_eq!(DrivePaths::new(None).choose(), PathNumber(0));
+        assert_eq!(chosen(MultipathPolicy::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
+        assert_eq!(chosen(MultipathPolicy::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
+        assert_eq!(chosen(MultipathPolicy::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
+        assert_eq!(chosen(MultipathPolicy::Failover, 1), [0; 8]);
+        assert_eq!(PathSelector::new(None).choose(), PathNumber(0));
     }
 
     #[test]
@@ -148,11 +148,11 @@ mod tests {
         for read in [true, false] {
             let test = test(Bytes::kibi(128), Pattern::Sequential, read, 32);
             let carried = |system: &SystemSpec| megabytes(&run(system, &test));
-            let one = carried(&dual(&drive, Multipath::Failover));
-            let gain = carried(&dual(&drive, Multipath::RoundRobin)) / one;
+            let one = carried(&dual(&drive, MultipathPolicy::Failover));
+            let gain = carried(&dual(&drive, MultipathPolicy::RoundRobin)) / one;
             assert!((gain - 2.0).abs() < 0.05, "read {read}: {gain}");
             // A wide port with both phys reaches the same throughput.
-            let mut wide = dual(&drive, Multipath::RoundRobin);
+            let mut wide = dual(&drive, MultipathPolicy::RoundRobin);
             wide.attachments[0].second = None;
             wide.attachments[0].port_path.links[0].model =
                 LinkModel::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
@@ -160,10 +160,10 @@ mod tests {
         }
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
         for port in ["port a", "port b"] {
-            assert!(utilisation(&dual(&drive, Multipath::RoundRobin), &test, port) > 0.95);
+            assert!(utilisation(&dual(&drive, MultipathPolicy::RoundRobin), &test, port) > 0.95);
         }
-        assert!(utilisation(&dual(&drive, Multipath::Failover), &test, "port a") > 0.95);
-        assert_eq!(utilisation(&dual(&drive, Multipath::Failover), &test, "port b"), 0.0);
+        assert!(utilisation(&dual(&drive, MultipathPolicy::Failover), &test, "port a") > 0.95);
+        assert_eq!(utilisation(&dual(&drive, MultipathPolicy::Failover), &test, "port b"), 0.0);
     }
 
     /// Two ports share the controller data path of their drive.
@@ -172,7 +172,7 @@ mod tests {
         let mut drive = unlimited();
         drive.data_path_read = Some(lanemark_schema::units::BytesPerSecond(1_500_000_000));
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
-        let seen = megabytes(&run(&dual(&drive, Multipath::RoundRobin), &test));
+        let seen = megabytes(&run(&dual(&drive, MultipathPolicy::RoundRobin), &test));
         assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
     }
 
@@ -181,7 +181,7 @@ mod tests {
     fn one_command_at_a_time_takes_as_long_by_either_port() {
         let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
         let single = run(&sas(small_drive(), 1), &test).latency();
-        for multipath in [Multipath::RoundRobin, Multipath::Failover] {
+        for multipath in [MultipathPolicy::RoundRobin, MultipathPolicy::Failover] {
             let both = run(&dual(&small_drive(), multipath), &test).latency();
             assert_eq!((both.min_ns(), both.max_ns()), (single.min_ns(), single.max_ns()));
         }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn failover_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
         for operation in [Operation::Read, Operation::Write] {
-            let mut system = failing(Multipath::Failover, 0, us(3_000));
+            let mut system = failing(MultipathPolicy::Failover, 0, us(3_000));
             let fails = Instant::ZERO + us(3_000);
             system.attachments[0].drive.flash_mut().program =
                 PageTimes::alike(Duration::from_nanoseconds(10));
@@ -241,7 +241,7 @@ mod tests {
         };
         // The first half of the run uses both ports, and the second half only one, so only port a is unused for half of
         // the time.
-        let system = failing(Multipath::RoundRobin, 0, us(10_000));
+        let system = failing(MultipathPolicy::RoundRobin, 0, us(10_000));
         let share = utilisation(&system, &test, "port a");
         assert!((0.45..0.55).contains(&share), "{share}");
         assert!(utilisation(&system, &test, "port b") > 0.8);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn ports_that_cannot_be_are_told() {
-        let mut system = dual(&small_drive(), Multipath::Failover);
+        let mut system = dual(&small_drive(), MultipathPolicy::Failover);
         system.attachments[0].second.as_mut().unwrap().port_path.links.clear();
         assert!(system.check().is_err());
     }

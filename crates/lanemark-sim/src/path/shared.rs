@@ -9,7 +9,7 @@
 //! (the queues here are unbounded).
 
 use crate::engine::number::{DriveNumber, PathNumber};
-use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
+use crate::engine::slab::{CommandHandle, Linked, Slab, SlabQueue, TransferHandle, Transfers};
 use crate::engine::station::ServiceSpan;
 use crate::link::{Link, LinkBurst};
 use lanemark_schema::units::Instant;
@@ -21,7 +21,7 @@ pub(crate) fn port_of(drive: DriveNumber, port_path: PathNumber) -> u16 {
 
 /// A burst of read data in transit over shared links.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
+pub(crate) struct SharedTransfer {
     /// The command to which the burst belongs.
     pub command: CommandHandle,
     /// The port of the burst; each drive has two ports.
@@ -36,7 +36,7 @@ pub(crate) struct Transfer {
     pub next: TransferHandle,
 }
 
-impl Linked for Transfer {
+impl Linked for SharedTransfer {
     type Kind = Transfers;
     fn next(&mut self) -> &mut TransferHandle {
         &mut self.next
@@ -46,7 +46,7 @@ impl Linked for Transfer {
 /// The state of a shared link, with the queues of its ports.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedLink {
-    queues: Vec<Chain<Transfers>>,
+    queues: Vec<SlabQueue<Transfers>>,
     /// The port whose turn it is.
     turn: usize,
     waiting: usize,
@@ -57,11 +57,11 @@ pub(crate) struct SharedLink {
 impl SharedLink {
     /// Creates an idle link with `ports` ports.
     pub(crate) fn new(ports: usize) -> Self {
-        Self { queues: vec![Chain::EMPTY; ports], turn: 0, waiting: 0, busy: false }
+        Self { queues: vec![SlabQueue::EMPTY; ports], turn: 0, waiting: 0, busy: false }
     }
 
     /// Returns the instant from which `transfer` can pass `link` without a gap.
-    pub(crate) fn ready(link: &Link, transfer: &Transfer) -> Instant {
+    pub(crate) fn ready(link: &Link, transfer: &SharedTransfer) -> Instant {
         let service = link.read_time(transfer.burst);
         let latest = transfer.inflow.end.picoseconds().saturating_sub(service.picoseconds());
         transfer.inflow.start.max(Instant::from_picoseconds(latest))
@@ -70,7 +70,7 @@ impl SharedLink {
     /// Queues a burst; returns true if the link is free to take a burst.
     pub(crate) fn queue(
         &mut self,
-        transfers: &mut Slab<Transfer, Transfers>,
+        transfers: &mut Slab<SharedTransfer, Transfers>,
         handle: TransferHandle,
     ) -> bool {
         let port = usize::from(transfers[handle].port);
@@ -80,7 +80,7 @@ impl SharedLink {
     }
 
     /// Removes the bursts that wait in the queue of a port.
-    pub(crate) fn forget(&mut self, transfers: &mut Slab<Transfer, Transfers>, port: u16) {
+    pub(crate) fn forget(&mut self, transfers: &mut Slab<SharedTransfer, Transfers>, port: u16) {
         while let Some(handle) = self.queues[usize::from(port)].pop(transfers) {
             transfers.free(handle);
             self.waiting -= 1;
@@ -90,7 +90,7 @@ impl SharedLink {
     /// Frees the link, and removes and returns the next burst in turn, if a burst is waiting.
     pub(crate) fn next(
         &mut self,
-        transfers: &mut Slab<Transfer, Transfers>,
+        transfers: &mut Slab<SharedTransfer, Transfers>,
     ) -> Option<TransferHandle> {
         self.busy = self.waiting > 0;
         if self.waiting == 0 {
@@ -120,7 +120,7 @@ mod tests {
         for port in [0u16, 0, 0, 0, 2] {
             let now = ServiceSpan { start: Instant::ZERO, end: Instant::ZERO };
             let position = BurstPosition { first: true, last: true };
-            let transfer = Transfer {
+            let transfer = SharedTransfer {
                 command: Handle::NONE,
                 port,
                 burst: LinkBurst { bytes: Bytes(1), position },
@@ -161,7 +161,7 @@ mod tests {
                 [Duration::ZERO, service, service + Duration::from_picoseconds(1), service * 3];
             for inflow in inflows {
                 let position = BurstPosition { first: true, last };
-                let transfer = Transfer {
+                let transfer = SharedTransfer {
                     command: Handle::NONE,
                     port: 0,
                     burst: LinkBurst { bytes, position },

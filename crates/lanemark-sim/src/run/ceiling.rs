@@ -13,7 +13,7 @@ use crate::host::protocol::COMPLETION;
 use crate::link::formulas::LinkLoad;
 use crate::link::{LinkModel, LinkSpec};
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, CpuSpec, DriveSpec, FrontEndSpec, Multipath, OverloadCost,
+    AdapterSpec, AttachmentSpec, CpuSpec, DriveSpec, FrontEndSpec, MultipathPolicy, OverloadCost,
     ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::HopId;
@@ -41,7 +41,7 @@ pub struct Ceiling {
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = ceilings_of_one(spec, spec.first(), test);
     let Some(volume) = spec.volume else {
-        together(spec, test, &mut hops);
+        add_further_drives(spec, test, &mut hops);
         return hops;
     };
     let (own, shared) = volume.demand(spec.drives(), test.read_share());
@@ -73,7 +73,7 @@ fn note_drives(spec: &SystemSpec, hops: &mut [Ceiling]) {
 
 /// Adds the ceilings of the other drives' hops to the ceilings of the first drive's hops, except for hops that the
 /// drives share. Each drive runs the same test.
-fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
+fn add_further_drives(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     let first: Vec<Option<BytesPerSecond>> = hops.iter().map(|hop| hop.rate).collect();
     for other in &spec.attachments[1..] {
         let own = ceilings_of_one(spec, other, test);
@@ -103,7 +103,13 @@ fn ceilings_of_one(
     let media = formulas_of(&attachment_spec.drive.media).demands(test).into_iter();
     hops.extend(media.map(|hop| {
         let MediaDemand { id, name, formula, demand, servers, latency } = hop;
-        Ceiling { id, name: name.to_owned(), formula, rate: served(test, demand, servers), latency }
+        Ceiling {
+            id,
+            name: name.to_owned(),
+            formula,
+            rate: served_rate(test, demand, servers),
+            latency,
+        }
     }));
     hops
 }
@@ -113,7 +119,7 @@ fn commands(attachment_spec: &AttachmentSpec, test: &Test) -> u64 {
     test.block.get().div_ceil(attachment_spec.transfer_max().get())
 }
 
-fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
+fn served_rate(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
     demand.rate(test.block, test.read_share(), servers)
 }
 
@@ -145,7 +151,7 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
     };
     let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-    Ceiling { id, name, formula, rate: served(test, demand, cores), latency: None }
+    Ceiling { id, name, formula, rate: served_rate(test, demand, cores), latency: None }
 }
 
 fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
@@ -176,7 +182,7 @@ fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
         }
         // The ceiling must hold for every number of outstanding commands, so it is the maximum rate over these numbers.
         let demand = command_time * commands(attachment_spec, test);
-        rate = served(test, Demand { read: demand, write: demand }, 1);
+        rate = served_rate(test, Demand { read: demand, write: demand }, 1);
     }
     Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), formula, rate, latency: None }
 }
@@ -199,25 +205,29 @@ fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ve
         latency: Some(link.latency),
     };
     let Some(second) = &attachment_spec.second else {
-        return first(spec, attachment_spec).map(|(id, link)| ceiling(id, link, "", 1)).collect();
+        return first_path_links(spec, attachment_spec)
+            .map(|(id, link)| ceiling(id, link, "", 1))
+            .collect();
     };
     let (first_note, second_note, times) = match second.multipath {
-        Multipath::RoundRobin => (", every other command", ", every other command", 2),
-        Multipath::Failover => ("", ", if the first port fails", 1),
+        MultipathPolicy::RoundRobin => (", every other command", ", every other command", 2),
+        MultipathPolicy::Failover => ("", ", if the first port fails", 1),
     };
     // A link on both paths carries both halves.
     let both = attachment_spec.port_path.trunk.min(second.port_path.trunk);
-    let first = first(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
-        true => ceiling(id, link, "", 1),
-        false => ceiling(id, link, first_note, times),
-    });
-    let own = second.port_path.links.iter().zip(0..);
-    let own = own.map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
-    first.chain(own).collect()
+    let first =
+        first_path_links(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
+            true => ceiling(id, link, "", 1),
+            false => ceiling(id, link, first_note, times),
+        });
+    let second_port_links = second.port_path.links.iter().zip(0..);
+    let second_port_links = second_port_links
+        .map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
+    first.chain(second_port_links).collect()
 }
 
 /// Returns the links of the first path to a drive, each with its hop.
-fn first<'s>(
+fn first_path_links<'s>(
     spec: &'s SystemSpec,
     attachment_spec: &'s AttachmentSpec,
 ) -> impl Iterator<Item = (HopId, &'s LinkSpec)> {
@@ -255,7 +265,7 @@ fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
                 "{read_time} a read and {more} for each further 4 KiB, {write_time} a write command"
             ),
         },
-        rate: served(test, demand, engines.into()),
+        rate: served_rate(test, demand, engines.into()),
         latency: Some(read_latency),
     }
 }
@@ -268,8 +278,8 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     };
     // Both directions carry data at the same time, each at its own rate.
     let nothing = Duration::ZERO;
-    let reading = served(test, Demand { read: time(read), write: nothing }, 1);
-    let writing = served(test, Demand { read: nothing, write: time(write) }, 1);
+    let reading = served_rate(test, Demand { read: time(read), write: nothing }, 1);
+    let writing = served_rate(test, Demand { read: nothing, write: time(write) }, 1);
     Ceiling {
         id: HopId::DataPath,
         name: "data path".to_owned(),

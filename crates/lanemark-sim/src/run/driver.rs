@@ -5,7 +5,7 @@
 //! lane (`lane`) submits and counts the requests of one test; parallel tests have one lane each (`concurrent`).
 //! Counting begins after the ramp and ends with the volume or the duration, whichever is reached first. Requests in
 //! flight at the end of the duration are not counted, because their latencies are unknown; the sample contains their
-//! number and ages ([`InFlight`](lanemark_schema::result::InFlight)). A test with rounds continues without a gap from
+//! number and ages ([`RequestsInFlight`](lanemark_schema::result::RequestsInFlight)). A test with rounds continues without a gap from
 //! one round to the next, ends when its figures are steady, and reports the last five rounds.
 
 mod concurrent;
@@ -21,14 +21,14 @@ use crate::simulator::SimError;
 use crate::spec::{CheckedSystem, PriorContent};
 use crate::storage::Storage;
 pub use concurrent::run_beside_watched;
-use convergence::RunEnd;
+use convergence::EarlyEnd;
 pub use convergence::may_converge;
-use lane::{Lane, LanePosition};
-use lanemark_schema::result::{Converged, Sample};
+use lane::{LanePosition, TestLane};
+use lanemark_schema::result::{ConvergedTest, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Duration, Instant};
-use lanemark_schema::workload::{CheckedTest, LoadKind, Requests, Test};
-use similar::SimilarTest;
+use lanemark_schema::workload::{CheckedTest, LoadKind, SyntheticRequests, Test};
+use similar::ScaledTest;
 pub use similar::is_shortened;
 
 /// Interval at which [`run_test_watched`] reports its progress, in simulator events; this many events take a few
@@ -109,13 +109,13 @@ pub fn run_length_watched(
         }
     };
     let similar = match length {
-        RunLength::Whole => return run_requests(spec, test, requests, key, RunEnd::Whole, watch),
-        RunLength::Converged => SimilarTest::of(spec, test),
+        RunLength::Whole => return run_requests(spec, test, requests, key, EarlyEnd::Whole, watch),
+        RunLength::Converged => ScaledTest::of(spec, test),
     };
     let Some(similar) = similar else {
         return match run_in_ramp(spec, test, requests, key, watch)? {
             Some(sample) => Ok(sample),
-            None => run_requests(spec, test, requests, key, RunEnd::Converged, watch),
+            None => run_requests(spec, test, requests, key, EarlyEnd::Converged, watch),
         };
     };
     let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
@@ -129,7 +129,7 @@ pub fn run_length_watched(
 fn run_in_ramp(
     spec: &CheckedSystem,
     test: &CheckedTest,
-    requests: &Requests,
+    requests: &SyntheticRequests,
     key: StreamKey,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Option<Sample>, SimError> {
@@ -144,9 +144,9 @@ fn run_in_ramp(
         return Ok(None);
     }
     let until = Instant::ZERO + test.ramp.times(0.5).min(duration.times(0.5));
-    let run = run_until(spec, &all, requests, key, RunEnd::ConvergedBefore(until), watch)?;
+    let run = run_until(spec, &all, requests, key, EarlyEnd::ConvergedBefore(until), watch)?;
     Ok(run.map(|sample| Sample {
-        converged: sample.converged.map(|converged| Converged {
+        converged: sample.converged.map(|converged| ConvergedTest {
             requests: converged.simulated.max((sample.iops() * duration.as_seconds()) as u64),
             elapsed: duration,
             steady_from: Duration::ZERO,
@@ -161,9 +161,9 @@ fn run_in_ramp(
 fn run_requests(
     spec: &CheckedSystem,
     test: &CheckedTest,
-    requests: &Requests,
+    requests: &SyntheticRequests,
     key: StreamKey,
-    end: RunEnd,
+    end: EarlyEnd,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
     Ok(run_until(spec, test, requests, key, end, watch)?.unwrap_or_else(Sample::empty))
@@ -174,12 +174,12 @@ fn run_requests(
 fn run_until(
     spec: &CheckedSystem,
     test: &CheckedTest,
-    requests: &Requests,
+    requests: &SyntheticRequests,
     key: StreamKey,
-    end: RunEnd,
+    end: EarlyEnd,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Option<Sample>, SimError> {
-    let mut lane = Lane::new(spec, test, requests, key, LanePosition::default());
+    let mut lane = TestLane::new(spec, test, requests, key, LanePosition::default());
     let mut storage = Storage::new(spec, PriorContent::of(test), key);
     let mut metering = lane.metering(spec, test);
     let mut convergence = lane.convergence(spec, test, end);

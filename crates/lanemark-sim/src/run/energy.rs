@@ -5,14 +5,14 @@
 //! and of each die, channel or arm adds to this power. A drive in a power state draws only the power of that state.
 //! Times are whole picoseconds and powers whole microwatts, so the sums are exact.
 //!
-//! [`Metering`] reads the meters only at the instants at which counting begins and ends, so it takes no processor time
+//! [`EnergyMetering`] reads the meters only at the instants at which counting begins and ends, so it takes no processor time
 //! while the test runs.
 //!
 //! Not modelled: the dependence of power on temperature, voltage and data; converter losses; peaks.
 
 use std::collections::VecDeque;
 
-use crate::drive::PowerTimes;
+use crate::drive::PowerStateTimes;
 use crate::simulator::{Completion, PowerReading, Simulator};
 use crate::spec::{PowerSpec, SystemSpec};
 use crate::storage::Storage;
@@ -21,7 +21,7 @@ use lanemark_schema::units::{Duration, Instant, Joules};
 
 /// The meters of a system, read when counting begins and ends.
 #[derive(Debug)]
-pub(crate) struct Metering {
+pub(crate) struct EnergyMetering {
     /// Whether the power of each drive is known.
     known: bool,
     from: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct Metering {
     ended: Option<(Instant, Vec<PowerReading>)>,
 }
 
-impl Metering {
+impl EnergyMetering {
     /// Creates meters that count from `from` onward and, if `until` is given, up to `until`.
     pub(crate) fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
         let known = spec.knows_power();
@@ -61,7 +61,7 @@ impl Metering {
         storage.advance()
     }
 
-    /// Advances to the next completion no later than `limit`, like [`Metering::advance`].
+    /// Advances to the next completion no later than `limit`, like [`EnergyMetering::advance`].
     pub(crate) fn advance_until(
         &mut self,
         storage: &mut Storage,
@@ -125,7 +125,7 @@ pub(crate) fn energy(
     readings: impl Iterator<Item = PowerReading>,
     elapsed: Duration,
 ) -> Option<EnergyUse> {
-    let mut sums = Sums::default();
+    let mut sums = NamedSums::default();
     let mut count = 0;
     for (drive, reading) in spec.drive_specs().zip(readings) {
         sums.add(drive.power.as_ref()?, &reading);
@@ -163,12 +163,12 @@ pub(crate) fn drive_energy(spec: &PowerSpec, reading: &PowerReading) -> Joules {
 
 /// Sums of energy and time by name, in the order of their first use.
 #[derive(Default)]
-struct Sums {
+struct NamedSums {
     parts: Vec<(&'static str, Joules)>,
     states: Vec<PowerStateUse>,
 }
 
-impl Sums {
+impl NamedSums {
     fn add(&mut self, spec: &PowerSpec, reading: &PowerReading) {
         for (name, energy) in parts(spec, reading) {
             match self.parts.iter_mut().find(|(known, _)| *known == name) {
@@ -176,18 +176,18 @@ impl Sums {
                 None => self.parts.push((name, energy)),
             }
         }
-        let PowerTimes { working, idle, states, exits, reached } = &reading.times;
-        self.stay("working", *working, None);
-        self.stay("idle", *idle, None);
+        let PowerStateTimes { working, idle, states, exits, reached } = &reading.times;
+        self.add_state_time("working", *working, None);
+        self.add_state_time("idle", *idle, None);
         for (state, (time, reached)) in spec.states.iter().zip(states.iter().zip(reached)) {
-            self.stay(&state.name, *time, Some(*reached));
+            self.add_state_time(&state.name, *time, Some(*reached));
         }
         if !spec.states.is_empty() {
-            self.stay("waking", exits.iter().copied().sum(), None);
+            self.add_state_time("waking", exits.iter().copied().sum(), None);
         }
     }
 
-    fn stay(&mut self, name: &str, time: Duration, reached: Option<u64>) {
+    fn add_state_time(&mut self, name: &str, time: Duration, reached: Option<u64>) {
         match self.states.iter_mut().find(|known| known.name == name) {
             Some(known) => {
                 known.time += time;
@@ -199,7 +199,7 @@ impl Sums {
 }
 
 fn parts(spec: &PowerSpec, reading: &PowerReading) -> Vec<(&'static str, Joules)> {
-    let PowerTimes { working, idle, states, exits, .. } = &reading.times;
+    let PowerStateTimes { working, idle, states, exits, .. } = &reading.times;
     let mut parts = vec![
         ("idle", spec.idle * *idle + spec.idle * *working),
         ("controller", spec.controller * *working),
@@ -266,7 +266,7 @@ mod tests {
             seconds.map(Duration::from_seconds);
         let states = vec![slumber, standby];
         let (exits, reached) = (vec![from_slumber, from_standby], reached.to_vec());
-        let times = PowerTimes { working, idle, states, exits, reached };
+        let times = PowerStateTimes { working, idle, states, exits, reached };
         PowerReading { times, media: vec![seek, transfer] }
     }
 
@@ -326,7 +326,7 @@ mod tests {
 
     fn parts_of(spec: &PowerSpec, reading: &PowerReading) -> Vec<f64> {
         let seconds = |time: Duration| time.as_seconds();
-        let PowerTimes { working, idle, states, exits, .. } = &reading.times;
+        let PowerStateTimes { working, idle, states, exits, .. } = &reading.times;
         let mut parts = vec![seconds(*idle) + 3.0 * seconds(*working)];
         parts.extend([4.0 * seconds(reading.media[0]), 3.0 * seconds(reading.media[1])]);
         for (number, state) in spec.states.iter().enumerate() {

@@ -128,7 +128,7 @@ impl LiveSystem {
         let Completion { access, submitted, completed, status, ref budget, .. } = completion;
         let latency = completed.since(submitted);
         match (status, access.operation) {
-            (RequestStatus::Failed(kind), _) => self.errors.count(kind),
+            (RequestStatus::Failed(kind), _) => self.errors.record(kind),
             (RequestStatus::Good, Operation::Flush) => self.flushes.record(Bytes::ZERO, latency),
             (RequestStatus::Good, Operation::Trim) => self.trims.record(access.length, latency),
             (RequestStatus::Good, Operation::Read) => self.reads.record(access.length, latency),
@@ -187,17 +187,17 @@ impl LiveSystem {
         let busy = simulator.busy();
         let (spec, budget) = (&self.system, &self.budget);
         let path = path_use(spec, simulator, &busy, budget, operations, bytes, elapsed);
-        let known = |direction: &DirectionResult| {
+        let if_counted = |direction: &DirectionResult| {
             (direction.latency.count() > 0).then(|| direction.clone())
         };
         let (now, readings) = (self.now(), simulator.power(self.now()));
         Sample {
             elapsed,
-            reads: known(&self.reads),
-            writes: known(&self.writes),
+            reads: if_counted(&self.reads),
+            writes: if_counted(&self.writes),
             unified: None,
-            flushes: known(&self.flushes),
-            trims: known(&self.trims),
+            flushes: if_counted(&self.flushes),
+            trims: if_counted(&self.trims),
             errors: self.errors.clone(),
             faults: simulator.fault_uses(),
             cpu: None,

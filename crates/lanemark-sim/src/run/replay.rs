@@ -23,8 +23,8 @@ use crate::spec::CheckedSystem;
 use lanemark_schema::result::Sample;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH};
-use lanemark_schema::workload::{Arrival, Test};
-use run::Run;
+use lanemark_schema::workload::{Test, TraceArrival};
+use run::RunningReplay;
 
 /// Maximum number of outstanding requests in an open loop: the maximum queue depth of a test.
 pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH.max;
@@ -36,7 +36,7 @@ const WATCH_EVERY: u64 = 1 << 14;
 
 /// Settings of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replay {
+pub struct ReplaySettings {
     /// Pace of the requests.
     pub pace: Pace,
     /// Whether requests beyond the end of their drive are wrapped: their offset is taken modulo the drive's capacity.
@@ -83,7 +83,7 @@ pub enum ReplayError<E> {
         /// Line of the request in the trace.
         line: u64,
         /// Reason why the request cannot be submitted.
-        fault: RequestFault,
+        fault: RequestRefusal,
     },
     /// The simulation cannot continue.
     Sim(SimError),
@@ -91,7 +91,7 @@ pub enum ReplayError<E> {
 
 /// A reason why a request of a trace cannot be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RequestFault {
+pub enum RequestRefusal {
     /// The request lacks a recorded time, but the replay uses recorded times.
     #[error("the request lacks a time")]
     Untimed,
@@ -170,11 +170,11 @@ impl FromStr for Speed {
 /// continue.
 pub fn replay<E>(
     spec: &CheckedSystem,
-    plan: &Replay,
-    arrivals: impl IntoIterator<Item = Result<Arrival, E>>,
+    plan: &ReplaySettings,
+    arrivals: impl IntoIterator<Item = Result<TraceArrival, E>>,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<ReplayRun, ReplayError<E>> {
-    let mut run = Run::new(spec, plan);
+    let mut run = RunningReplay::new(spec, plan);
     let mut complete = true;
     for arrival in arrivals {
         let arrival = arrival.map_err(ReplayError::Trace)?;

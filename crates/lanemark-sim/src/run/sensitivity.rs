@@ -2,7 +2,7 @@
 //! with twice the load.
 //!
 //! [`variants`] returns the systems and tests to run. Each runs with the random streams of the first run, so that the
-//! same requests occur at the same offsets. [`weigh`] compares the results. The runs are independent, so a caller with
+//! same requests occur at the same offsets. [`compute_sensitivity`] compares the results. The runs are independent, so a caller with
 //! several cores can execute them in parallel; this module does not start threads.
 //!
 //! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
@@ -32,9 +32,9 @@ use crate::spec::{
     ProtocolSpec, SystemSpec,
 };
 use lanemark_schema::result::sensitivity::beyond_noise;
-use lanemark_schema::result::{Gain, HopId, Sample, Sensitivity, SystemChange};
+use lanemark_schema::result::{ChangeGain, HopId, Sample, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::workload::{CheckedTest, Load, Requests, Test};
+use lanemark_schema::workload::{CheckedTest, Load, SyntheticRequests, Test};
 
 /// A system or a test with one change.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,13 +84,17 @@ pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<
 }
 
 /// Returns the gain of each of `variants` over `base`.
-pub fn weigh(base: &Sample, variants: &[ChangedSystem], outcomes: &[Sample]) -> Sensitivity {
+pub fn compute_sensitivity(
+    base: &Sample,
+    variants: &[ChangedSystem],
+    outcomes: &[Sample],
+) -> Sensitivity {
     let latency = |sample: &Sample| sample.latency().mean_ns();
     let busy = |id: SystemChange| match id {
         SystemChange::Hop(id) => Some(base.path.as_ref()?.hop(id)?.utilisation),
         _ => None,
     };
-    let gain = |(variant, outcome): (&ChangedSystem, &Sample)| Gain {
+    let gain = |(variant, outcome): (&ChangedSystem, &Sample)| ChangeGain {
         id: variant.id,
         hop: variant.hop.clone(),
         change: variant.change.clone(),
@@ -114,7 +118,7 @@ pub fn sensitivity(
     let variants = variants(spec, test, &base);
     let outcomes =
         variants.iter().map(|variant| variant.run(key)).collect::<Result<Vec<_>, _>>()?;
-    Ok(weigh(&base, &variants, &outcomes))
+    Ok(compute_sensitivity(&base, &variants, &outcomes))
 }
 
 /// Returns the throughput, or the rate of requests if they do not move data.
@@ -134,13 +138,13 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedS
         Some(ChangedSystem { id: SystemChange::Hop(id), hop, change, spec, test: test.clone() })
     };
     let mut all = vec![
-        changed(HopId::Cpu, "a processor twice as fast", &|spec| processor(spec)),
+        changed(HopId::Cpu, "a processor twice as fast", &|spec| speed_up_processor(spec)),
         changed(HopId::Protocol, fetching(spec), &|spec| {
-            each_protocol(spec, fetch);
+            each_protocol(spec, halve_fetch_time);
         }),
     ];
     for (depth, id) in links(spec).into_iter().enumerate() {
-        all.push(changed(id, "a link twice as fast", &|spec| link(spec, depth)));
+        all.push(changed(id, "a link twice as fast", &|spec| speed_up_link(spec, depth)));
     }
     let drives = |hop: HopId, change: &str, apply: fn(&mut DriveSpec)| {
         changed(hop, change, &|spec| each_drive(spec, apply))
@@ -174,14 +178,16 @@ fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<ChangedSystem> {
     };
     let doubled = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
     let mut all = Vec::new();
-    if let Some(&Requests { queue_depth: depth, .. }) = test.requests() {
+    if let Some(&SyntheticRequests { queue_depth: depth, .. }) = test.requests() {
         let deeper =
             test.clone().into_test().with(|asked| asked.queue_depth = depth.saturating_mul(2));
         all.push(changed(SystemChange::QueueDepth, "queue depth", doubled(depth), deeper));
     }
     let wider = Test { threads: test.threads.saturating_mul(2), ..test.clone().into_test() };
     all.push(changed(SystemChange::Threads, "threads", doubled(test.threads), wider));
-    if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
+    if let Some(&SyntheticRequests { load: Load::Open { rate_per_second, process }, .. }) =
+        test.requests()
+    {
         let load = Load::Open { rate_per_second: rate_per_second * 2.0, process };
         let doubled = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
         let faster = test.clone().into_test().with(|asked| asked.load = load);
@@ -206,7 +212,7 @@ fn fetching(spec: &SystemSpec) -> &'static str {
     }
 }
 
-fn fetch(protocol: &mut ProtocolSpec) {
+fn halve_fetch_time(protocol: &mut ProtocolSpec) {
     protocol.memory_read = protocol.memory_read / 2;
     if let Some(AdapterSpec { command_time, crowded, .. }) = &mut protocol.adapter {
         *command_time = *command_time / 2;
@@ -216,7 +222,7 @@ fn fetch(protocol: &mut ProtocolSpec) {
     }
 }
 
-fn processor(spec: &mut SystemSpec) {
+fn speed_up_processor(spec: &mut SystemSpec) {
     // All values are named, so that the compiler reports this function if a value is added.
     let CpuSpec {
         cores: _,
@@ -263,7 +269,7 @@ fn links(spec: &SystemSpec) -> Vec<HopId> {
 }
 
 /// Doubles the speed of the link at `place` on every path.
-fn link(spec: &mut SystemSpec, place: usize) {
+fn speed_up_link(spec: &mut SystemSpec, place: usize) {
     let double = |link: &mut LinkSpec| {
         link.speed *= 2;
         link.latency = link.latency / 2;
@@ -357,7 +363,7 @@ mod tests {
         port_path.links.push(other.clone());
         for place in 0..4 {
             let mut changed = system.clone();
-            link(&mut changed, place);
+            speed_up_link(&mut changed, place);
             let all = changed.trunk.iter().chain(&changed.attachments[0].port_path.links);
             for (index, one) in all.enumerate() {
                 let (speed, latency) = match index == place {

@@ -41,8 +41,8 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let drive = &self.attachments[usize::from(command.drive)].drive;
-        let met = faults.meet(self.now, &access, || drive.usage().host_written);
-        match met {
+        let effect = faults.effect_on(self.now, &access, || drive.usage().host_written);
+        match effect {
             FaultEffect::Nothing => return false,
             FaultEffect::Stuck(fault) => {
                 faults.record_delay(fault);
@@ -83,7 +83,7 @@ impl Simulator {
     /// Continues a command that a fault has delayed: it reaches the media, or fails there.
     pub(super) fn goes_on(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
-        command.trace.waited(Hop::Die, self.now);
+        command.trace.account_wait(Hop::Die, self.now);
         // Another pause may have begun while the command was delayed.
         if let Some(faults) = &mut self.faults
             && let Some((pause, over)) = faults.paused(command.drive)

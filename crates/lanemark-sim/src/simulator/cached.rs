@@ -11,7 +11,7 @@ use crate::engine::budget::Hop;
 use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::{CommandHandle, Handle};
-use crate::host::adapter_cache::Cache;
+use crate::host::adapter_cache::AdapterCache;
 use crate::link::{BurstPosition, LinkBurst};
 use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::Bytes;
@@ -22,7 +22,7 @@ const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl Simulator {
     /// Ends the adapter's work on a command. The command then ends in the adapter's cache or continues to the drive.
-    pub(super) fn admitted(&mut self, handle: CommandHandle) {
+    pub(super) fn on_adapter_done(&mut self, handle: CommandHandle) {
         let Command { operation, drive, offset, length, .. } = self.commands[handle];
         if self.commands[handle].is_of_cache() || !self.has_cache(drive) {
             return self.issue_frames(handle, false);
@@ -70,7 +70,7 @@ impl Simulator {
             && self.attachments[usize::from(drive)].protocol.has_adapter()
     }
 
-    fn cache(&mut self) -> Option<&mut Cache> {
+    fn cache(&mut self) -> Option<&mut AdapterCache> {
         self.adapter.as_mut()?.cache.as_deref_mut()
     }
 
@@ -95,7 +95,7 @@ impl Simulator {
     }
 
     /// Ends a write whose data is in the cache; the host considers the data stored.
-    pub(super) fn cached(&mut self, handle: CommandHandle) {
+    pub(super) fn on_write_cached(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
         if let Some(cache) = self.cache() {
             cache.put(drive, (offset, length));
@@ -154,16 +154,16 @@ impl Simulator {
 
     /// Ends a write of the cache that a drive has completed.
     #[cold]
-    pub(super) fn drained(&mut self, handle: CommandHandle) {
+    pub(super) fn on_cache_write_done(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
-        self.answered(drive);
+        self.note_answer(drive);
         self.commands.free(handle);
         let media = &mut self.attachments[usize::from(drive)].drive.media;
         if let Some(at) = media!(media, media => media.gives(self.now)) {
             self.events.schedule(at, Event::Idle(drive));
         }
         if let Some(cache) = self.cache() {
-            cache.drained(drive, (offset, length));
+            cache.release_piece(drive, (offset, length));
         }
         self.take_waiting();
         self.drain(drive);
@@ -181,7 +181,7 @@ impl Simulator {
                 return;
             }
             cache.waiting.pop(commands);
-            commands[first].trace.waited(Hop::Buffer, self.now);
+            commands[first].trace.account_wait(Hop::Buffer, self.now);
             self.fetch_into_cache(first);
         }
     }

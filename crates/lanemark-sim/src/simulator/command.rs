@@ -7,16 +7,16 @@ use std::mem::offset_of;
 use crate::drive::DecodableCommand;
 use crate::engine::event::Event;
 use crate::engine::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
-use crate::engine::trace::Trace;
+use crate::engine::trace::BudgetTrace;
 use crate::fault::{FaultNumber, RequestStatus};
-use crate::spec::target::Target;
+use crate::spec::target::DriveNamespace;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 /// A request in flight, in one cache line.
 #[repr(align(64))]
 pub(super) struct Request {
-    pub(super) target: Target,
+    pub(super) target: DriveNamespace,
     pub(super) tag: u64,
     pub(super) access: Access,
     pub(super) thread: u32,
@@ -63,7 +63,7 @@ pub(super) struct Command {
     pub(super) in_cache: bool,
     /// The damage that a fault has done to the command.
     pub(super) harm: CommandDamage,
-    pub(super) trace: Trace,
+    pub(super) trace: BudgetTrace,
 }
 
 const _: () =
@@ -119,7 +119,7 @@ impl Default for Command {
             alone: false,
             in_cache: false,
             harm: CommandDamage::default(),
-            trace: Trace::new(Instant::ZERO),
+            trace: BudgetTrace::new(Instant::ZERO),
         }
     }
 }

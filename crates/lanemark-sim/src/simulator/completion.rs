@@ -1,6 +1,6 @@
 //! The completion of a command: the interrupt, the work on a core, and the release of the slot for the next command.
 
-use super::{Attachment, Command, Completion, SimError, Simulator};
+use super::{AttachedDrive, Command, Completion, SimError, Simulator};
 use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
@@ -37,17 +37,17 @@ impl Completion {
 impl Simulator {
     /// Handles a completion that has reached the host.
     #[inline]
-    pub(super) fn notified(&mut self, handle: CommandHandle) {
+    pub(super) fn on_notified(&mut self, handle: CommandHandle) {
         match self.commands[handle].in_cache {
-            true if self.commands[handle].is_of_cache() => return self.drained(handle),
+            true if self.commands[handle].is_of_cache() => return self.on_cache_write_done(handle),
             true => {}
-            false => self.answered(self.commands[handle].drive),
+            false => self.note_answer(self.commands[handle].drive),
         }
         if self.faults.is_some() && self.loses_answer(handle) {
             return;
         }
         let command = &self.commands[handle];
-        let Attachment { protocol, .. } = &mut self.attachments[usize::from(command.drive)];
+        let AttachedDrive { protocol, .. } = &mut self.attachments[usize::from(command.drive)];
         if protocol.coalescing.is_on() {
             self.aggregate(handle);
             return;
@@ -89,7 +89,7 @@ impl Simulator {
         loop {
             let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
             let Some(handle) = coalescing.pop(&mut self.commands, vector) else { return };
-            self.commands[handle].trace.waited(Hop::Protocol, self.now);
+            self.commands[handle].trace.account_wait(Hop::Protocol, self.now);
             self.take_completion(handle, core, interrupt_time);
             interrupt_time = Duration::ZERO;
         }
@@ -119,13 +119,13 @@ impl Simulator {
         let ready = if sleeps { self.now + self.wake } else { self.now };
         let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);
         protocol.handles_until(span.end);
-        command.trace.spend(Hop::Cpu as usize, span);
+        command.trace.account_service(Hop::Cpu as usize, span);
         self.events.schedule(span.end, Event::Completed(handle));
     }
 
     /// Ends the completion of a command on its core. Returns whether its request is complete.
     #[inline]
-    pub(super) fn completed(&mut self, handle: CommandHandle) -> bool {
+    pub(super) fn finish_on_core(&mut self, handle: CommandHandle) -> bool {
         let Command { request, drive, thread, queue, operation, harm, .. } = self.commands[handle];
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
         protocol.give_slot(queue, operation);
@@ -156,7 +156,7 @@ impl Simulator {
             budget: self.commands[handle].trace.budget(),
         };
         if let Some(faults) = &mut self.faults {
-            faults.answered(request, pending.status);
+            faults.note_answer(request, pending.status);
         }
         // A flush that does not reach the drive provides no information about the drive.
         let is_of_host = operation == Operation::Flush
@@ -169,7 +169,7 @@ impl Simulator {
         self.commands.free(handle);
         self.requests.free(request);
         // Callers read the busy times only between completions.
-        for Attachment { drive, .. } in &mut self.attachments {
+        for AttachedDrive { drive, .. } in &mut self.attachments {
             drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         }
         true
@@ -179,10 +179,10 @@ impl Simulator {
     pub(super) fn resume(&mut self, handle: CommandHandle, core_of: u32) {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];
-        command.trace.waited(Hop::Protocol, self.now);
+        command.trace.account_wait(Hop::Protocol, self.now);
         let protocol = &self.attachments[usize::from(command.drive)].protocol;
         let span = self.cores[core].serve(self.now, protocol.submit_time(command.operation));
-        command.trace.spend(Hop::Cpu as usize, span);
+        command.trace.account_service(Hop::Cpu as usize, span);
         self.events.schedule(span.end, Event::Submitted(handle));
     }
 }

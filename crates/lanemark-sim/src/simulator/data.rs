@@ -2,11 +2,11 @@
 //!
 //! The media accept commands and emit outcomes; this module does not depend on the kind of media.
 
-use super::{Attachment, Command, Simulator, WRITE_BURST, WriteBurst};
+use super::{AttachedDrive, Command, Simulator, WRITE_BURST, WriteBurst};
 use crate::drive::media::media;
 use crate::drive::medium::Medium;
-use crate::drive::outcome::Outcome;
-use crate::drive::{Drive, buffered};
+use crate::drive::outcome::DriveOutcome;
+use crate::drive::{Drive, buffered_bytes};
 use crate::engine::budget::Hop;
 use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, PathNumber};
@@ -17,7 +17,7 @@ use crate::engine::station::ServiceSpan;
 use crate::engine::trace::MediaTimes;
 use crate::link::{BurstPosition, LinkBurst};
 use crate::path::carry_shared;
-use crate::path::shared::{SharedLink, Transfer, port_of};
+use crate::path::shared::{SharedLink, SharedTransfer, port_of};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
 
@@ -27,16 +27,16 @@ const RANGES: Bytes = Bytes(512);
 
 impl Simulator {
     /// Ends the firmware's work on a command. The command then waits for map pages, if some of these are not in memory.
-    pub(super) fn decoded(&mut self, handle: CommandHandle) {
+    pub(super) fn on_decoded(&mut self, handle: CommandHandle) {
         let Command { drive, operation, offset, length, .. } = self.commands[handle];
-        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
+        let AttachedDrive { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
         drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         let command = &mut self.commands[handle];
         if std::mem::take(&mut command.put_back) {
             return;
         }
         let span = drive.front_end.span(self.now, operation);
-        command.trace.spend(Hop::FrontEnd as usize, span);
+        command.trace.account_service(Hop::FrontEnd as usize, span);
         if operation == Operation::Flush {
             return self.start_media(handle);
         }
@@ -60,7 +60,7 @@ impl Simulator {
 
     /// Handles a page of the map that has arrived; after the last page the command continues.
     pub(super) fn map_here(&mut self, handle: CommandHandle) {
-        self.commands[handle].trace.waited(Hop::FrontEnd, self.now);
+        self.commands[handle].trace.account_wait(Hop::FrontEnd, self.now);
         self.map_page(handle);
     }
 
@@ -90,7 +90,7 @@ impl Simulator {
                 let time = front_end.miss_latency();
                 if time > Duration::ZERO && !media!(media, media => media.holds(offset)) {
                     let span = ServiceSpan { start: now, end: now + time };
-                    self.commands[handle].trace.spend(Hop::FrontEnd as usize, span);
+                    self.commands[handle].trace.account_service(Hop::FrontEnd as usize, span);
                     return events.schedule(span.end, Event::Missed(handle));
                 }
                 self.read_media(handle);
@@ -117,55 +117,55 @@ impl Simulator {
     /// Processes all outcomes of a drive.
     fn settle(&mut self, index: DriveNumber) {
         while let Some(outcome) = self.outcomes.take() {
-            self.act(index, outcome);
+            self.process_outcome(index, outcome);
         }
     }
 
     /// Processes an outcome of a drive's work. The function is inlined at the end of a step, so that most outcomes are
     /// not stored in memory.
     #[inline(always)]
-    fn act(&mut self, index: DriveNumber, outcome: Outcome) {
+    fn process_outcome(&mut self, index: DriveNumber, outcome: DriveOutcome) {
         match outcome {
-            Outcome::Data { command, bytes, passage } => {
-                self.passed(command, passage);
-                self.burst(command, bytes);
+            DriveOutcome::Data { command, bytes, passage } => {
+                self.account_media_time(command, passage);
+                self.send_read_burst(command, bytes);
             }
-            Outcome::Map { command, passage } => {
-                self.passed(command, passage);
+            DriveOutcome::Map { command, passage } => {
+                self.account_media_time(command, passage);
                 self.map_page(command);
             }
-            Outcome::Prepared(command) => {
+            DriveOutcome::Prepared(command) => {
                 let span = ServiceSpan { start: Instant::ZERO, end: self.now };
-                self.commands[command].trace.spend(Hop::FrontEnd as usize, span);
+                self.commands[command].trace.account_service(Hop::FrontEnd as usize, span);
             }
-            Outcome::Stored { command, span } => self.stored(command, span),
-            Outcome::Room(bytes) => {
+            DriveOutcome::Stored { command, span } => self.on_burst_stored(command, span),
+            DriveOutcome::Room(bytes) => {
                 self.attachments[usize::from(index)].drive.buffer.release(bytes);
                 self.fetch_admitted(index);
             }
-            Outcome::Done(command) => {
-                self.commands[command].trace.waited(Hop::Die, self.now);
+            DriveOutcome::Done(command) => {
+                self.commands[command].trace.account_wait(Hop::Die, self.now);
                 self.acknowledge(command);
             }
-            Outcome::Nothing => {}
+            DriveOutcome::Nothing => {}
         }
     }
 
     /// Attributes the time that a command's data spent in the media. Only the last burst is on the critical path.
     #[inline]
-    fn passed(&mut self, handle: CommandHandle, passage: MediaTimes) {
+    fn account_media_time(&mut self, handle: CommandHandle, passage: MediaTimes) {
         let command = &mut self.commands[handle];
         if command.bursts_left == 1 {
-            command.trace.passed(passage, self.now);
+            command.trace.account_media_time(passage, self.now);
         }
     }
 
     /// Handles a burst that has been stored on the media, for a write that does not complete in the buffer.
-    fn stored(&mut self, handle: CommandHandle, span: ServiceSpan) {
+    fn on_burst_stored(&mut self, handle: CommandHandle, span: ServiceSpan) {
         let command = &mut self.commands[handle];
         command.unstored -= 1;
         if command.unstored == 0 {
-            command.trace.spend(Hop::Die as usize, span);
+            command.trace.account_service(Hop::Die as usize, span);
             self.acknowledge(handle);
         }
     }
@@ -225,7 +225,7 @@ impl Simulator {
             let burst = WriteBurst { command, offset: offset + done, length, last: false };
             let handle = self.write_bursts.insert(burst);
             let buffer = &mut self.attachments[drive].drive.buffer;
-            if buffer.admit(handle, buffered(burst.offset, length)) {
+            if buffer.admit(handle, buffered_bytes(burst.offset, length)) {
                 self.fetch_data(handle);
             }
         }
@@ -244,7 +244,7 @@ impl Simulator {
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let in_cache = command.in_cache;
         let trace = if position.last { &mut command.trace } else { &mut self.aside };
-        trace.waited(Hop::Buffer, self.now);
+        trace.account_wait(Hop::Buffer, self.now);
         let (port_path, now) = (command.port_path, self.now);
         let burst = LinkBurst { bytes: length, position };
         let arrival = match in_cache {
@@ -275,7 +275,7 @@ impl Simulator {
         let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
         let outcome = media!(media, media => media.step(now, operation, events, outcomes));
         let Some(outcome) = outcome else { return };
-        self.act(index, outcome);
+        self.process_outcome(index, outcome);
         if !self.outcomes.is_empty() {
             self.settle(index);
         }
@@ -293,7 +293,7 @@ impl Simulator {
     }
 
     /// Sends data of a read from the drive; the completion follows the last burst.
-    pub(super) fn burst(&mut self, handle: CommandHandle, bytes: Bytes) {
+    pub(super) fn send_read_burst(&mut self, handle: CommandHandle, bytes: Bytes) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         command.bursts_left -= 1;
@@ -324,7 +324,7 @@ impl Simulator {
             0 if burst.position.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
             links => {
-                let transfer = self.transfers.insert(Transfer {
+                let transfer = self.transfers.insert(SharedTransfer {
                     command: handle,
                     port: port_of(drive, port_path),
                     burst,
@@ -354,7 +354,7 @@ impl Simulator {
     /// Frees a shared link for the next burst in turn, which then continues to the next link or to the host.
     pub(super) fn serve_shared(&mut self, link: usize) {
         let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
-        let Transfer { command, burst, inflow, .. } = self.transfers[handle];
+        let SharedTransfer { command, burst, inflow, .. } = self.transfers[handle];
         self.aside.begin(self.now);
         let is_last = burst.position.last;
         let trace = if is_last { &mut self.commands[command].trace } else { &mut self.aside };

@@ -20,7 +20,7 @@
 //! twice); back-off between retries; the power of drives while they are off and while they start.
 
 use super::command::{CommandDamage, HostStep};
-use super::{Attachment, Completion, Simulator};
+use super::{AttachedDrive, Completion, Simulator};
 use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
@@ -34,14 +34,14 @@ use crate::fault::{
 use crate::link::{Link, LinkModel};
 use crate::path::shared::port_of;
 use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
-use lanemark_schema::result::{ErrorKind, FaultUse};
+use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 
 impl Simulator {
     /// Returns the outcome of each fault that has begun.
-    pub fn fault_uses(&self) -> Vec<FaultUse> {
+    pub fn fault_uses(&self) -> Vec<FaultImpact> {
         self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
     }
 
@@ -106,7 +106,7 @@ impl Simulator {
     pub(super) fn plan_faults(&mut self, all: &[Fault]) {
         for fault in all {
             let Some(retries) = standing_retries(fault) else { continue };
-            for (attachment, _) in self.hurt(fault) {
+            for (attachment, _) in self.affected_drives(fault) {
                 media!(&mut attachment.drive.media, media => media.set_retries(Some(retries)));
             }
         }
@@ -120,9 +120,12 @@ impl Simulator {
     }
 
     /// Returns the drives that a fault affects, each with its number.
-    fn hurt(&mut self, fault: &Fault) -> impl Iterator<Item = (&mut Attachment, DriveNumber)> {
-        let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
-        all.filter(|(_, drive)| fault.hurts(drive.0))
+    fn affected_drives(
+        &mut self,
+        fault: &Fault,
+    ) -> impl Iterator<Item = (&mut AttachedDrive, DriveNumber)> {
+        let numbered_drives = self.attachments.iter_mut().zip((0..).map(DriveNumber));
+        numbered_drives.filter(|(_, drive)| fault.hurts(drive.0))
     }
 
     /// Begins or ends a fault.
@@ -200,8 +203,8 @@ impl Simulator {
         // A link has several names: with or without its number, and under each drive that shares it.
         let link = link_of(&faults.system, drive, place);
         let is_of_link = |fault: &Fault, place: LinkSelector| {
-            let all = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
-            all.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
+            let affected = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
+            affected.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
         };
         match kind {
             FaultKind::Retrain { .. } => {
@@ -226,7 +229,7 @@ impl Simulator {
                     Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
                     _ => None,
                 };
-                self.link(drive, place.port, number).disturb(rate, Rng::new(key));
+                self.link(drive, place.port, number).set_bit_error_rate(rate, Rng::new(key));
             }
         }
     }
@@ -243,8 +246,8 @@ impl Simulator {
     /// Marks a port as lost while a fault of the port is active, and otherwise as working.
     fn look_at_port(&mut self, fault: &Fault, port: u8) {
         let Some(faults) = &mut self.faults else { return };
-        let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
-        for (attachment, drive) in all.filter(|(_, drive)| fault.hurts(drive.0)) {
+        let numbered_drives = self.attachments.iter_mut().zip((0..).map(DriveNumber));
+        for (attachment, drive) in numbered_drives.filter(|(_, drive)| fault.hurts(drive.0)) {
             let lost = faults.last(drive, self.now, |kind| loses_port(kind, port)).is_some();
             attachment.port_paths.lose(PathNumber(port), lost);
             if !lost {
@@ -292,12 +295,12 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let index = command.drive;
-        let Attachment { port_paths, .. } = &self.attachments[usize::from(index)];
+        let AttachedDrive { port_paths, .. } = &self.attachments[usize::from(index)];
         let (harm, at) = if port_paths.is_lost(command.port_path) {
             // The host's timer may have expired already.
             let status = RequestStatus::Failed(ErrorKind::Timeout);
-            let lost = |kind: &FaultKind| loses_port(kind, command.port_path.0);
-            let fault = faults.last(index, self.now, lost).unwrap_or_default();
+            let loses_this_port = |kind: &FaultKind| loses_port(kind, command.port_path.0);
+            let fault = faults.last(index, self.now, loses_this_port).unwrap_or_default();
             let timeout = match faults.fault(fault).kind {
                 FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
                 _ => port_paths.timeout,
@@ -307,9 +310,12 @@ impl Simulator {
         } else if let Some(reset) =
             faults.drive(index).reset.filter(|reset| command.sent < reset.at)
         {
-            let then = if reset.again { HostStep::Again } else { HostStep::Fail };
+            let next_step = if reset.again { HostStep::Again } else { HostStep::Fail };
             let status = RequestStatus::Failed(ErrorKind::Aborted);
-            (CommandDamage { status, then, fault: reset.fault, ..command.harm }, reset.until)
+            (
+                CommandDamage { status, then: next_step, fault: reset.fault, ..command.harm },
+                reset.until,
+            )
         } else if command.harm.spoilt {
             let fault = command.harm.fault;
             let status = RequestStatus::Failed(ErrorKind::Link);
@@ -341,7 +347,7 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return };
         let command = &mut self.commands[handle];
         let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
-        command.trace.waited(Hop::Protocol, self.now);
+        command.trace.account_wait(Hop::Protocol, self.now);
         let again = match command.harm.then {
             HostStep::Again => true,
             HostStep::Fail => false,
@@ -359,10 +365,10 @@ impl Simulator {
                     let until = self.now + stuck.reset;
                     faults.drive(index).begin_reset(self.now, until, stuck.again, fault);
                     self.events.schedule(until, Event::TimedOut(handle));
-                    self.answered(index);
+                    self.note_answer(index);
                     return;
                 }
-                self.answered(index);
+                self.note_answer(index);
                 stuck.again
             }
         };
@@ -440,7 +446,7 @@ impl Simulator {
             while let Some(burst) = attachment.drive.buffer.next_waiting() {
                 write_bursts.free(burst);
             }
-            faults.lost(number, attachment.lose_power(now, spec));
+            faults.add_lost_bytes(number, attachment.lose_power(now, spec));
             faults.drive(drive).begin_reset(now, up, true, number);
         }
         for command in commands.handles() {
@@ -466,8 +472,8 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return };
         for (attachment, drive) in self.attachments.iter_mut().zip((0..).map(DriveNumber)) {
             // A reset by the host, or another cut, may last longer than the start of the drive.
-            let cut = |kind: &FaultKind| matches!(kind, FaultKind::PowerCut { .. });
-            let is_up = faults.last(drive, self.now, cut).is_none();
+            let is_power_cut = |kind: &FaultKind| matches!(kind, FaultKind::PowerCut { .. });
+            let is_up = faults.last(drive, self.now, is_power_cut).is_none();
             if is_up && fault.hurts(drive.0) {
                 let (media, events) = (&mut attachment.drive.media, &mut self.events);
                 media!(media, media => media.power_up(self.now, events));
@@ -476,12 +482,12 @@ impl Simulator {
     }
 
     /// Ends a request that has failed because of its drive.
-    pub(super) fn failed(&mut self, handle: RequestHandle) -> Completion {
+    pub(super) fn fail_request(&mut self, handle: RequestHandle) -> Completion {
         let super::Request { target, tag, access, submitted, status, fault, .. } =
             self.requests[handle];
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
-            faults.answered(handle, status);
+            faults.note_answer(handle, status);
             faults.ended(DriveNumber(target.drive), status, fault, submitted, self.now);
         }
         let mut budget = Budget::default();
@@ -512,7 +518,7 @@ fn number_of(port_path: &PortPathSpec, place: LinkSelector) -> usize {
     place.number.map_or(port_path.trunk + port_path.links.len() - 1, usize::from)
 }
 
-impl Attachment {
+impl AttachedDrive {
     /// Discards all work in progress, and returns the number of acknowledged bytes that were lost.
     fn lose_power(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         self.protocol.restart();

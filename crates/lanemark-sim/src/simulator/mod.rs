@@ -24,25 +24,25 @@ pub(super) use power::PowerReading;
 use crate::drive::arbitration::Arbiter;
 use crate::drive::media::media;
 use crate::drive::medium::{Medium, WriteBurst};
-use crate::drive::outcome::Outcomes;
+use crate::drive::outcome::OutcomeQueue;
 use crate::drive::{Drive, PowerMeter};
 use crate::engine::budget::{Budget, HOPS, Hop};
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::{
     CommandHandle, Commands, RequestHandle, Requests, Slab, Transfers, WriteBursts,
 };
 use crate::engine::station::Station;
-use crate::engine::trace::Trace;
+use crate::engine::trace::BudgetTrace;
 use crate::fault::{Faults, RequestStatus};
 use crate::host::adapter::Adapter;
 use crate::host::protocol::{COMPLETION, Protocol};
 use crate::link::Link;
-use crate::path::Path;
-use crate::path::multipath::DrivePaths;
-use crate::path::shared::{SharedLink, Transfer};
+use crate::path::HostPath;
+use crate::path::multipath::PathSelector;
+use crate::path::shared::{SharedLink, SharedTransfer};
 use crate::spec::submission::Submission;
-use crate::spec::target::{Extent, Target, extents};
-use crate::spec::{AttachmentSpec, CheckedSystem, PriorContent, ProtocolKind, WriteCache};
+use crate::spec::target::{DriveNamespace, NamespaceExtent, extents};
+use crate::spec::{AttachmentSpec, CheckedSystem, PriorContent, ProtocolKind, WriteCacheMode};
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -104,7 +104,7 @@ pub enum SimError {
     #[error("there is no {target} in this system")]
     NoTarget {
         /// The target that was addressed.
-        target: Target,
+        target: DriveNamespace,
     },
     /// Only a real target can run the load.
     #[error("{what}: this can be measured but not simulated")]
@@ -121,13 +121,13 @@ pub enum SimError {
 }
 
 /// A drive, and the path to it.
-struct Attachment {
+struct AttachedDrive {
     /// The namespaces of the drive, or the whole drive.
-    extents: Vec<Extent>,
+    extents: Vec<NamespaceExtent>,
     transfer_max: Bytes,
     protocol: Protocol,
-    port_paths: DrivePaths,
-    path: Path,
+    port_paths: PathSelector,
+    path: HostPath,
     drive: Drive,
     /// Meter of the drive's power states, if the drive's power is known.
     meter: Option<Box<PowerMeter>>,
@@ -173,7 +173,7 @@ pub struct Simulator {
     request_complete: Duration,
     wake: Duration,
     idle_after: Duration,
-    events: Schedule,
+    events: EventSchedule,
     handled: u64,
     /// The request that completed last.
     ended: Completion,
@@ -182,22 +182,22 @@ pub struct Simulator {
     turns: Vec<SharedLink>,
     /// The host bus adapter of the drives, if its times are known.
     adapter: Option<Adapter>,
-    attachments: Vec<Attachment>,
+    attachments: Vec<AttachedDrive>,
     requests: Slab<Request, Requests>,
     commands: Slab<Command, Commands>,
     write_bursts: Slab<WriteBurst, WriteBursts>,
-    transfers: Slab<Transfer, Transfers>,
+    transfers: Slab<SharedTransfer, Transfers>,
     /// Unprocessed outcomes of the drive whose event is being handled; empty between two events.
-    outcomes: Outcomes,
+    outcomes: OutcomeQueue,
     /// A trace for time that is not on a command's critical path; this trace is not read.
-    aside: Trace,
+    aside: BudgetTrace,
     /// The faults of the plan; `None` in most runs.
     faults: Option<Box<Faults>>,
     /// The run's key, which determines random events.
     key: StreamKey,
 }
 
-impl Attachment {
+impl AttachedDrive {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
         let content = PriorContent { written: spec.written_extent(content.written), ..content };
@@ -207,12 +207,12 @@ impl Attachment {
             extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
-            port_paths: DrivePaths::new(spec.second.as_ref()),
-            path: Path::new(spec, COMPLETION),
+            port_paths: PathSelector::new(spec.second.as_ref()),
+            path: HostPath::new(spec, COMPLETION),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
             takes_no_flush: spec.protocol.kind == ProtocolKind::Nvme
-                && spec.drive.write_cache == WriteCache::Protected,
+                && spec.drive.write_cache == WriteCacheMode::Protected,
         }
     }
 }
@@ -222,7 +222,8 @@ impl Simulator {
     /// drives; its thread is ignored.
     pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
-        let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
+        let attachments =
+            attachments.map(|(index, one)| AttachedDrive::new(index, one, content, key));
         let mut simulator = Self {
             now: Instant::ZERO,
             request_submit: spec.cpu.request_submit,
@@ -230,7 +231,7 @@ impl Simulator {
             request_complete: spec.cpu.request_complete,
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
-            events: Schedule::new(),
+            events: EventSchedule::new(),
             handled: 0,
             ended: Completion::NONE,
             cores: vec![Station::default(); spec.cpu.cores as usize],
@@ -242,8 +243,8 @@ impl Simulator {
             commands: Slab::new(),
             write_bursts: Slab::new(),
             transfers: Slab::new(),
-            outcomes: Outcomes::default(),
-            aside: Trace::new(Instant::ZERO),
+            outcomes: OutcomeQueue::default(),
+            aside: BudgetTrace::new(Instant::ZERO),
             faults: Faults::of(spec, key),
             key,
         };
@@ -324,7 +325,7 @@ impl Simulator {
             incomplete: 0,
         };
         let handle = self.requests.insert(request);
-        self.faults.iter_mut().for_each(|faults| faults.submitted(handle));
+        self.faults.iter_mut().for_each(|faults| faults.note_submission(handle));
         if at > self.now {
             self.events.schedule(at, Event::Submit(handle));
         } else {
@@ -354,8 +355,9 @@ impl Simulator {
         loop {
             let Self { events, commands, requests, .. } = self;
             let soon = |event| bring_near(event, commands, requests);
-            let many = commands.most() > NEAR_MOST;
-            let Some((at, event)) = events.pop_until(limit, many.then_some(soon)) else {
+            let has_many_commands = commands.most() > NEAR_MOST;
+            let Some((at, event)) = events.pop_until(limit, has_many_commands.then_some(soon))
+            else {
                 return false;
             };
             self.now = at;
@@ -387,15 +389,15 @@ impl Simulator {
     fn handle(&mut self, event: Event) -> bool {
         match event {
             Event::Submit(request) => self.begin(request),
-            Event::Submitted(command) => self.submitted(command),
+            Event::Submitted(command) => self.on_submitted(command),
             Event::Fetched(command) => self.admit(command),
-            Event::Admitted(command) => self.admitted(command),
-            Event::Cached(command) => self.cached(command),
+            Event::Admitted(command) => self.on_adapter_done(command),
+            Event::Cached(command) => self.on_write_cached(command),
             Event::Bridged(command) => self.issue_frames(command, true),
-            Event::Arrived(command) => self.arrived(command),
-            Event::Awake(command) => self.awake(command),
+            Event::Arrived(command) => self.on_frames_arrived(command),
+            Event::Awake(command) => self.on_awake(command),
             Event::EngineFree(drive) => self.engine_free(drive),
-            Event::Decoded(command) => self.decoded(command),
+            Event::Decoded(command) => self.on_decoded(command),
             Event::MapHere(command) => self.map_here(command),
             Event::Missed(command) => self.read_media(command),
             Event::RangesIn(command) => self.ranges_in(command),
@@ -404,21 +406,21 @@ impl Simulator {
             Event::AtShared(transfer) => self.at_shared(transfer),
             Event::SharedFree(link) => self.serve_shared(usize::from(link)),
             Event::FromBuffer(burst) => {
-                let Burst { command, bytes } = self.events.take_burst(burst);
-                self.burst(command, bytes);
+                let DataBurst { command, bytes } = self.events.take_burst(burst);
+                self.send_read_burst(command, bytes);
             }
             Event::Idle(drive) => self.idle(drive),
             Event::DataIn(burst) => self.data_in(burst),
-            Event::Notified(command) => self.notified(command),
+            Event::Notified(command) => self.on_notified(command),
             Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
             Event::TimedOut(command) => self.timed_out(command),
             Event::Held(command) => self.goes_on(command),
             Event::Fault(number, over) => self.fault(number, over),
             Event::Failed(request) => {
-                self.ended = self.failed(request);
+                self.ended = self.fail_request(request);
                 return true;
             }
-            Event::Completed(command) => return self.completed(command),
+            Event::Completed(command) => return self.finish_on_core(command),
         }
         false
     }
@@ -431,9 +433,10 @@ impl Simulator {
             self.events.schedule(faults.host_up, Event::Submit(handle));
             return;
         }
-        let Request { target: Target { drive, namespace }, access, thread, is_first, .. } =
-            self.requests[handle];
-        let Attachment { extents, transfer_max, protocol, .. } =
+        let Request {
+            target: DriveNamespace { drive, namespace }, access, thread, is_first, ..
+        } = self.requests[handle];
+        let AttachedDrive { extents, transfer_max, protocol, .. } =
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
@@ -476,7 +479,8 @@ impl Simulator {
     fn use_core(&mut self, command: CommandHandle, thread: u32, request_time: Duration) {
         let Command { drive, queue, operation, .. } = self.commands[command];
         let core = thread as usize % self.cores.len();
-        let Attachment { protocol, takes_no_flush, .. } = &mut self.attachments[usize::from(drive)];
+        let AttachedDrive { protocol, takes_no_flush, .. } =
+            &mut self.attachments[usize::from(drive)];
         if protocol.take_slot(&mut self.commands, queue, command) {
             let gone = self.faults.as_mut().and_then(|faults| faults.drive(drive).gone);
             if operation == Operation::Flush && *takes_no_flush && gone.is_none() {
@@ -485,17 +489,17 @@ impl Simulator {
             }
             let time = request_time + protocol.submit_time(operation);
             let span = self.cores[core].serve(self.now, time);
-            self.commands[command].trace.spend(Hop::Cpu as usize, span);
+            self.commands[command].trace.account_service(Hop::Cpu as usize, span);
             self.events.schedule(span.end, Event::Submitted(command));
         } else if request_time > Duration::ZERO {
             let span = self.cores[core].serve(self.now, request_time);
-            self.commands[command].trace.spend(Hop::Cpu as usize, span);
+            self.commands[command].trace.account_service(Hop::Cpu as usize, span);
         }
     }
 
     fn fetch(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
-        let Attachment { protocol, port_paths, path, drive, .. } =
+        let AttachedDrive { protocol, port_paths, path, drive, .. } =
             &mut self.attachments[usize::from(command.drive)];
         command.port_path = port_paths.choose();
         command.sent = self.now;
@@ -527,7 +531,7 @@ impl Simulator {
         let behind = self.attachments.iter().map(|attachment| &attachment.protocol);
         let outstanding = behind.filter(|one| one.has_adapter()).map(Protocol::outstanding).sum();
         let span = adapter.serve(self.now, outstanding);
-        self.commands[handle].trace.spend(Hop::Protocol as usize, span);
+        self.commands[handle].trace.account_service(Hop::Protocol as usize, span);
         self.events.schedule(span.end, Event::Admitted(handle));
     }
 

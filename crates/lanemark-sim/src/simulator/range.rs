@@ -1,17 +1,21 @@
 //! A check that a request is within its target.
 
 use super::{SimError, Simulator};
-use crate::spec::target::{Extent, Target};
+use crate::spec::target::{DriveNamespace, NamespaceExtent};
 use lanemark_schema::workload::Access;
 
 impl Simulator {
     /// Checks that a request is within its namespace.
-    pub(super) fn check_range(&self, target: Target, access: Access) -> Result<(), SimError> {
-        let Target { drive, namespace } = target;
+    pub(super) fn check_range(
+        &self,
+        target: DriveNamespace,
+        access: Access,
+    ) -> Result<(), SimError> {
+        let DriveNamespace { drive, namespace } = target;
         let extents =
             self.attachments.get(usize::from(drive)).map(|attachment| &attachment.extents);
         let extents = extents.ok_or(SimError::NoTarget { target })?;
-        let Extent { length: capacity, .. } =
+        let NamespaceExtent { length: capacity, .. } =
             *extents.get(usize::from(namespace)).ok_or(SimError::NoTarget { target })?;
         let Access { offset, length, .. } = access;
         if offset.get().saturating_add(length.get()) <= capacity.get() {

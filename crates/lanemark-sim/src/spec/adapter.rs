@@ -1,6 +1,6 @@
 //! The processor of a host bus adapter, and the cache of a RAID adapter.
 
-use super::bounds::{SpecError, check_step_times, within};
+use super::bounds::{SpecError, check_step_times, check_within};
 use super::flash::SLOT;
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -56,7 +56,7 @@ impl AdapterSpec {
         check_step_times([("adapter.command_time", self.command_time)])?;
         self.cache.map_or(Ok(()), |cache| cache.check(transfer_max))?;
         let Some(OverloadCost { above, command_time }) = self.crowded else { return Ok(()) };
-        within("adapter.crowded", above.into(), 1, CROWDED_MAX.into())?;
+        check_within("adapter.crowded", above.into(), 1, CROWDED_MAX.into())?;
         check_step_times([("adapter.crowded_time", command_time)])?;
         match command_time < self.command_time {
             true => Err(SpecError {
@@ -101,7 +101,7 @@ impl AdapterCacheSpec {
             let bound = format!("a multiple of {SLOT} up to {ADAPTER_CACHE_GATHER_MAX}");
             return fail("adapter.cache.gather", gather, bound);
         }
-        within("adapter.cache.depth", depth.into(), 1, ADAPTER_CACHE_DEPTH_MAX.into())
+        check_within("adapter.cache.depth", depth.into(), 1, ADAPTER_CACHE_DEPTH_MAX.into())
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn check_step_times(
 }
 
 /// Returns an error if a number is outside the range from `low` to `high`.
-pub(super) fn within(
+pub(super) fn check_within(
     field: &'static str,
     value: u64,
     low: u64,

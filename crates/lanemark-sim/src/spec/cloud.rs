@@ -1,6 +1,6 @@
 //! The specification of a cloud volume: plain values, checked.
 
-use super::bounds::{STEP_TIME_MAX, SpecError, within};
+use super::bounds::{STEP_TIME_MAX, SpecError, check_within};
 use super::flash::SLOT;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 
@@ -8,9 +8,9 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudSpec {
     /// Limit on the operations per second, if there is one.
-    pub operations: Option<LimitSpec>,
+    pub operations: Option<CloudLimitSpec>,
     /// Limit on the bytes per second, if there is one.
-    pub bytes: Option<LimitSpec>,
+    pub bytes: Option<CloudLimitSpec>,
     /// Maximum length of one operation. A longer request counts as several operations.
     pub unit: Bytes,
     /// Whether a request that begins at the end of the previous request first uses the rest of that request's last
@@ -21,23 +21,23 @@ pub struct CloudSpec {
     /// Share of the burst credits that the volume has at the start.
     pub credits_at_start: Ratio,
     /// Latency of a read that does not wait for a limit.
-    pub read_latency: LatencySpec,
+    pub read_latency: LognormalLatency,
     /// Latency of a write that does not wait for a limit.
-    pub write_latency: LatencySpec,
+    pub write_latency: LognormalLatency,
 }
 
 /// A limit of a cloud volume, in operations or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitSpec {
+pub struct CloudLimitSpec {
     /// The provisioned rate per second, at which credits are also refilled.
     pub rate: u64,
     /// The burst rate and its credits, if the volume can exceed `rate`.
-    pub burst: Option<BurstSpec>,
+    pub burst: Option<BurstCreditSpec>,
 }
 
 /// The rate of a volume while it has credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BurstSpec {
+pub struct BurstCreditSpec {
     /// The rate per second.
     pub rate: u64,
     /// Maximum number of credits, in operations or bytes.
@@ -46,7 +46,7 @@ pub struct BurstSpec {
 
 /// A lognormal latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LatencySpec {
+pub struct LognormalLatency {
     /// The median latency.
     pub median: Duration,
     /// Time by which the 99th percentile exceeds the median. If this time is zero, all latencies are equal.
@@ -64,7 +64,7 @@ const REFILL_MAX: u64 = 30 * 86_400;
 /// Maximum 99th percentile, as a multiple of the median.
 const TAIL_MAX: u64 = 1_000;
 
-impl LimitSpec {
+impl CloudLimitSpec {
     /// Returns a limit without a burst.
     pub const fn steady(rate: u64) -> Self {
         Self { rate, burst: None }
@@ -77,14 +77,14 @@ impl LimitSpec {
 
     fn check(&self, fields: [&'static str; 3], bounds: (u64, u64)) -> Result<(), SpecError> {
         let [rate, burst_rate, credits] = fields;
-        within(rate, self.rate, bounds.0, bounds.1)?;
+        check_within(rate, self.rate, bounds.0, bounds.1)?;
         let Some(burst) = self.burst else { return Ok(()) };
-        within(burst_rate, burst.rate, self.rate.saturating_add(1), bounds.1)?;
-        within(credits, burst.credits, 1, self.rate.saturating_mul(REFILL_MAX))
+        check_within(burst_rate, burst.rate, self.rate.saturating_add(1), bounds.1)?;
+        check_within(credits, burst.credits, 1, self.rate.saturating_mul(REFILL_MAX))
     }
 }
 
-impl LatencySpec {
+impl LognormalLatency {
     /// Returns the 99th percentile.
     pub fn p99(&self) -> Duration {
         self.median + self.tail
@@ -165,10 +165,10 @@ pub(crate) mod tests {
     /// Returns a volume with 3,000 operations and 125 MiB per second, a constant latency, and no credits.
     pub(crate) fn plain_volume() -> CloudSpec {
         let latency =
-            LatencySpec { median: Duration::from_microseconds(500), tail: Duration::ZERO };
+            LognormalLatency { median: Duration::from_microseconds(500), tail: Duration::ZERO };
         CloudSpec {
-            operations: Some(LimitSpec::steady(3_000)),
-            bytes: Some(LimitSpec::steady(125 << 20)),
+            operations: Some(CloudLimitSpec::steady(3_000)),
+            bytes: Some(CloudLimitSpec::steady(125 << 20)),
             unit: Bytes::kibi(256),
             merges: false,
             whole_units: false,
@@ -187,14 +187,18 @@ pub(crate) mod tests {
             change(&mut spec);
             spec.check(capacity).unwrap_err().field
         };
-        let burst =
-            |rate, credits| Some(LimitSpec { rate: 300, burst: Some(BurstSpec { rate, credits }) });
+        let burst = |rate, credits| {
+            Some(CloudLimitSpec { rate: 300, burst: Some(BurstCreditSpec { rate, credits }) })
+        };
         assert_eq!(field(|spec| (spec.operations, spec.bytes) = (None, None)), "drive.cloud.iops");
         for rate in [0, 9, 10_000_001, u64::MAX] {
-            let spec = CloudSpec { operations: Some(LimitSpec::steady(rate)), ..plain_volume() };
-            assert_eq!(spec.check(capacity).unwrap_err().field, "drive.cloud.iops", "{rate}");
             let spec =
-                CloudSpec { bytes: Some(LimitSpec::steady(rate.min(999_999))), ..plain_volume() };
+                CloudSpec { operations: Some(CloudLimitSpec::steady(rate)), ..plain_volume() };
+            assert_eq!(spec.check(capacity).unwrap_err().field, "drive.cloud.iops", "{rate}");
+            let spec = CloudSpec {
+                bytes: Some(CloudLimitSpec::steady(rate.min(999_999))),
+                ..plain_volume()
+            };
             assert_eq!(spec.check(capacity).unwrap_err().field, "drive.cloud.throughput", "{rate}");
         }
         for (rate, credits, wrong) in [

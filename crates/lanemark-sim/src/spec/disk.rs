@@ -1,6 +1,6 @@
 //! The specification of a hard disk: plain values, checked.
 
-use super::bounds::{SpecError, within};
+use super::bounds::{SpecError, check_within};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::SECTOR;
 
@@ -12,7 +12,7 @@ pub struct DiskSpec {
     /// Number of heads, one for each recorded surface.
     pub heads: u32,
     /// Zones of cylinders with the same number of sectors per track, from the outermost inward.
-    pub zones: Vec<Zone>,
+    pub zones: Vec<DiskZone>,
     /// Seek times of the arm for a read.
     pub read_seek: SeekSpec,
     /// Seek times of the arm for a write, which are longer because the head must settle more exactly.
@@ -46,7 +46,7 @@ pub struct DiskSpec {
 
 /// Consecutive cylinders with the same number of sectors per track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Zone {
+pub struct DiskZone {
     /// Number of cylinders.
     pub cylinders: u32,
     /// Number of 512-byte sectors on a track.
@@ -80,12 +80,13 @@ impl DiskSpec {
 
     /// Returns the total capacity of all tracks.
     pub fn raw_capacity(&self) -> Bytes {
-        let sectors = |zone: &Zone| u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
+        let sectors =
+            |zone: &DiskZone| u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
         SECTOR * (self.zones.iter().map(sectors).sum::<u64>() * u64::from(self.heads))
     }
 
     /// Returns the sequential rate of a zone, over all tracks of a cylinder, including the skew of each track.
-    pub(crate) fn sustained_rate(&self, zone: &Zone) -> BytesPerSecond {
+    pub(crate) fn sustained_rate(&self, zone: &DiskZone) -> BytesPerSecond {
         let heads = u64::from(self.heads);
         let skews = self.track_skew * (heads - 1) + self.cylinder_skew;
         SECTOR * (u64::from(zone.sectors_per_track) * heads) / (self.revolution() * heads + skews)
@@ -96,15 +97,15 @@ impl DiskSpec {
     /// # Errors
     /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
-        within("drive.disk.rpm", self.rpm.into(), 1_000, 50_000)?;
-        within("drive.disk.heads", self.heads.into(), 1, 64)?;
-        within("drive.disk.zones", self.zones.len() as u64, 1, 256)?;
+        check_within("drive.disk.rpm", self.rpm.into(), 1_000, 50_000)?;
+        check_within("drive.disk.heads", self.heads.into(), 1, 64)?;
+        check_within("drive.disk.zones", self.zones.len() as u64, 1, 256)?;
         for zone in &self.zones {
-            within("drive.disk.zone.cylinders", zone.cylinders.into(), 1, CYLINDERS.1)?;
+            check_within("drive.disk.zone.cylinders", zone.cylinders.into(), 1, CYLINDERS.1)?;
             let sectors = zone.sectors_per_track.into();
-            within("drive.disk.zone.sectors_per_track", sectors, 8, 65_535)?;
+            check_within("drive.disk.zone.sectors_per_track", sectors, 8, 65_535)?;
         }
-        within("drive.disk.zones", self.cylinders(), CYLINDERS.0, CYLINDERS.1)?;
+        check_within("drive.disk.zones", self.cylinders(), CYLINDERS.0, CYLINDERS.1)?;
         self.read_seek.check("drive.disk.read_seek")?;
         self.write_seek.check("drive.disk.write_seek")?;
         let (read, write) = (&self.read_seek, &self.write_seek);
@@ -134,15 +135,17 @@ impl DiskSpec {
                 return fail(field, time, format!("from {least} to {most}"));
             }
         }
-        within("drive.disk.segments", self.segments.into(), 1, 1_024)?;
-        within("drive.disk.destage_window", self.destage_window.into(), 1, 4_096)?;
-        let whole = |bytes: Bytes| bytes.get().is_multiple_of(SECTOR.get());
-        if self.segment < Bytes::kibi(64) || self.segment > Bytes::mebi(256) || !whole(self.segment)
+        check_within("drive.disk.segments", self.segments.into(), 1, 1_024)?;
+        check_within("drive.disk.destage_window", self.destage_window.into(), 1, 4_096)?;
+        let is_whole_sectors = |bytes: Bytes| bytes.get().is_multiple_of(SECTOR.get());
+        if self.segment < Bytes::kibi(64)
+            || self.segment > Bytes::mebi(256)
+            || !is_whole_sectors(self.segment)
         {
             let bound = "whole sectors from 64 KiB to 256 MiB".to_owned();
             return fail("drive.disk.segment", self.segment, bound);
         }
-        if self.read_ahead > self.segment || !whole(self.read_ahead) {
+        if self.read_ahead > self.segment || !is_whole_sectors(self.read_ahead) {
             let bound = format!("whole sectors, at most a segment of {}", self.segment);
             return fail("drive.disk.read_ahead", self.read_ahead, bound);
         }

@@ -2,9 +2,9 @@
 //! sources.
 
 use super::{
-    ArbitrationSpec, AttachmentSpec, CoalescingSpec, Condition, CpuSpec, DieSpec, DriveSpec,
+    ArbitrationSpec, AttachmentSpec, CoalescingSpec, CpuSpec, DieSpec, DriveCondition, DriveSpec,
     FlashSpec, FrontEndSpec, MediaSpec, PageTimes, PortPathSpec, ProtocolKind, ProtocolSpec,
-    SystemSpec, Technology, TranslationSpec, WriteCache,
+    SystemSpec, Technology, TranslationSpec, WriteCacheMode,
 };
 use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -23,7 +23,7 @@ impl DriveSpec {
                 ..FrontEndSpec::INSTANT
             },
             buffer: Bytes::mebi(1),
-            write_cache: WriteCache::default(),
+            write_cache: WriteCacheMode::default(),
             read_ahead: Bytes::ZERO,
             data_path_read: None,
             data_path_write: None,
@@ -42,7 +42,7 @@ impl DriveSpec {
                 command_time: Duration::from_nanoseconds(200),
                 die: DieSpec::default(),
                 translation: TranslationSpec::default(),
-                condition: Condition::Fresh,
+                condition: DriveCondition::Fresh,
                 filled: Ratio::ONE,
                 cycles: 0,
             }),

@@ -40,7 +40,7 @@ impl SystemSpec {
         }
         match fault.kind {
             FaultKind::LyingFlush => {
-                let is_volatile = attachment.drive.write_cache == super::WriteCache::Volatile;
+                let is_volatile = attachment.drive.write_cache == super::WriteCacheMode::Volatile;
                 let bound = "the drive lacks a volatile cache, so a flush does not store any data";
                 (!is_volatile).then(|| bound.to_owned())
             }

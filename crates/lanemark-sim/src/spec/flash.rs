@@ -1,6 +1,6 @@
 //! The specification of a solid-state drive's media and translation layer.
 
-use super::bounds::{SpecError, check_step_times, within};
+use super::bounds::{SpecError, check_step_times, check_within};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 /// The unit in which a drive maps logical to physical addresses.
@@ -155,7 +155,7 @@ pub struct FlashSpec {
     /// The layer that maps logical to physical addresses.
     pub translation: TranslationSpec,
     /// Condition of the drive before the run.
-    pub condition: Condition,
+    pub condition: DriveCondition,
     /// Share of the drive's capacity, from its beginning, that contains data, for a sequential or random condition.
     /// Space that was never written, or has been trimmed since, is spare space for garbage collection.
     pub filled: Ratio,
@@ -204,7 +204,7 @@ impl Default for DieSpec {
 
 /// Condition of a drive before the run: the data that was written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Condition {
+pub enum DriveCondition {
     /// The test's span was written sequentially; the rest of the drive is erased.
     #[default]
     Fresh,
@@ -218,7 +218,7 @@ pub enum Condition {
 
 /// The rule that chooses the superblock to collect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
+pub enum CollectionPolicy {
     /// The superblock with the smallest amount of valid data.
     #[default]
     Greedy,
@@ -233,7 +233,7 @@ pub enum Policy {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TranslationSpec {
     /// Choice of the superblock that is collected.
-    pub policy: Policy,
+    pub policy: CollectionPolicy,
     /// Number of erased superblocks below which collection begins.
     pub erased_min: u32,
     /// Number of erased superblocks up to which an idle drive collects; zero disables background collection.
@@ -262,7 +262,7 @@ impl Default for TranslationSpec {
     /// Returns greedy collection below four erased superblocks, with the whole map in memory.
     fn default() -> Self {
         Self {
-            policy: Policy::Greedy,
+            policy: CollectionPolicy::Greedy,
             erased_min: 4,
             erased_idle: 0,
             idle_after: Duration::from_microseconds(10_000),
@@ -371,7 +371,8 @@ impl FlashSpec {
     /// Checks that a measured cost of collection is plausible, and that collection is not also simulated.
     fn check_collection(&self) -> Result<(), SpecError> {
         let Some(share) = self.translation.beside_collection else { return Ok(()) };
-        let is_simulated = !matches!(self.condition, Condition::Fresh | Condition::Purged);
+        let is_simulated =
+            !matches!(self.condition, DriveCondition::Fresh | DriveCondition::Purged);
         let bound = match share {
             _ if self.technology.in_place() => "not for 3D XPoint, which is written in place",
             _ if is_simulated => {
@@ -392,7 +393,9 @@ impl FlashSpec {
                 let bound = "not for 3D XPoint, which is written in place".to_owned();
                 Err(SpecError { field, value: reads.to_string(), bound })
             }
-            Some(reads) => within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000),
+            Some(reads) => {
+                check_within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000)
+            }
             None => Ok(()),
         }
     }
@@ -401,11 +404,12 @@ impl FlashSpec {
     fn check_pages(&self) -> Result<(), SpecError> {
         let pages = self.technology.bits();
         let both = [("drive.flash.read", self.read), ("drive.flash.program", self.program)];
-        let fits = |times: PageTimes| {
+        let has_all_kinds = |times: PageTimes| {
             let kinds = usize::from(times.kinds);
             kinds == 1 || (kinds == pages && !times.times.contains(&Duration::ZERO))
         };
-        let Some((field, times)) = both.into_iter().find(|(_, times)| !fits(*times)) else {
+        let Some((field, times)) = both.into_iter().find(|(_, times)| !has_all_kinds(*times))
+        else {
             return Ok(());
         };
         let each = times.times.iter().take(usize::from(times.kinds)).map(Duration::to_string);
@@ -435,12 +439,17 @@ impl FlashSpec {
     /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
-        within("drive.flash.channels", self.channels.into(), 1, 256)?;
-        within("drive.flash.dies_per_channel", self.dies_per_channel.into(), 1, 256)?;
-        within("drive.flash.planes", self.planes.into(), 1, 16)?;
-        within("drive.flash.pages_per_block", self.pages_per_block.into(), 1, 65_536)?;
-        within("drive.flash.blocks_per_plane", self.blocks_per_plane.into(), 1, 1 << 24)?;
-        within("drive.translation.erased_min", self.translation.erased_min.into(), 2, 1 << 20)?;
+        check_within("drive.flash.channels", self.channels.into(), 1, 256)?;
+        check_within("drive.flash.dies_per_channel", self.dies_per_channel.into(), 1, 256)?;
+        check_within("drive.flash.planes", self.planes.into(), 1, 16)?;
+        check_within("drive.flash.pages_per_block", self.pages_per_block.into(), 1, 65_536)?;
+        check_within("drive.flash.blocks_per_plane", self.blocks_per_plane.into(), 1, 1 << 24)?;
+        check_within(
+            "drive.translation.erased_min",
+            self.translation.erased_min.into(),
+            2,
+            1 << 20,
+        )?;
         let page = self.page;
         if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {
             let bound = "a multiple of 4 KiB up to 64 KiB".to_owned();

@@ -27,17 +27,20 @@ pub use adapter::{
 };
 pub use bounds::{STEP_TIME_MAX, SpecError};
 pub use checked::CheckedSystem;
-pub use cloud::{BurstSpec, CLOUD_IOPS, CLOUD_RATE, CLOUD_UNIT, CloudSpec, LatencySpec, LimitSpec};
+pub use cloud::{
+    BurstCreditSpec, CLOUD_IOPS, CLOUD_RATE, CLOUD_UNIT, CloudLimitSpec, CloudSpec,
+    LognormalLatency,
+};
 pub use content::PriorContent;
-pub use disk::{DiskSpec, SeekSpec, Zone};
+pub use disk::{DiskSpec, DiskZone, SeekSpec};
 pub use flash::{
-    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SLOT, SuspendSpec,
-    Technology, TranslationSpec,
+    CollectionPolicy, DieSpec, DriveCondition, FlashSpec, MapSpec, PageTimes, PseudoSlcSpec, SLOT,
+    SuspendSpec, Technology, TranslationSpec,
 };
 pub use front_end::FrontEndSpec;
 pub use journal::JournalSpec;
 pub use media::MediaSpec;
-pub use ports::{Multipath, PortPathSpec, SecondPort};
+pub use ports::{MultipathPolicy, PortPathSpec, SecondPort};
 pub use power::{
     HostPower, MediaPower, POWER_MAX, POWER_STATES_MAX, POWER_TIME_MAX, PowerSpec, PowerState,
 };
@@ -45,7 +48,7 @@ pub use volume::{CHUNK, VolumeSpec};
 
 use crate::engine::budget::LINKS_MAX;
 use crate::link::{Bridge, LinkModel, LinkSpec};
-use bounds::{check_rate, check_step_times, within};
+use bounds::{check_rate, check_step_times, check_within};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::Fault;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
@@ -283,7 +286,7 @@ pub struct DriveSpec {
     /// Size of the write buffer.
     pub buffer: Bytes,
     /// The behaviour of the write cache, which determines the completion of a write and the work of a flush.
-    pub write_cache: WriteCache,
+    pub write_cache: WriteCacheMode,
     /// Distance by which the drive reads ahead of a sequential reader; zero disables read-ahead.
     pub read_ahead: Bytes,
     /// Rate of the controller data path between buffer and link for reads, if it is a limit.
@@ -298,7 +301,7 @@ pub struct DriveSpec {
 
 /// The fate of data in the write buffer when the power fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WriteCache {
+pub enum WriteCacheMode {
     /// Data is lost: a flush waits until the data is stored.
     #[default]
     Volatile,
@@ -313,8 +316,8 @@ impl DriveSpec {
     /// data in the buffer.
     pub(super) fn front_end_at_work(&self) -> FrontEndSpec {
         let flush_latency = match self.write_cache {
-            WriteCache::Volatile => self.front_end.flush_latency,
-            WriteCache::Protected | WriteCache::Off => Duration::ZERO,
+            WriteCacheMode::Volatile => self.front_end.flush_latency,
+            WriteCacheMode::Protected | WriteCacheMode::Off => Duration::ZERO,
         };
         FrontEndSpec { flush_latency, ..self.front_end }
     }
@@ -346,14 +349,14 @@ impl ProtocolSpec {
 
     fn check_nvme(&self) -> Result<(), SpecError> {
         let ArbitrationSpec { weights, burst, queue_classes } = &self.arbitration;
-        within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
+        check_within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
         let ClassWeights { high, medium, low } = weights.unwrap_or_default();
         for weight in [high, medium, low] {
-            within("protocol.weights", weight.into(), 1, WEIGHT_MAX.into())?;
+            check_within("protocol.weights", weight.into(), 1, WEIGHT_MAX.into())?;
         }
-        within("protocol.classes", queue_classes.len() as u64, 0, self.queues.into())?;
+        check_within("protocol.classes", queue_classes.len() as u64, 0, self.queues.into())?;
         let CoalescingSpec { threshold, time } = self.coalescing;
-        within("protocol.coalescing_threshold", threshold.into(), 1, THRESHOLD_MAX.into())?;
+        check_within("protocol.coalescing_threshold", threshold.into(), 1, THRESHOLD_MAX.into())?;
         if time > AGGREGATION_TIME_MAX {
             return Err(SpecError {
                 field: "protocol.coalescing_time",
@@ -408,9 +411,14 @@ impl AttachmentSpec {
         let fail = |field, value: String, bound: &str| {
             Err(SpecError { field, value, bound: bound.to_owned() })
         };
-        within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
+        check_within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
         let depth = u64::from(self.protocol.queue_depth);
-        within("protocol.queue_depth", depth, QUEUE_DEPTH.min.into(), QUEUE_DEPTH.max.into())?;
+        check_within(
+            "protocol.queue_depth",
+            depth,
+            QUEUE_DEPTH.min.into(),
+            QUEUE_DEPTH.max.into(),
+        )?;
         self.protocol.check_nvme()?;
         self.protocol.check_times()?;
         let transfer_max = self.protocol.transfer_max;
@@ -421,7 +429,7 @@ impl AttachmentSpec {
             return fail("adapter.cache", "a drive with two ports".to_owned(), bound);
         }
         self.drive.front_end.check_times()?;
-        within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
+        check_within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
         let transfer = self.protocol.transfer_max;
         if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {
             return fail("transfer_max", transfer.to_string(), "a multiple of 4 KiB");
@@ -453,11 +461,11 @@ impl SystemSpec {
     /// # Errors
     /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self) -> Result<(), SpecError> {
-        within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
+        check_within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
         self.cpu.check_times()?;
         self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
         self.journal.as_ref().map_or(Ok(()), JournalSpec::check)?;
-        within("drives", self.attachments.len() as u64, 1, u64::from(u16::MAX) / 2)?;
+        check_within("drives", self.attachments.len() as u64, 1, u64::from(u16::MAX) / 2)?;
         self.attachments.iter().try_for_each(|attachment| {
             attachment.port_paths().try_for_each(|port_path| self.check_way(port_path))?;
             attachment.check()
@@ -471,8 +479,18 @@ impl SystemSpec {
     }
 
     fn check_way(&self, port_path: &PortPathSpec) -> Result<(), SpecError> {
-        within("links of the trunk on a path", port_path.trunk as u64, 0, self.trunk.len() as u64)?;
-        within("links", (port_path.trunk + port_path.links.len()) as u64, 1, LINKS_MAX as u64)?;
+        check_within(
+            "links of the trunk on a path",
+            port_path.trunk as u64,
+            0,
+            self.trunk.len() as u64,
+        )?;
+        check_within(
+            "links",
+            (port_path.trunk + port_path.links.len()) as u64,
+            1,
+            LINKS_MAX as u64,
+        )?;
         for link in self.links(port_path) {
             if let LinkModel::Bridge(Bridge { command_time, rate }) = link.model {
                 check_step_times([("bridge.command_time", command_time)])?;

@@ -15,7 +15,7 @@ pub struct PortPathSpec {
 
 /// The choice between the two paths of a drive for each command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Multipath {
+pub enum MultipathPolicy {
     /// Commands use the paths in turn.
     #[default]
     RoundRobin,
@@ -29,7 +29,7 @@ pub struct SecondPort {
     /// The path to the second port.
     pub port_path: PortPathSpec,
     /// Choice between the two ports for each command.
-    pub multipath: Multipath,
+    pub multipath: MultipathPolicy,
     /// Time for which the host waits for an answer over a path that has failed.
     pub path_timeout: Duration,
 }

@@ -95,17 +95,17 @@ pub struct HostPower {
 impl MediaPower {
     /// Returns the parts of the media, in the order in which the media report their busy times.
     pub(crate) fn parts(&self) -> Vec<MediaPart> {
-        let part = |name, field, power| MediaPart { name, field, power };
+        let media_part = |name, field, power| MediaPart { name, field, power };
         match *self {
             Self::Flash { read, program, erase, channel } => vec![
-                part("flash read", "drive.power.read", read),
-                part("flash program", "drive.power.program", program),
-                part("flash erase", "drive.power.erase", erase),
-                part("flash channels", "drive.power.channel", channel),
+                media_part("flash read", "drive.power.read", read),
+                media_part("flash program", "drive.power.program", program),
+                media_part("flash erase", "drive.power.erase", erase),
+                media_part("flash channels", "drive.power.channel", channel),
             ],
             Self::Disk { seek, transfer } => vec![
-                part("arm", "drive.power.seek", seek),
-                part("heads", "drive.power.transfer", transfer),
+                media_part("arm", "drive.power.seek", seek),
+                media_part("heads", "drive.power.transfer", transfer),
             ],
         }
     }

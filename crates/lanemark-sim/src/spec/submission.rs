@@ -1,6 +1,6 @@
 //! A request as a program submits it to a system.
 
-use super::target::Target;
+use super::target::DriveNamespace;
 use lanemark_schema::units::Instant;
 use lanemark_schema::workload::Access;
 
@@ -20,7 +20,7 @@ pub struct Submission {
     /// Simulated time of the submission, which must not be in the past.
     pub at: Instant,
     /// The drive or namespace; the default for a request to a volume.
-    pub target: Target,
+    pub target: DriveNamespace,
     /// The request's operation and range.
     pub access: Access,
     /// The thread that submits the request; it determines the core and the queue.
@@ -32,12 +32,12 @@ pub struct Submission {
 impl Submission {
     /// Returns a request to the first target by the first thread, with tag 0.
     pub fn new(at: Instant, access: Access) -> Self {
-        Self { at, target: Target::default(), access, thread: 0, tag: 0 }
+        Self { at, target: DriveNamespace::default(), access, thread: 0, tag: 0 }
     }
 
     /// Sets the drive or namespace.
     #[must_use]
-    pub fn to(self, target: impl Into<Target>) -> Self {
+    pub fn to(self, target: impl Into<DriveNamespace>) -> Self {
         Self { target: target.into(), ..self }
     }
 

@@ -17,7 +17,7 @@ pub const NAMESPACES_MAX: usize = 128;
 /// A namespace of a drive. A volume over all drives is the only target of its system, and is addressed as the first
 /// namespace of the first drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct DriveNamespace {
     /// The drive, 0 for the first.
     pub drive: u16,
     /// The namespace on the drive, 0 for the first; a drive without separate namespaces has one namespace.
@@ -26,28 +26,28 @@ pub struct Target {
 
 /// The location of a namespace on its drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct NamespaceExtent {
     /// First byte of the namespace on its drive.
     pub start: Bytes,
     /// Length of the namespace.
     pub length: Bytes,
 }
 
-impl From<u16> for Target {
+impl From<u16> for DriveNamespace {
     /// Returns the first namespace of a drive.
     fn from(drive: u16) -> Self {
         Self { drive, namespace: 0 }
     }
 }
 
-impl std::fmt::Display for Target {
+impl std::fmt::Display for DriveNamespace {
     /// Displayed numbers of namespaces start at 1, as in NVMe.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "namespace {} of drive {}", self.namespace + 1, self.drive + 1)
     }
 }
 
-impl Extent {
+impl NamespaceExtent {
     /// Returns the end of the namespace on its drive.
     pub fn end(&self) -> Bytes {
         self.start + self.length
@@ -56,13 +56,13 @@ impl Extent {
 
 /// Returns the locations of namespaces with these `lengths` on a drive; without lengths, one namespace with the whole
 /// `capacity`.
-pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<Extent> {
+pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<NamespaceExtent> {
     if lengths.is_empty() {
-        return vec![Extent { start: Bytes::ZERO, length: capacity }];
+        return vec![NamespaceExtent { start: Bytes::ZERO, length: capacity }];
     }
     let mut start = Bytes::ZERO;
     let place = |&length: &Bytes| {
-        let extent = Extent { start, length };
+        let extent = NamespaceExtent { start, length };
         start = Bytes(extent.end().get().next_multiple_of(SLOT.get()));
         extent
     };
@@ -129,16 +129,16 @@ impl SystemSpec {
     }
 
     /// Returns the volume if there is one, and otherwise all namespaces of all drives, in the order of drives.
-    pub fn targets(&self) -> Vec<Target> {
+    pub fn targets(&self) -> Vec<DriveNamespace> {
         if self.volume.is_some() {
-            return vec![Target::default()];
+            return vec![DriveNamespace::default()];
         }
         self.attachments
             .iter()
             .zip(0..)
             .flat_map(|(one, drive)| {
                 (0..one.namespaces.len().max(1))
-                    .map(move |index| Target { drive, namespace: index as u16 })
+                    .map(move |index| DriveNamespace { drive, namespace: index as u16 })
             })
             .collect()
     }
@@ -165,14 +165,14 @@ mod tests {
         system
     }
 
-    fn second(drive: u16) -> Target {
-        Target { drive, namespace: 1 }
+    fn second(drive: u16) -> DriveNamespace {
+        DriveNamespace { drive, namespace: 1 }
     }
 
     #[test]
     fn namespaces_lie_one_behind_the_other_from_whole_slots_on() {
         let capacity = Bytes::mebi(1);
-        let whole = Extent { start: Bytes::ZERO, length: capacity };
+        let whole = NamespaceExtent { start: Bytes::ZERO, length: capacity };
         assert_eq!(extents(&[], capacity), [whole]);
         let seen = extents(&[Bytes(512), Bytes(8192), Bytes(512)], capacity);
         let starts: Vec<u64> = seen.iter().map(|extent| extent.start.get()).collect();
@@ -188,7 +188,7 @@ mod tests {
         let mut simulator = at_rest(&system, Bytes::mebi(1).into());
         let write = Access { operation: Operation::Write, ..read_of(Bytes::kibi(4)) };
         simulator.submit(Submission::new(Instant::ZERO, write).to(second(0))).unwrap();
-        let mut latency_of = |target: Target| {
+        let mut latency_of = |target: DriveNamespace| {
             let now = simulator.advance().unwrap().completed;
             simulator.submit(Submission::new(now, read_of(Bytes::kibi(4))).to(target)).unwrap();
             let read = simulator.advance().unwrap();
@@ -199,23 +199,27 @@ mod tests {
             read.completed.since(read.submitted)
         };
         assert!(latency_of(second(0)) < Duration::from_microseconds(20));
-        assert!(latency_of(Target::from(0)) > system.attachments[0].drive.flash().read.mean());
+        assert!(
+            latency_of(DriveNamespace::from(0)) > system.attachments[0].drive.flash().read.mean()
+        );
     }
 
     #[test]
     fn a_request_must_lie_in_its_namespace() {
         let system = split(&[Bytes::mebi(8), Bytes::mebi(16)]);
         let mut simulator = at_rest(&system, Bytes::ZERO.into());
-        let mut at = |target: Target, offset| {
+        let mut at = |target: DriveNamespace, offset| {
             let access = Access { offset, ..read_of(Bytes::kibi(4)) };
             simulator.submit(Submission::new(Instant::ZERO, access).to(target))
         };
         assert_eq!(at(second(0), Bytes::mebi(16) - Bytes::kibi(4)), Ok(()));
-        let error = at(Target::from(0), Bytes::mebi(8)).unwrap_err();
+        let error = at(DriveNamespace::from(0), Bytes::mebi(8)).unwrap_err();
         let expected = "a request at 8 MiB of 4 KiB ends beyond the 8 MiB of namespace 1";
         assert_eq!(error.to_string(), expected);
         assert!(at(second(0), Bytes(u64::MAX - 4096)).is_err());
-        for target in [Target { drive: 0, namespace: 2 }, second(1), Target::from(1)] {
+        for target in
+            [DriveNamespace { drive: 0, namespace: 2 }, second(1), DriveNamespace::from(1)]
+        {
             assert_eq!(at(target, Bytes::ZERO), Err(SimError::NoTarget { target }));
         }
     }

@@ -16,7 +16,7 @@ use crate::engine::slab::{Slab, SyncHandle, Syncs};
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::target::Target;
+use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, JournalSpec};
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
@@ -33,7 +33,7 @@ pub(crate) struct Journal {
 
 /// The journal of one target.
 struct TargetJournal {
-    target: Target,
+    target: DriveNamespace,
     start: Bytes,
     length: Bytes,
     /// Offset of the next commit from the start.
@@ -46,7 +46,7 @@ struct TargetJournal {
 struct JournalRequest {
     tag: u64,
     access: Access,
-    target: Target,
+    target: DriveNamespace,
     thread: u32,
     /// The remaining steps of a sync, the last step first.
     left: Vec<Access>,
@@ -79,7 +79,7 @@ impl Journal {
     }
 
     /// Accepts a request, and returns the submission of its first step.
-    pub(crate) fn begin(&mut self, submission: Submission) -> Submission {
+    pub(crate) fn accept(&mut self, submission: Submission) -> Submission {
         let Submission { at, target, access, thread, tag } = submission;
         let mut left = match access.operation {
             Operation::Flush => self.sync(at, target),
@@ -100,7 +100,7 @@ impl Journal {
     }
 
     /// Returns the steps of a sync, the last step first.
-    fn sync(&mut self, at: Instant, target: Target) -> Vec<Access> {
+    fn sync(&mut self, at: Instant, target: DriveNamespace) -> Vec<Access> {
         let step = self.spec.timestamp_step.picoseconds();
         let tick = at.picoseconds().checked_div(step).unwrap_or(at.picoseconds());
         let head = self.heads.iter_mut().find(|head| head.target == target);

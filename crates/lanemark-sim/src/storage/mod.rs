@@ -15,7 +15,7 @@ use crate::engine::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRe
 use crate::fault::{FaultClearError, FaultNumber, RequestStatus};
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
-use crate::spec::target::Target;
+use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, PriorContent, VolumeSpec};
 use crate::storage::journal::Journal;
 use crate::storage::volume::VolumePart;
@@ -38,11 +38,11 @@ struct Volume {
     outstanding: Vec<u32>,
     /// The drive from which a mirror reads next if all drives have the same number of requests.
     turn: usize,
-    requests: Slab<Request, VolumeRequests>,
+    requests: Slab<VolumeRequest, VolumeRequests>,
     parts: Slab<VolumeRequestPart, Parts>,
 }
 
-struct Request {
+struct VolumeRequest {
     tag: u64,
     access: Access,
     parts_left: u32,
@@ -105,13 +105,13 @@ impl Storage {
     /// Returns the tag of each request that has not completed, and the instant of its submission, which is in the
     /// future for a request that is not submitted yet.
     pub(super) fn in_flight(&self) -> Vec<(u64, Instant)> {
-        let below = self.simulator.in_flight();
+        let drive_requests = self.simulator.in_flight();
         let mut found: Vec<(u64, Instant)> = match &self.volume {
-            None => below.collect(),
+            None => drive_requests.collect(),
             Some(volume) => {
                 // All parts of a request are submitted at the same instant.
                 let mut first = BTreeMap::new();
-                for (part, submitted) in below {
+                for (part, submitted) in drive_requests {
                     let request = volume.parts[PartHandle::of(part as u32)].request;
                     first
                         .entry(request.number())
@@ -135,7 +135,7 @@ impl Storage {
     /// Returns the errors of [`Simulator::submit`], or [`SimError::OutOfVolume`].
     pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
         let Some(journal) = &mut self.journal else { return self.submit_below(submission) };
-        let step = journal.begin(submission);
+        let step = journal.accept(submission);
         let begun = self.submit_below(step);
         if let (Err(_), Some(journal)) = (&begun, &mut self.journal) {
             journal.forget(step.tag);
@@ -148,7 +148,7 @@ impl Storage {
     fn submit_below(&mut self, submission: Submission) -> Result<(), SimError> {
         let Some(volume) = &mut self.volume else { return self.simulator.submit(submission) };
         let Submission { target, access, tag, .. } = submission;
-        if target != Target::default() {
+        if target != DriveNamespace::default() {
             return Err(SimError::NoTarget { target });
         }
         let Access { offset, length, .. } = access;
@@ -157,7 +157,7 @@ impl Storage {
             return Err(SimError::OutOfVolume { offset, length, capacity });
         }
         if let Some(part) = volume.part_of(access) {
-            let request = volume.requests.insert(Request {
+            let request = volume.requests.insert(VolumeRequest {
                 tag,
                 access,
                 parts_left: 1,
@@ -167,7 +167,7 @@ impl Storage {
         }
         let parts = volume.parts_of(access);
         let parts_left = parts.clone().count() as u32;
-        let request = volume.requests.insert(Request {
+        let request = volume.requests.insert(VolumeRequest {
             tag,
             access,
             parts_left,
@@ -254,8 +254,8 @@ impl Volume {
         let one =
             (spec == VolumeSpec::Mirror && operation == Operation::Read && length > Bytes::ZERO)
                 .then(|| self.least_busy());
-        let asked = move |part: &VolumePart| one.is_none_or(|one| one == part.drive);
-        spec.parts(drives, offset, length).filter(asked)
+        let is_requested = move |part: &VolumePart| one.is_none_or(|one| one == part.drive);
+        spec.parts(drives, offset, length).filter(is_requested)
     }
 
     /// Returns the drive with the fewest outstanding requests; drives with equal numbers take turns.
@@ -283,7 +283,7 @@ impl Volume {
         if whole.parts_left > 0 {
             return None;
         }
-        let Request { tag, access, status, .. } = *whole;
+        let VolumeRequest { tag, access, status, .. } = *whole;
         self.requests.free(request);
         Some((tag, access, status))
     }

@@ -2,7 +2,7 @@
 
 use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;
-use crate::spec::{AdapterCacheSpec, AdapterSpec, PageTimes, SystemSpec, WriteCache};
+use crate::spec::{AdapterCacheSpec, AdapterSpec, PageTimes, SystemSpec, WriteCacheMode};
 use crate::tests::power::flash_power;
 use crate::tests::runs::{at_rest, retrying, run, sas, test, times, unlimited};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -20,7 +20,7 @@ fn without_cache() -> SystemSpec {
     let driver = Duration::from_nanoseconds(100);
     (attachment.protocol.read_time, attachment.protocol.write_time) = (driver, driver);
     (attachment.drive.front_end.engines, attachment.drive.front_end.write_time) = (1, WRITE);
-    attachment.drive.write_cache = WriteCache::Protected;
+    attachment.drive.write_cache = WriteCacheMode::Protected;
     let flash = attachment.drive.flash_mut();
     flash.blocks_per_plane = 4096;
     flash.program = PageTimes::alike(Duration::from_microseconds(10));

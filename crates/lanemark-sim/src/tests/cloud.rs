@@ -22,7 +22,7 @@ fn system(volume: CloudSpec) -> SystemSpec {
         capacity: Bytes::mebi(1024),
         front_end: FrontEndSpec::INSTANT,
         buffer: Bytes::mebi(1024),
-        write_cache: WriteCache::Off,
+        write_cache: WriteCacheMode::Off,
         read_ahead: Bytes::ZERO,
         data_path_read: None,
         data_path_write: None,
@@ -31,8 +31,8 @@ fn system(volume: CloudSpec) -> SystemSpec {
     })
 }
 
-fn bursting(rate: u64, burst: u64, credits: u64) -> Option<LimitSpec> {
-    Some(LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) })
+fn bursting(rate: u64, burst: u64, credits: u64) -> Option<CloudLimitSpec> {
+    Some(CloudLimitSpec { rate, burst: Some(BurstCreditSpec { rate: burst, credits }) })
 }
 
 /// Returns a test of `count` requests at queue depth 32.
@@ -80,7 +80,7 @@ fn the_tighter_limit_determines_the_rate() {
 #[test]
 fn a_large_request_counts_as_several_operations() {
     let volume =
-        CloudSpec { operations: Some(LimitSpec::steady(100)), bytes: None, ..plain_volume() };
+        CloudSpec { operations: Some(CloudLimitSpec::steady(100)), bytes: None, ..plain_volume() };
     let mut system = system(volume);
     system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
     for (kib, rate) in [(256, 100.0), (260, 50.0), (512, 50.0), (1_024, 25.0)] {
@@ -94,7 +94,7 @@ fn a_large_request_counts_as_several_operations() {
 #[test]
 fn sequential_requests_merge_and_random_ones_do_not() {
     let volume = CloudSpec {
-        operations: Some(LimitSpec::steady(100)),
+        operations: Some(CloudLimitSpec::steady(100)),
         bytes: None,
         merges: true,
         ..plain_volume()
@@ -212,14 +212,17 @@ fn a_test_reports_the_phase_of_the_burst() {
 /// The latency of a request that does not wait for a limit is lognormal with the stated percentiles.
 #[test]
 fn latencies_have_the_stated_percentiles() {
-    let limits =
-        CloudSpec { operations: Some(LimitSpec::steady(1_000_000)), bytes: None, ..plain_volume() };
+    let limits = CloudSpec {
+        operations: Some(CloudLimitSpec::steady(1_000_000)),
+        bytes: None,
+        ..plain_volume()
+    };
     let load =
         |read| Test { volume: Some(SMALL * 200_000), ..test(SMALL, Pattern::Uniform, read, 1) };
     for (read, median, p99) in [(true, 500, 1_000), (true, 300, 2_400), (false, 700, 910)] {
-        let latency = LatencySpec { median: us(median), tail: us(p99 - median) };
+        let latency = LognormalLatency { median: us(median), tail: us(p99 - median) };
         let volume = CloudSpec { read_latency: latency, write_latency: latency, ..limits.clone() };
-        let fixed = LatencySpec { tail: Duration::ZERO, ..latency };
+        let fixed = LognormalLatency { tail: Duration::ZERO, ..latency };
         let constant = CloudSpec { read_latency: fixed, write_latency: fixed, ..limits.clone() };
         let path = run(&system(constant), &load(read)).latency().mean_ns() - median as f64 * 1e3;
         let sample = run(&system(volume), &load(read));
@@ -234,7 +237,7 @@ fn latencies_have_the_stated_percentiles() {
 
 #[test]
 fn the_seed_determines_every_latency() {
-    let latency = LatencySpec { median: us(500), tail: us(500) };
+    let latency = LognormalLatency { median: us(500), tail: us(500) };
     let system = system(CloudSpec { read_latency: latency, ..plain_volume() });
     let load = requests(SMALL, true, 500);
     let of = |seed| simulate(&system, &load, StreamKey::from_seed(seed)).unwrap();
@@ -282,8 +285,8 @@ fn a_power_cut_loses_no_completed_write_and_no_credits() {
     assert!((8..=15).contains(left), "{left}");
 }
 
-fn any_limit(low: u64, high: u64) -> impl Strategy<Value = Option<LimitSpec>> {
-    let steady = (low..high).prop_map(|rate| Some(LimitSpec::steady(rate)));
+fn any_limit(low: u64, high: u64) -> impl Strategy<Value = Option<CloudLimitSpec>> {
+    let steady = (low..high).prop_map(|rate| Some(CloudLimitSpec::steady(rate)));
     let burst = (low..high, 2..20u64, 1..5_000u64).prop_map(|(rate, factor, seconds)| {
         bursting(rate, rate * factor, rate * seconds / 1_000 + 1)
     });
@@ -303,7 +306,7 @@ proptest! {
         read_share in prop_oneof![Just(0.0f64), Just(1.0), 0.0f64..=1.0],
         depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
-        let latency = LatencySpec { median: us(400), tail: us(tail) };
+        let latency = LognormalLatency { median: us(400), tail: us(tail) };
         let volume = CloudSpec {
             operations,
             bytes,

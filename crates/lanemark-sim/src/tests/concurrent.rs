@@ -8,7 +8,7 @@ use crate::tests::transactions::{plain, users};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Pattern, Rounds, Start, Test, TrackedFigure};
+use lanemark_schema::workload::{Pattern, RoundSettings, Test, TestStart, TrackedFigure};
 
 /// Runs one repeat of parallel tests, with the keys that a workload assigns to them.
 fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
@@ -38,7 +38,7 @@ fn copy(buffers: u32) -> Test {
 fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
     let system = nvme(small_drive());
     let alone = Test { volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 4) };
-    let start = Start { beside: true, delay: Duration::from_seconds(2) };
+    let start = TestStart { beside: true, delay: Duration::from_seconds(2) };
     let later = Test { start, ..alone.clone() };
     let found = beside(&system, &[alone.clone(), later]).unwrap();
     let expected = run(&system, &alone);
@@ -130,7 +130,7 @@ fn what_a_copy_cannot_be_is_named() {
 fn what_cannot_have_others_beside_it_is_refused() {
     let system = nvme(small_drive());
     let length = Duration::from_microseconds(1000);
-    let rounds = Some(Rounds { length, tracked: TrackedFigure::default() });
+    let rounds = Some(RoundSettings { length, tracked: TrackedFigure::default() });
     let rounds = Test { volume: None, rounds, ..reads(Bytes::kibi(4), 1) };
     for other in [rounds, users(2, plain())] {
         let outcome = beside(&system, &[reads(Bytes::kibi(4), 1), other]);

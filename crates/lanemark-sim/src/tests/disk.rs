@@ -21,7 +21,7 @@ fn us(microseconds: u64) -> Duration {
 pub(crate) fn one_zone() -> DriveSpec {
     let disk = DiskSpec {
         heads: 4,
-        zones: vec![Zone { cylinders: 40_000, sectors_per_track: 1_500 }],
+        zones: vec![DiskZone { cylinders: 40_000, sectors_per_track: 1_500 }],
         read_seek: SeekSpec {
             track_to_track: us(300),
             average: us(7_500),
@@ -49,7 +49,7 @@ fn drive(disk: DiskSpec) -> DriveSpec {
             ..FrontEndSpec::INSTANT
         },
         buffer: Bytes::mebi(8),
-        write_cache: WriteCache::default(),
+        write_cache: WriteCacheMode::default(),
         read_ahead: Bytes::ZERO,
         data_path_read: None,
         data_path_write: None,
@@ -130,7 +130,7 @@ fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
 #[test]
 fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
     let zones =
-        [1_973, 1_017].map(|sectors_per_track| Zone { cylinders: 5_000, sectors_per_track });
+        [1_973, 1_017].map(|sectors_per_track| DiskZone { cylinders: 5_000, sectors_per_track });
     let mut drive = changed(one_zone(), |disk| disk.zones = zones.to_vec());
     drive.capacity = disk_of(&mut drive).raw_capacity();
     let outer = Bytes(512 * 1_973 * 4 * 5_000);
@@ -164,7 +164,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
 #[test]
 fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let system = sata(one_zone());
-    let zone = Zone { cylinders: 40_000, sectors_per_track: 1_500 };
+    let zone = DiskZone { cylinders: 40_000, sectors_per_track: 1_500 };
     let small = test(&system.attachments[0].drive, SMALL, Pattern::Sequential, true, 1);
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
     let small = Test { volume: Some(Bytes::mebi(256)), ..small };
@@ -355,9 +355,9 @@ prop_compose! {
             average: us(200 + more + (8_000.0 * average) as u64),
             full_stroke: us(8_200 + more),
         };
-        let mut zones: Vec<Zone> = zones
+        let mut zones: Vec<DiskZone> = zones
             .into_iter()
-            .map(|(cylinders, sectors_per_track)| Zone { cylinders, sectors_per_track })
+            .map(|(cylinders, sectors_per_track)| DiskZone { cylinders, sectors_per_track })
             .collect();
         zones[0].cylinders += 16;
         DiskSpec {

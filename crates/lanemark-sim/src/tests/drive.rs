@@ -227,7 +227,7 @@ fn without_a_write_cache_a_write_is_done_when_it_is_stored() {
     system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
     let writes = Test { volume: Some(Bytes::mebi(1)), ..test(BLOCK, Pattern::Uniform, false, 1) };
     let buffered = run(&system, &writes).latency().mean_ns();
-    system.attachments[0].drive.write_cache = WriteCache::Off;
+    system.attachments[0].drive.write_cache = WriteCacheMode::Off;
     let sample = run(&system, &writes);
     assert!(sample.latency().mean_ns() > buffered + 600_000.0);
     // Each write fills an eighth of a unit.
@@ -270,7 +270,7 @@ fn steady(spare: f64, change: impl FnOnce(&mut DriveSpec)) -> SystemSpec {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     flash.blocks_per_plane = 400;
-    flash.condition = Condition::Random;
+    flash.condition = DriveCondition::Random;
     // The channel is so fast that dies do not wait for it.
     flash.channel_rate = BytesPerSecond(10_000_000_000);
     let raw = flash.capacity().get() as f64;
@@ -414,7 +414,7 @@ fn xpoint_is_written_in_place() {
         pages_per_block: 512,
         // All flash belongs to the host: no superblock is kept erased, in any condition.
         blocks_per_plane: 8,
-        condition: Condition::Random,
+        condition: DriveCondition::Random,
         read: PageTimes::alike(us(2)),
         program: PageTimes::alike(us(4)),
         erase: Duration::ZERO,
@@ -447,7 +447,7 @@ fn fingerprint_with(
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     flash.blocks_per_plane = 60;
-    flash.condition = Condition::Random;
+    flash.condition = DriveCondition::Random;
     change(&mut drive);
     let mixed = Test {
         span: Bytes::mebi(64),
@@ -468,7 +468,10 @@ fn the_trajectory_of_each_part_never_changes() {
         ("collection", fingerprint(|_| {}, 0.0)),
         (
             "cost-benefit",
-            fingerprint(|drive| drive.flash_mut().translation.policy = Policy::CostBenefit, 0.3),
+            fingerprint(
+                |drive| drive.flash_mut().translation.policy = CollectionPolicy::CostBenefit,
+                0.3,
+            ),
         ),
         ("hot stream", fingerprint(|drive| drive.flash_mut().translation.hot_stream = true, 0.3)),
         ("wear", fingerprint(|drive| drive.flash_mut().translation.wear_gap = Some(2), 0.3)),

@@ -18,14 +18,14 @@ fn us(microseconds: u64) -> Duration {
 }
 
 /// Returns a flash drive or a disk whose media are so slow that they do not store data before `store` has passed.
-fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) -> DriveSpec {
+fn drive(is_disk: bool, cache: WriteCacheMode, store: Duration, hot_stream: bool) -> DriveSpec {
     let mut drive = DriveSpec { write_cache: cache, ..small_drive() };
     let flash = drive.flash_mut();
     flash.program = PageTimes::alike(store);
     flash.translation.hot_stream = hot_stream;
     flash.blocks_per_plane = 60;
     if is_disk {
-        let disk = DiskSpec { write_cache: cache == WriteCache::Volatile, ..small_disk() };
+        let disk = DiskSpec { write_cache: cache == WriteCacheMode::Volatile, ..small_disk() };
         drive.media = MediaSpec::Disk(disk);
     }
     drive
@@ -41,8 +41,8 @@ proptest! {
         seed: u64, count in 1u64..60, flushes in 0u64..4, cut_us in 50u64..40_000, is_disk: bool, cache in 0usize..3,
         volume in 0usize..3, drives in 2usize..4, slow: bool, hot_stream: bool, over_sata: bool,
     ) {
-        let cache = [WriteCache::Volatile, WriteCache::Protected, WriteCache::Off][cache];
-        let cache = if is_disk && cache == WriteCache::Protected { WriteCache::Off } else { cache };
+        let cache = [WriteCacheMode::Volatile, WriteCacheMode::Protected, WriteCacheMode::Off][cache];
+        let cache = if is_disk && cache == WriteCacheMode::Protected { WriteCacheMode::Off } else { cache };
         let store = if slow { us(80_000) } else { us(600) };
         let drive = drive(is_disk, cache, store, hot_stream);
         let stripe = VolumeSpec::Stripe { chunk: Bytes::kibi(16) };
@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(lost % block.get(), 0);
         let lost = lost / block.get();
         let (mut low, mut high) = (0, (acknowledged + incomplete) * copies);
-        if cache != WriteCache::Volatile {
+        if cache != WriteCacheMode::Volatile {
             high = 0;
         } else if !is_disk && slow {
             // No data has been stored.

@@ -1,13 +1,14 @@
 //! Tests which runs may end when their figures have converged, and each condition under which a run must last its full
 //! length.
 
-use crate::spec::Condition;
+use crate::spec::DriveCondition;
 use crate::tests::disk::one_zone;
 use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
 use crate::{SystemSpec, may_converge};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    ArrivalProcess, Interval, Load, Pattern, Requests, Rounds, Test, TrackedFigure,
+    ArrivalProcess, Load, Pattern, RoundSettings, SeriesInterval, SyntheticRequests, Test,
+    TrackedFigure,
 };
 
 fn long(pattern: Pattern, read: bool) -> Test {
@@ -22,7 +23,7 @@ fn mixed(share: f64) -> Test {
     long(Pattern::Uniform, true).with(|asked| asked.read_share = Ratio::new(share).unwrap())
 }
 
-fn system(condition: Condition) -> SystemSpec {
+fn system(condition: DriveCondition) -> SystemSpec {
     let mut drive = small_drive();
     drive.flash_mut().condition = condition;
     nvme(drive)
@@ -30,7 +31,7 @@ fn system(condition: Condition) -> SystemSpec {
 
 #[test]
 fn a_long_closed_loop_may_end_early() {
-    let filled = system(Condition::default());
+    let filled = system(DriveCondition::default());
     for test in [long(Pattern::Uniform, true), long(Pattern::Sequential, false), mixed(0.7)] {
         assert!(may_converge(&filled, &test), "{test:?}");
         let by_volume = Test { duration: None, volume: Some(Bytes(4 << 30)), ..test };
@@ -38,22 +39,22 @@ fn a_long_closed_loop_may_end_early() {
     }
     let copy = mixed(0.5).with(|asked| asked.mix.copy_to = Some(Bytes::mebi(32)));
     assert!(may_converge(&filled, &copy));
-    assert!(!may_converge(&system(Condition::Purged), &copy));
+    assert!(!may_converge(&system(DriveCondition::Purged), &copy));
 }
 
 #[test]
 fn each_condition_alone_keeps_the_stated_length() {
-    let filled = system(Condition::default());
+    let filled = system(DriveCondition::default());
     let plain = || long(Pattern::Uniform, true);
     let open = Load::Open { rate_per_second: 100.0, process: ArrivalProcess::Even };
     let interval = Duration::from_seconds(1);
-    let rounds = Rounds { length: interval, tracked: TrackedFigure::Iops };
-    let with = |change: &dyn Fn(&mut Requests)| plain().with(|asked| change(asked));
+    let rounds = RoundSettings { length: interval, tracked: TrackedFigure::Iops };
+    let with = |change: &dyn Fn(&mut SyntheticRequests)| plain().with(|asked| change(asked));
     let tests = [
         ("an open loop", with(&|asked| asked.load = open)),
         ("trims", with(&|asked| asked.mix.trim_share = Ratio::new(0.1).unwrap())),
         ("rounds", Test { rounds: Some(rounds), ..plain() }),
-        ("a series", Test { interval: Some(Interval::Fixed { interval }), ..plain() }),
+        ("a series", Test { interval: Some(SeriesInterval::Fixed { interval }), ..plain() }),
         ("no end", Test { duration: None, ..plain() }),
         ("few requests", Test { duration: Some(Duration::from_microseconds(100)), ..plain() }),
     ];
@@ -66,7 +67,7 @@ fn each_condition_alone_keeps_the_stated_length() {
 
 #[test]
 fn a_purged_drive_converges_for_reads_and_for_writes_and_not_for_both() {
-    let (purged, filled) = (system(Condition::Purged), system(Condition::Random));
+    let (purged, filled) = (system(DriveCondition::Purged), system(DriveCondition::Random));
     for share in [0.0, 1.0] {
         assert!(may_converge(&purged, &mixed(share)), "{share}");
     }
@@ -84,7 +85,7 @@ fn a_disk_converges_out_of_order_only() {
 
 #[test]
 fn few_long_requests_converge_where_each_group_of_them_shows_the_rate() {
-    let filled = system(Condition::default());
+    let filled = system(DriveCondition::default());
     let of = |requests: u64, block: Bytes, queue_depth: u32| {
         let test = long(Pattern::Sequential, true).with(|asked| asked.queue_depth = queue_depth);
         Test { block, duration: None, volume: Some(block * requests), ..test }

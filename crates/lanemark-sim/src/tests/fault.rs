@@ -6,13 +6,13 @@ use crate::fault::RequestStatus;
 use crate::link::{LinkModel, SataRate, UsbRate, UsbTransport};
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::{Multipath, SystemSpec, WriteCache};
+use crate::spec::{MultipathPolicy, SystemSpec, WriteCacheMode};
 use crate::tests::link::{dual, enclosed};
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
     unlimited,
 };
-use lanemark_schema::result::{ErrorKind, FaultUse, Sample};
+use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::Fault;
@@ -43,7 +43,7 @@ pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Acce
 pub(crate) fn submitted(
     system: &SystemSpec,
     accesses: &[(Instant, Access)],
-) -> (Vec<Completion>, Vec<FaultUse>) {
+) -> (Vec<Completion>, Vec<FaultImpact>) {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, access)) in accesses.iter().enumerate() {
         storage.submit(Submission::new(at, access).tagged(tag as u64)).unwrap();
@@ -214,8 +214,10 @@ fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
 
 #[test]
 fn with_two_ports_the_load_goes_on_over_the_other() {
-    let system =
-        with(&dual(&unlimited(), Multipath::Failover), &["port-loss port=0 timeout=2ms at=10ms"]);
+    let system = with(
+        &dual(&unlimited(), MultipathPolicy::Failover),
+        &["port-loss port=0 timeout=2ms at=10ms"],
+    );
     let sample = run(&system, &timed(60, 8, true));
     assert_eq!(sample.errors.total(), 0);
     let fault = &sample.faults[0];
@@ -334,7 +336,7 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
     for (depth, base) in [
         (1, nvme(small_drive())),
         (16, sata(small_drive())),
-        (4, dual(&small_drive(), Multipath::RoundRobin)),
+        (4, dual(&small_drive(), MultipathPolicy::RoundRobin)),
     ] {
         for read in [true, false] {
             let cut = with(&base, &["power-cut boot=20ms at=10ms"]);
@@ -355,7 +357,7 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
 
 /// Runs writes, an optional flush, and a cut after the host has all completions but before the dies have stored all
 /// data. Returns the lost and the written amount.
-fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
+fn lost_after(cache: WriteCacheMode, flush: bool, count: u64) -> (Bytes, Bytes) {
     let mut drive = small_drive();
     drive.write_cache = cache;
     // The media are slow, and the buffer contains all data.
@@ -378,11 +380,13 @@ fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
 #[test]
 fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
     for count in [1, 7, 32] {
-        let (lost, written) = lost_after(WriteCache::Volatile, false, count);
+        let (lost, written) = lost_after(WriteCacheMode::Volatile, false, count);
         assert_eq!(lost, written, "{count} blocks, not stored");
-        for (cache, flush) in
-            [(WriteCache::Volatile, true), (WriteCache::Protected, false), (WriteCache::Off, false)]
-        {
+        for (cache, flush) in [
+            (WriteCacheMode::Volatile, true),
+            (WriteCacheMode::Protected, false),
+            (WriteCacheMode::Off, false),
+        ] {
             assert_eq!(lost_after(cache, flush, count).0, Bytes::ZERO, "{cache:?}, flush {flush}");
         }
     }
@@ -450,13 +454,13 @@ proptest! {
         kind in 0usize..6, depth in 1u32..40, read in 0usize..3, seed: u64,
     ) {
         let mut drive = small_drive();
-        drive.flash_mut().condition = crate::spec::Condition::Random;
+        drive.flash_mut().condition = crate::spec::DriveCondition::Random;
         drive.flash_mut().blocks_per_plane = 60;
         drive.read_ahead = Bytes::kibi(64);
         let base = match kind {
             0 => nvme(drive),
             1 => sata(drive),
-            2 => dual(&drive, Multipath::RoundRobin),
+            2 => dual(&drive, MultipathPolicy::RoundRobin),
             3 => enclosed(&drive, UsbRate::Gen1, UsbTransport::AttachedScsi),
             4 => enclosed(&drive, UsbRate::Gen1, UsbTransport::BulkOnly),
             _ => times(sas(drive, 1), 2),

@@ -3,11 +3,11 @@
 
 use crate::fault::RequestStatus;
 use crate::simulator::Completion;
-use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCache};
+use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCacheMode};
 use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
 use crate::tests::runs::{nvme, run, sas, sata, simulate, small_drive, test, times};
 use crate::tests::volume::apart;
-use lanemark_schema::result::{ErrorKind, FaultUse, Sample};
+use lanemark_schema::result::{ErrorKind, FaultImpact, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
@@ -165,7 +165,7 @@ fn writes_to_a_bad_range_fail_after_the_drives_time_and_reads_succeed() {
 }
 
 /// Returns a drive whose media are so slow that all written data is still in its buffer.
-fn slow_media(cache: WriteCache) -> SystemSpec {
+fn slow_media(cache: WriteCacheMode) -> SystemSpec {
     let mut drive = small_drive();
     drive.write_cache = cache;
     drive.flash_mut().program = PageTimes::alike(us(50_000));
@@ -177,7 +177,7 @@ fn cut_after_flush(
     base: &SystemSpec,
     blocks: impl Iterator<Item = u64>,
     faults: &[&str],
-) -> (Completion, Vec<FaultUse>) {
+) -> (Completion, Vec<FaultImpact>) {
     let mut all: Vec<(Instant, Access)> = (0..)
         .zip(blocks)
         .map(|(index, one)| (at(index * 20), block(Operation::Write, one)))
@@ -195,7 +195,7 @@ fn cut_after_flush(
 
 #[test]
 fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged() {
-    let base = slow_media(WriteCache::Volatile);
+    let base = slow_media(WriteCacheMode::Volatile);
     for count in [1, 7, 32] {
         let (honest, uses) = cut_after_flush(&base, 0..count, &[]);
         assert_eq!(uses[0].lost, Bytes::ZERO);
@@ -216,7 +216,7 @@ fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged
 
 #[test]
 fn a_drive_without_a_volatile_cache_cannot_lie() {
-    for cache in [WriteCache::Protected, WriteCache::Off] {
+    for cache in [WriteCacheMode::Protected, WriteCacheMode::Off] {
         let system = crate::tests::runs::checked(&slow_media(cache));
         let errors = system.with_faults(&["lying-flush".parse().unwrap()]).unwrap_err();
         assert!(errors[0].to_string().contains("lacks a volatile cache"), "{errors:?}");
@@ -310,7 +310,7 @@ fn on_a_volume_silent_faults_are_drawn_for_the_part_of_each_drive() {
 
 #[test]
 fn of_a_volume_one_drive_lies_about_its_own_data_only() {
-    let drive = slow_media(WriteCache::Volatile).attachments[0].drive.clone();
+    let drive = slow_media(WriteCacheMode::Volatile).attachments[0].drive.clone();
     // Each chunk is a block, so even blocks are on the first drive and odd blocks on the second.
     let stripe = apart(&drive, 2, VolumeSpec::Stripe { chunk: BLOCK });
     let mirror = apart(&drive, 2, VolumeSpec::Mirror);

@@ -107,7 +107,7 @@ fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {
         let commit = records + Bytes::kibi(4);
         for sync in 0..a_round * 2 + 3 {
             let at = Instant::ZERO + TICK * sync;
-            let step = journal.begin(Submission::new(at, FLUSH));
+            let step = journal.accept(Submission::new(at, FLUSH));
             let place = Bytes::mebi(32) + commit * (sync % a_round);
             assert_eq!(step.access, write(place, records), "sync {sync} of {a_round} a round");
             journal.forget(step.tag);

@@ -8,7 +8,7 @@ use crate::link::{
 use crate::run::ceiling::ceilings;
 use crate::spec::PageTimes;
 use crate::spec::submission::Submission;
-use crate::spec::{DriveSpec, Multipath, ProtocolKind, SecondPort, SystemSpec};
+use crate::spec::{DriveSpec, MultipathPolicy, ProtocolKind, SecondPort, SystemSpec};
 use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
@@ -43,7 +43,7 @@ pub(crate) fn with_fifo(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
 }
 
 /// Returns a SAS drive with two ports of one phy each, `a` and `b`, on one adapter.
-pub(crate) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
+pub(crate) fn dual(drive: &DriveSpec, multipath: MultipathPolicy) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     share(&mut system, 1);
     let first = &mut system.attachments[0];

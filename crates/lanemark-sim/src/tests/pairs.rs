@@ -4,13 +4,13 @@ use crate::fault::RequestStatus;
 use crate::link::{LinkModel, Pcie, PcieGeneration};
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::{Condition, Multipath, SystemSpec, WriteCache};
+use crate::spec::{DriveCondition, MultipathPolicy, SystemSpec, WriteCacheMode};
 use crate::storage::Storage;
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
 use crate::tests::power::flash_power;
 use crate::tests::runs::{nvme, sas, sata, share, small_drive, storage_at_rest, times};
-use lanemark_schema::result::{ErrorKind, FaultUse};
+use lanemark_schema::result::{ErrorKind, FaultImpact};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind};
 use lanemark_schema::workload::{Access, Operation};
@@ -53,7 +53,7 @@ fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Storage {
 }
 
 /// Returns all completions in the order of `asks`, and the outcome of the faults.
-pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, Vec<FaultUse>) {
+pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, Vec<FaultImpact>) {
     let mut storage = run_requests(system, asks);
     let mut seen: Vec<Completion> = std::iter::from_fn(|| storage.advance()).collect();
     seen.sort_by_key(|done| done.tag);
@@ -200,14 +200,14 @@ fn mixed() -> Vec<Ask> {
 #[test]
 fn a_fault_that_is_yet_to_come_changes_nothing() {
     let mut protected = small_drive();
-    protected.write_cache = WriteCache::Protected;
+    protected.write_cache = WriteCacheMode::Protected;
     for base in [
         nvme(small_drive()),
         nvme(protected.clone()),
         sata(small_drive()),
         sata(protected),
         sas(small_drive(), 2),
-        dual(&small_drive(), Multipath::RoundRobin),
+        dual(&small_drive(), MultipathPolicy::RoundRobin),
     ] {
         let base = times(base, 2);
         let sound = outcomes(&base, &mixed()).0;
@@ -245,8 +245,8 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
         nvme(drive.clone()),
         sata(drive.clone()),
         sas(drive.clone(), 2),
-        dual(&drive, Multipath::RoundRobin),
-        dual(&drive, Multipath::Failover),
+        dual(&drive, MultipathPolicy::RoundRobin),
+        dual(&drive, MultipathPolicy::Failover),
     ] {
         let base = times(base, 2);
         for fault in [
@@ -531,9 +531,9 @@ fn a_pause_outlives_a_power_cut() {
 fn protected_data_are_stored_after_a_cut_although_the_host_resets_the_drive_for_longer() {
     const WRITTEN: u64 = 24;
     let mut drive = small_drive();
-    (drive.write_cache, drive.buffer) = (WriteCache::Protected, Bytes::mebi(32));
+    (drive.write_cache, drive.buffer) = (WriteCacheMode::Protected, Bytes::mebi(32));
     let flash = drive.flash_mut();
-    (flash.blocks_per_plane, flash.condition) = (60, Condition::Random);
+    (flash.blocks_per_plane, flash.condition) = (60, DriveCondition::Random);
     let base = nvme(drive);
     let mebibyte = |index: u64| Access {
         operation: Operation::Write,

@@ -3,33 +3,33 @@
 use std::convert::Infallible;
 
 use crate::run::replay::{
-    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
-    Speed, replay,
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, ReplayError, ReplayRun, ReplaySettings,
+    RequestRefusal, Speed, replay,
 };
 use crate::spec::SystemSpec;
 use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, sata, simulate, small_drive, times};
-use lanemark_schema::result::{ReplayUse, Sample};
+use lanemark_schema::result::{ReplayCounts, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::bound::BLOCK;
-use lanemark_schema::workload::{Access, Accesses, Arrival, Operation, Test};
+use lanemark_schema::workload::{Access, Accesses, Operation, Test, TraceArrival};
 use proptest::prelude::*;
 
-const RECORDED: Replay = Replay {
+const RECORDED: ReplaySettings = ReplaySettings {
     pace: Pace::Recorded(Speed::RECORDED),
     wrap: false,
     laid_out: Bytes::mebi(64),
     seed: 1,
 };
 
-fn at_depth(queue_depth: u32) -> Replay {
-    Replay { pace: Pace::AsFastAsPossible { queue_depth }, ..RECORDED }
+fn at_depth(queue_depth: u32) -> ReplaySettings {
+    ReplaySettings { pace: Pace::AsFastAsPossible { queue_depth }, ..RECORDED }
 }
 
 /// Returns a request to the first device, this many microseconds after the first request.
-fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> Arrival {
-    Arrival {
+fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> TraceArrival {
+    TraceArrival {
         at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),
         device: 0,
         thread: 0,
@@ -40,20 +40,24 @@ fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> Arriva
 
 fn try_run(
     spec: &SystemSpec,
-    plan: &Replay,
-    arrivals: &[Arrival],
+    plan: &ReplaySettings,
+    arrivals: &[TraceArrival],
 ) -> Result<ReplayRun, ReplayError<Infallible>> {
     replay(&checked(spec), plan, arrivals.iter().map(|arrival| Ok(*arrival)), &mut |_| true)
 }
 
-fn run(spec: &SystemSpec, plan: &Replay, arrivals: &[Arrival]) -> (Sample, ReplayUse) {
+fn run(
+    spec: &SystemSpec,
+    plan: &ReplaySettings,
+    arrivals: &[TraceArrival],
+) -> (Sample, ReplayCounts) {
     let sample = try_run(spec, plan, arrivals).unwrap().sample;
     let replay = sample.replay.clone().unwrap();
     (sample, replay)
 }
 
 /// Returns random reads at random times, `gap_us` apart on average.
-fn random_arrivals(count: u64, gap_us: u64, seed: u64) -> Vec<Arrival> {
+fn random_arrivals(count: u64, gap_us: u64, seed: u64) -> Vec<TraceArrival> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut now = 0;
     let mut next = |_| {
@@ -79,10 +83,10 @@ fn as_fast_as_possible_is_the_closed_loop_of_a_test() {
         let key = StreamKey::from_seed(7);
         let expected = simulate(&system, &test, key).unwrap();
         let mut accesses = Accesses::new(&test, key).unwrap();
-        let trace: Vec<Arrival> = (0..1024)
+        let trace: Vec<TraceArrival> = (0..1024)
             .map(|line| {
                 let access = accesses.next_access();
-                Arrival { at: None, device: 0, thread: 0, access, line }
+                TraceArrival { at: None, device: 0, thread: 0, access, line }
             })
             .collect();
         let (seen, replay) = run(&system, &at_depth(depth), &trace);
@@ -118,7 +122,7 @@ fn outstanding_is_rate_times_latency() {
 fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
     let beyond = 3_000;
     let count = u64::from(OUTSTANDING_MAX) + beyond;
-    let burst: Vec<Arrival> =
+    let burst: Vec<TraceArrival> =
         (0..count).map(|line| arrival(0, Operation::Read, line % 1000 * 4096, 512)).collect();
     let (sample, replay) = run(&nvme(small_drive()), &RECORDED, &burst);
     assert_eq!((replay.held_back, replay.outstanding_max), (beyond, OUTSTANDING_MAX.into()));
@@ -134,7 +138,7 @@ fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
 
 #[test]
 fn long_requests_wait_before_they_fill_memory() {
-    let long: Vec<Arrival> =
+    let long: Vec<TraceArrival> =
         (0..200).map(|_| arrival(0, Operation::Read, 0, BLOCK.max.get())).collect();
     let (sample, replay) = run(&nvme(small_drive()), &RECORDED, &long);
     let most = OUTSTANDING_BYTES_MAX.get() / BLOCK.max.get();
@@ -147,7 +151,7 @@ fn twice_the_speed_is_half_the_time() {
     let trace = random_arrivals(500, 1_000, 5);
     let span = |speed: &str| {
         let pace = Pace::Recorded(speed.parse().unwrap());
-        run(&nvme(small_drive()), &Replay { pace, ..RECORDED }, &trace).1.span.unwrap()
+        run(&nvme(small_drive()), &ReplaySettings { pace, ..RECORDED }, &trace).1.span.unwrap()
     };
     assert_eq!(span("1x"), span("2x") * 2);
     assert_eq!(span("0.5x"), span("1x") * 2);
@@ -183,7 +187,7 @@ fn flushes_and_trims_are_counted_apart() {
 fn what_cannot_be_submitted_is_told_with_its_line() {
     let system = nvme(small_drive());
     let good = arrival(0, Operation::Read, 0, 4096);
-    let with = |change: fn(&mut Arrival)| {
+    let with = |change: fn(&mut TraceArrival)| {
         let mut bad = arrival(41, Operation::Read, 0, 4096);
         change(&mut bad);
         match try_run(&system, &RECORDED, &[good, bad]).unwrap_err() {
@@ -191,14 +195,14 @@ fn what_cannot_be_submitted_is_told_with_its_line() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(with(|bad| bad.at = None), RequestFault::Untimed);
-    assert_eq!(with(|bad| bad.device = 1), RequestFault::NoDrive { device: 1, drives: 1 });
+    assert_eq!(with(|bad| bad.at = None), RequestRefusal::Untimed);
+    assert_eq!(with(|bad| bad.device = 1), RequestRefusal::NoDrive { device: 1, drives: 1 });
     let long = with(|bad| bad.access.length = Bytes::mebi(65));
-    assert_eq!(long, RequestFault::TooLong { length: Bytes::mebi(65) });
+    assert_eq!(long, RequestRefusal::TooLong { length: Bytes::mebi(65) });
     let behind = with(|bad| bad.access.offset = Bytes(u64::MAX));
-    assert!(matches!(behind, RequestFault::OutOfRange { .. }), "{behind:?}");
+    assert!(matches!(behind, RequestRefusal::OutOfRange { .. }), "{behind:?}");
     let late = with(|bad| bad.at = Some(Instant::from_picoseconds(u64::MAX)));
-    assert_eq!(late, RequestFault::TooLate);
+    assert_eq!(late, RequestRefusal::TooLate);
 }
 
 #[test]
@@ -242,7 +246,7 @@ proptest! {
         depth in 0u32..9, seed: u64,
     ) {
         let capacity = small_drive().capacity;
-        let trace: Vec<Arrival> = requests
+        let trace: Vec<TraceArrival> = requests
             .iter()
             .map(|&(at, sector, sectors, kind)| {
                 let operation = match kind {
@@ -254,8 +258,8 @@ proptest! {
             })
             .collect();
         let plan = match depth {
-            0 => Replay { wrap: true, ..RECORDED },
-            depth => Replay { wrap: true, ..at_depth(depth) },
+            0 => ReplaySettings { wrap: true, ..RECORDED },
+            depth => ReplaySettings { wrap: true, ..at_depth(depth) },
         };
         for system in [nvme(small_drive()), sata(small_drive())] {
             let (sample, replay) = run(&system, &plan, &trace);

@@ -7,10 +7,10 @@ use crate::link::{
     LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
-use crate::run::replay::{Pace, Replay, Speed, replay};
+use crate::run::replay::{Pace, ReplaySettings, Speed, replay};
 use crate::spec::submission::Submission;
-use crate::spec::target::Target;
-use crate::spec::{Multipath, SystemSpec};
+use crate::spec::target::DriveNamespace;
+use crate::spec::{MultipathPolicy, SystemSpec};
 use crate::tests::fault::with;
 use crate::tests::link::{dual, enclosed, pio, with_fifo};
 use crate::tests::runs::{
@@ -19,7 +19,7 @@ use crate::tests::runs::{
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
-use lanemark_schema::workload::{Access, Arrival, Operation, Pattern, Test};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test, TraceArrival};
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_microseconds(milliseconds * 1_000)
@@ -58,7 +58,7 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
     for begin in [ms(0), ms(LOAD)] {
         for drive in 0..system.drives() as u16 {
             for (at, access) in load() {
-                let target = Target { drive, namespace: 0 };
+                let target = DriveNamespace { drive, namespace: 0 };
                 storage
                     .submit(
                         Submission::new(Instant::ZERO + begin + at, access).to(target).tagged(tag),
@@ -139,7 +139,7 @@ fn cases() -> Vec<(SystemSpec, &'static str)> {
         (closed, "retrain lanes=2 speed=3Gb/s"),
         (usb(UsbTransport::AttachedScsi), "retrain link=1 speed=5Gb/s"),
         (usb(UsbTransport::BulkOnly), "retrain link=3 speed=1.5Gb/s"),
-        (dual(&small_drive(), Multipath::RoundRobin), "retrain port=1 speed=3Gb/s"),
+        (dual(&small_drive(), MultipathPolicy::RoundRobin), "retrain port=1 speed=3Gb/s"),
         (behind_an_uplink(), "retrain link=0 lanes=1"),
         (shared, "retrain link=0 generation=1"),
         (behind_an_uplink(), "retrain link=1 speed=1.5Gb/s"),
@@ -186,7 +186,7 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
         second_load(&with(&system, &[first, second])) == after(&system, "retrain link=0 lanes=2")
     );
     // The links of two ports are distinct.
-    let system = dual(&small_drive(), Multipath::RoundRobin);
+    let system = dual(&small_drive(), MultipathPolicy::RoundRobin);
     let (first, second) = ("retrain speed=3Gb/s at=2ms for=90ms", "retrain port=1 speed=6Gb/s");
     let seen = second_load(&with(&system, &[first, &format!("{second} at=3ms")]));
     assert!(seen == after(&system, second));
@@ -201,17 +201,17 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
 
 #[test]
 fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
-    let plan = Replay {
+    let plan = ReplaySettings {
         pace: Pace::Recorded(Speed::RECORDED),
         wrap: false,
         laid_out: Bytes::mebi(32),
         seed: 1,
     };
-    let arrivals: Vec<Arrival> = (0..)
+    let arrivals: Vec<TraceArrival> = (0..)
         .zip(load())
         .map(|(line, (at, access))| {
             let at = Some(Instant::ZERO + at);
-            Arrival { at, device: 0, thread: 0, access, line }
+            TraceArrival { at, device: 0, thread: 0, access, line }
         })
         .collect();
     let figures = |system: &SystemSpec, from: usize| {

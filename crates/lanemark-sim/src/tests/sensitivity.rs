@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use crate::run::sensitivity::{sensitivity, variants, weigh};
+use crate::run::sensitivity::{compute_sensitivity, sensitivity, variants};
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::tests::runs::{checked, nvme, sata, simulate, small_drive, test, unlimited};
 use crate::tests::{disk, link};
-use lanemark_schema::result::{Gain, HopId, Sensitivity, SystemChange};
+use lanemark_schema::result::{ChangeGain, HopId, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{ArrivalProcess, CheckedTest, Load, Pattern, Test, TestError};
@@ -17,7 +17,7 @@ fn sensitivity_of(system: &SystemSpec, test: &Test) -> Sensitivity {
     sensitivity(&checked(system), &test.clone().checked().unwrap(), KEY).unwrap()
 }
 
-fn gain<'s>(sensitivity: &'s Sensitivity, hop: &str) -> &'s Gain {
+fn gain<'s>(sensitivity: &'s Sensitivity, hop: &str) -> &'s ChangeGain {
     let known: Vec<&str> = sensitivity.gains.iter().map(|gain| gain.hop.as_str()).collect();
     let found = sensitivity.gains.iter().find(|gain| gain.hop == hop);
     found.unwrap_or_else(|| panic!("no {hop} among {known:?}"))
@@ -121,12 +121,12 @@ fn what_cannot_be_changed_is_left_out() {
         assert!(!names.iter().any(|name| name == left_out), "{left_out} in {names:?}");
     }
     // If there are no requests, there is no gain.
-    assert_eq!(weigh(&base, &[], &[]).bottleneck(), None);
+    assert_eq!(compute_sensitivity(&base, &[], &[]).bottleneck(), None);
 }
 
 #[test]
 fn both_ways_to_a_drive_are_made_faster_together() {
-    let system = link::dual(&unlimited(), crate::spec::Multipath::RoundRobin);
+    let system = link::dual(&unlimited(), crate::spec::MultipathPolicy::RoundRobin);
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
     let base = simulate(&system, &reads, KEY).unwrap();
     for variant in variants(&checked(&system), &reads.checked().unwrap(), &base) {
@@ -169,7 +169,7 @@ fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     }
 }
 
-fn harms(gain: &Gain) -> bool {
+fn harms(gain: &ChangeGain) -> bool {
     gain.throughput_gain <= -0.02
 }
 
@@ -182,7 +182,7 @@ fn harms(gain: &Gain) -> bool {
 /// faster link for every seed, and 0% with 4 KiB more or less, or if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
-    gain: &Gain,
+    gain: &ChangeGain,
     blocks: u64,
     depth: u32,
     of: impl Fn(u64, u32) -> Result<CheckedTest, TestError>,
@@ -240,8 +240,8 @@ proptest! {
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
             // A die without a cache register is occupied while its page is transferred, so it is busy for both times. A
             // faster array or channel then gains half of the time that it takes.
-            let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
-            let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
+            let in_flash = |gain: &ChangeGain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
+            let alike = |gain: &&ChangeGain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);
             let own = own.fold(0.0, f64::max);
             prop_assert!(own > busiest - 0.25, "{:?} is {} busy of {}", most, own, busiest);

@@ -2,18 +2,18 @@
 //! theory of this phase.
 
 use crate::drive::write_amplification;
-use crate::spec::{Condition, DriveSpec};
+use crate::spec::{DriveCondition, DriveSpec};
 use crate::tests::runs::{nvme, run, simulate, small_drive, test};
-use lanemark_schema::result::Phases;
+use lanemark_schema::result::DrivePhases;
 use lanemark_schema::result::Sample;
-use lanemark_schema::result::steady::{Outcome, ROUNDS_MAX, WINDOW, judge};
+use lanemark_schema::result::steady::{ROUNDS_MAX, RoundsOutcome, WINDOW, judge};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Pattern, Rounds, Test, TrackedFigure};
+use lanemark_schema::workload::{Pattern, RoundSettings, SeriesInterval, Test, TrackedFigure};
 
 /// Returns a drive with 200 superblocks of 2 MiB. The data fills 156 superblocks, and the flash is so slow that it is
 /// always the bottleneck.
-fn drive(condition: Condition) -> DriveSpec {
+fn drive(condition: DriveCondition) -> DriveSpec {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(2 * 156);
     drive.flash_mut().blocks_per_plane = 200;
@@ -32,7 +32,7 @@ fn writes(drive: &DriveSpec, seconds: u64) -> Test {
 }
 
 fn in_rounds(drive: &DriveSpec, length: Duration, tracked: TrackedFigure) -> Test {
-    Test { duration: None, rounds: Some(Rounds { length, tracked }), ..writes(drive, 1) }
+    Test { duration: None, rounds: Some(RoundSettings { length, tracked }), ..writes(drive, 1) }
 }
 
 /// Returns the theoretical write amplification for the superblocks that contain data: the stream of the host and the
@@ -49,9 +49,9 @@ fn within(seen: f64, expected: f64, share: f64) {
 
 #[test]
 fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
-    let drive = drive(Condition::Purged);
+    let drive = drive(DriveCondition::Purged);
     let interval = Duration::from_seconds(1).scaled(1, 4);
-    let test = Test { interval: Some(Interval::Fixed { interval }), ..writes(&drive, 25) };
+    let test = Test { interval: Some(SeriesInterval::Fixed { interval }), ..writes(&drive, 25) };
     let system = nvme(drive.clone());
     let series = run(&system, &test).series.unwrap();
     assert_eq!((series.points.len(), series.elapsed()), (100, Duration::from_seconds(25)));
@@ -62,7 +62,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
     let fresh = series.iops(1);
     within(fresh, dies / 4096.0, 0.05);
-    let phases = Phases::of(&series);
+    let phases = DrivePhases::of(&series);
     let unmoved = phases.nothing_moved.unwrap();
     // All flash has been written once, regardless of overwritten data.
     let full = flash.capacity().get() as f64 / dies;
@@ -76,7 +76,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     assert!(steady > unmoved, "{steady} after {unmoved}");
     let quarter: Vec<f64> =
         (75..100).step_by(5).map(|from| series.sum(from, from + 5).0.requests() as f64).collect();
-    assert!(matches!(judge(&quarter).0, Outcome::Reached { .. }), "{quarter:?}");
+    assert!(matches!(judge(&quarter).0, RoundsOutcome::Reached { .. }), "{quarter:?}");
     let rate = quarter.iter().sum::<f64>() / 25.0 / interval.as_seconds();
     assert!(rate < fresh / 2.0, "{rate} of {fresh}");
 
@@ -95,8 +95,8 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
         assert!(state.reached(), "{state:?}");
         (sample, state.rounds.len())
     };
-    let (run, rounds) = steady(Condition::Sequential);
-    let (model, at_once) = steady(Condition::Random);
+    let (run, rounds) = steady(DriveCondition::Sequential);
+    let (model, at_once) = steady(DriveCondition::Random);
     assert_eq!(at_once, WINDOW, "steady from the first round on");
     assert!(rounds > WINDOW, "steady after {rounds} rounds");
     within(run.iops(), model.iops(), 0.05);
@@ -109,7 +109,7 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
 #[test]
 fn what_was_never_written_is_spare_to_collection() {
     for share in [0.5, 0.8, 1.0] {
-        let mut drive = drive(Condition::Random);
+        let mut drive = drive(DriveCondition::Random);
         drive.flash_mut().filled = Ratio::new(share).unwrap();
         let written = Bytes((drive.capacity.get() as f64 * share) as u64 / 4096 * 4096);
         let system = nvme(drive.clone());
@@ -117,7 +117,7 @@ fn what_was_never_written_is_spare_to_collection() {
         let seen = run(&system, &test).drive.unwrap().write_amplification().unwrap();
         within(seen, theory(&DriveSpec { capacity: written, ..drive.clone() }), 0.06);
     }
-    let mut drive = drive(Condition::Random);
+    let mut drive = drive(DriveCondition::Random);
     drive.flash_mut().filled = Ratio::HALF;
     let half = drive.capacity.get() / 2;
     let reads = |offset| Test {
@@ -135,7 +135,7 @@ fn what_was_never_written_is_spare_to_collection() {
 
 #[test]
 fn the_sample_of_a_test_of_rounds_is_its_last_five() {
-    let drive = drive(Condition::Random);
+    let drive = drive(DriveCondition::Random);
     let length = Duration::from_microseconds(200_000);
     for tracked in [TrackedFigure::Iops, TrackedFigure::Throughput, TrackedFigure::Latency] {
         let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
@@ -160,7 +160,7 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
 /// A drive in its steady state draws the same power in every window, and no operation is counted twice.
 #[test]
 fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
-    let mut drive = drive(Condition::Random);
+    let mut drive = drive(DriveCondition::Random);
     drive.power = Some(crate::tests::power::flash_power());
     let length = Duration::from_microseconds(400_000);
     let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
@@ -173,7 +173,7 @@ fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
 #[test]
 fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
     // The rounds are so short that almost no round contains a completion.
-    let drive = drive(Condition::Purged);
+    let drive = drive(DriveCondition::Purged);
     let length = Duration::from_microseconds(1);
     let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let steady = sample.steady.unwrap();
@@ -184,7 +184,7 @@ fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
 
 #[test]
 fn a_series_adds_up_to_its_sample_and_changes_nothing() {
-    let drive = drive(Condition::Random);
+    let drive = drive(DriveCondition::Random);
     let mixed = Test {
         ramp: Duration::from_microseconds(20_000),
         duration: Some(Duration::from_microseconds(500_000)),
@@ -195,7 +195,7 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     let system = nvme(drive);
     let plain = run(&system, &mixed);
     let watched =
-        run(&system, &Test { interval: Some(Interval::Fixed { interval }), ..mixed.clone() });
+        run(&system, &Test { interval: Some(SeriesInterval::Fixed { interval }), ..mixed.clone() });
     let series = watched.series.clone().unwrap();
     assert_eq!(Sample { series: None, ..watched.clone() }, plain);
     let (all, elapsed) = series.sum(0, series.points.len());
@@ -211,7 +211,7 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
 /// A long run does not use more memory than a short run, and its series is recorded automatically.
 #[test]
 fn a_test_of_a_minute_is_recorded_by_itself() {
-    let system = nvme(drive(Condition::Fresh));
+    let system = nvme(drive(DriveCondition::Fresh));
     let one = writes(&system.attachments[0].drive, 60).with(|write| {
         write.queue_depth = 1;
         write.think = Duration::from_microseconds(50_000);
@@ -228,7 +228,7 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
 #[test]
 fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
     for filled in [0.7, 1.0] {
-        let mut steady = drive(Condition::Random);
+        let mut steady = drive(DriveCondition::Random);
         steady.flash_mut().filled = Ratio::new(filled).unwrap();
         let span = Bytes((steady.capacity.get() as f64 * filled) as u64 / 4096 * 4096);
         let test = Test { span, ..writes(&steady, 8) };
@@ -236,7 +236,7 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
         let amplification = simulated.drive.unwrap().write_amplification().unwrap();
         assert!(amplification > 1.3, "{amplification}");
 
-        let mut measured = drive(Condition::Fresh);
+        let mut measured = drive(DriveCondition::Fresh);
         // There is room for all written data, so that no simulated collection runs.
         measured.flash_mut().blocks_per_plane = 4000;
         measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
@@ -257,14 +257,14 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
 
 #[test]
 fn a_share_beside_collection_is_of_drives_whose_collection_is_not_simulated() {
-    let mut drive = drive(Condition::Fresh);
+    let mut drive = drive(DriveCondition::Fresh);
     drive.flash_mut().translation.beside_collection = Ratio::new(0.5);
     assert!(drive.flash().check(drive.capacity).is_ok());
     for (condition, share) in [
-        (Condition::Random, 0.5),
-        (Condition::Sequential, 0.5),
-        (Condition::Fresh, 0.0),
-        (Condition::Fresh, 0.001),
+        (DriveCondition::Random, 0.5),
+        (DriveCondition::Sequential, 0.5),
+        (DriveCondition::Fresh, 0.0),
+        (DriveCondition::Fresh, 0.001),
     ] {
         let mut wrong = drive.clone();
         wrong.flash_mut().condition = condition;

@@ -178,13 +178,13 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
 /// Flushes and trims of a test are counted separately, and its figures cover only reads and writes.
 #[test]
 fn flushes_and_trims_of_a_test_are_counted_apart() {
-    use lanemark_schema::workload::Mix;
+    use lanemark_schema::workload::RequestMix;
     let system = nvme(unlimited());
     let block = Bytes::kibi(4);
-    let mix = Mix {
+    let mix = RequestMix {
         flush_every: Some(10),
         trim_share: lanemark_schema::units::Ratio::new(0.1).unwrap(),
-        ..Mix::default()
+        ..RequestMix::default()
     };
     let test = Test {
         volume: Some(block * 10_000),

@@ -196,7 +196,7 @@ fn the_application_does_its_part_while_a_command_waits_for_a_slot() {
 fn a_request_may_not_cross_the_end_of_its_drive() {
     let mut system = nvme(small_drive());
     let capacity = system.attachments[0].drive.capacity;
-    let accepted = |system: &SystemSpec, target: Target, offset: Bytes, length: Bytes| {
+    let accepted = |system: &SystemSpec, target: DriveNamespace, offset: Bytes, length: Bytes| {
         let mut simulator = at_rest(system, Bytes::mebi(32).into());
         let access = Access { operation: Operation::Read, offset, length };
         simulator.submit(Submission::new(Instant::ZERO, access).to(target))
@@ -210,14 +210,14 @@ fn a_request_may_not_cross_the_end_of_its_drive() {
         let error = SimError::OutOfRange { offset, length, capacity };
         assert_eq!(accepted(&system, 0.into(), offset, length), Err(error));
     }
-    let target = Target { drive: 1, namespace: 0 };
+    let target = DriveNamespace { drive: 1, namespace: 0 };
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
-    let target = Target { drive: 0, namespace: 1 };
+    let target = DriveNamespace { drive: 0, namespace: 1 };
     assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
     // A namespace ends at the first byte of the next namespace.
     system.attachments[0].namespaces = vec![Bytes::mebi(16), Bytes::mebi(8)];
     for (namespace, mebibytes) in [(0, 16), (1, 8)] {
-        let (target, capacity) = (Target { drive: 0, namespace }, Bytes::mebi(mebibytes));
+        let (target, capacity) = (DriveNamespace { drive: 0, namespace }, Bytes::mebi(mebibytes));
         assert_eq!(accepted(&system, target, capacity - BLOCK, BLOCK), Ok(()));
         let (offset, length) = (capacity - BLOCK, BLOCK * 2);
         let error = SimError::OutOfNamespace { offset, length, namespace, capacity };
@@ -312,7 +312,7 @@ fn nearly_full() -> SystemSpec {
     let mut drive = small_drive();
     drive.buffer = Bytes::mebi(32);
     drive.flash_mut().blocks_per_plane = 60;
-    drive.flash_mut().condition = Condition::Random;
+    drive.flash_mut().condition = DriveCondition::Random;
     nvme(drive)
 }
 
@@ -410,7 +410,7 @@ fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_roo
         run(&nvme(drive.clone()), &reads).latency().mean_ns() / 1e3
     };
     let (cached, beyond) = (mean(&drive, 32), mean(&drive, 256));
-    drive.flash_mut().condition = Condition::Sequential;
+    drive.flash_mut().condition = DriveCondition::Sequential;
     let old = mean(&drive, 32);
     assert!(
         (old - cached - 60.0).abs() < 0.1,

@@ -6,7 +6,7 @@
 
 use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
-use crate::spec::{DriveSpec, Multipath, PriorContent, SystemSpec, VolumeSpec};
+use crate::spec::{DriveSpec, MultipathPolicy, PriorContent, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
 use crate::tests::link::{dual, pio, with_fifo};
 use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
@@ -64,8 +64,8 @@ fn the_trajectory_of_every_way_never_changes() {
         ("sas", sas(drive.clone(), 2)),
         ("pio", pio(&drive, Bytes(512))),
         ("held", with_fifo(&slower, Bytes(512))),
-        ("round robin", dual(&drive, Multipath::RoundRobin)),
-        ("failover", dual(&drive, Multipath::Failover)),
+        ("round robin", dual(&drive, MultipathPolicy::RoundRobin)),
+        ("failover", dual(&drive, MultipathPolicy::Failover)),
         ("stripe", striped(VolumeSpec::Stripe { chunk: Bytes::kibi(64) })),
         ("mirror", striped(VolumeSpec::Mirror)),
     ];

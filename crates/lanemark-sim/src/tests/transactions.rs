@@ -8,7 +8,7 @@ use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    LoadKind, Log, PageClass, RequestsPerTransaction, Test, Transactions,
+    DatabaseLog, LoadKind, PageClass, RequestsPerTransaction, Test, TransactionLoad,
 };
 
 fn us(microseconds: u64) -> Duration {
@@ -20,8 +20,8 @@ fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
 }
 
 /// Returns transactions with 100 µs at the processor and 400 µs elsewhere, without storage accesses.
-pub(crate) fn plain() -> Transactions {
-    Transactions {
+pub(crate) fn plain() -> TransactionLoad {
+    TransactionLoad {
         elsewhere: us(400),
         processor: us(100),
         buffer: Bytes::mebi(64),
@@ -32,7 +32,7 @@ pub(crate) fn plain() -> Transactions {
         pages: vec![class("all", 32, 1.0, Ratio::ZERO)],
         counted: None,
         locks: 0.0,
-        log: Log {
+        log: DatabaseLog {
             share: Ratio::ZERO,
             record: Bytes(512),
             write_max: Bytes::kibi(64),
@@ -43,7 +43,7 @@ pub(crate) fn plain() -> Transactions {
     }
 }
 
-pub(crate) fn users(count: u32, transactions: Transactions) -> Test {
+pub(crate) fn users(count: u32, transactions: TransactionLoad) -> Test {
     let block = Bytes::kibi(8);
     Test {
         threads: count,

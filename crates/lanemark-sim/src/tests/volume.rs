@@ -6,7 +6,7 @@ use crate::run::ceiling::ceilings;
 use crate::simulator::SimError;
 use crate::spec::SystemSpec;
 use crate::spec::submission::Submission;
-use crate::spec::target::Target;
+use crate::spec::target::DriveNamespace;
 use crate::spec::*;
 use crate::tests::runs::{
     megabytes, nvme, run, simulate, small_drive, storage_at_rest, test, times, unlimited,
@@ -165,11 +165,11 @@ fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
     assert_eq!(capacity, Bytes::mebi(192));
     assert_eq!(system.capacities(), [capacity]);
     let mut storage = storage_at_rest(&system, Bytes::ZERO.into());
-    let mut submit = |target: Target, operation, offset, length| {
+    let mut submit = |target: DriveNamespace, operation, offset, length| {
         let access = Access { operation, offset, length };
         storage.submit(Submission::new(Instant::ZERO, access).to(target))
     };
-    let first = Target::default();
+    let first = DriveNamespace::default();
     submit(first, Operation::Write, capacity - Bytes::kibi(4), Bytes::kibi(4)).unwrap();
     submit(first, Operation::Flush, Bytes::ZERO, Bytes::ZERO).unwrap();
     submit(first, Operation::Trim, Bytes::ZERO, capacity).unwrap();
@@ -177,7 +177,7 @@ fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
     let error = submit(first, Operation::Read, offset, length).unwrap_err();
     assert_eq!(error, SimError::OutOfVolume { offset, length, capacity });
     assert!(submit(first, Operation::Read, Bytes(u64::MAX), length).is_err());
-    let target = Target::from(1);
+    let target = DriveNamespace::from(1);
     assert_eq!(
         submit(target, Operation::Read, Bytes::ZERO, length),
         Err(SimError::NoTarget { target })

@@ -7,7 +7,7 @@ use crate::tests::transactions::{plain, users};
 use crate::*;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{CheckedTest, Rounds, Test};
+use lanemark_schema::workload::{CheckedTest, RoundSettings, Test};
 
 const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
 
@@ -24,7 +24,7 @@ fn tests() -> Vec<CheckedTest> {
     let counted = Test { volume: Some(Bytes::mebi(256)), ..read.clone() };
     let both = Test { duration: Some(Duration::from_seconds(3600)), ..counted.clone() };
     let rounds =
-        Rounds { length: Duration::from_microseconds(50_000), tracked: Default::default() };
+        RoundSettings { length: Duration::from_microseconds(50_000), tracked: Default::default() };
     let steady = Test { volume: None, rounds: Some(rounds), ..read };
     let database = Test { duration: Some(Duration::from_seconds(1)), ..users(8, plain()) };
     [timed, counted, both, steady, database].map(|test| test.checked().unwrap()).into()

@@ -1,6 +1,6 @@
 //! The systems and tests for which the cost of simulation is measured.
 
-use lanemark_schema::result::Calibration;
+use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{CheckedTest, Pattern, Test};
 use lanemark_study::system::{NameLocations, SystemName};
@@ -138,9 +138,10 @@ impl Case {
         let at = Location::file(self.system);
         let setting = |(parameter, value): &(&str, String)| {
             let (parameter, value) = ((*parameter).to_owned(), value.clone());
-            (Calibration { parameter, value, figure: None, reason: None }, at.clone())
+            (ParameterOverride { parameter, value, figure: None, reason: None }, at.clone())
         };
-        let settings: Vec<(Calibration, Location)> = self.settings.iter().map(setting).collect();
+        let settings: Vec<(ParameterOverride, Location)> =
+            self.settings.iter().map(setting).collect();
         System::assemble(
             &Library::built_in(),
             &parts,

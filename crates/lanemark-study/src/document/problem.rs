@@ -94,7 +94,7 @@ impl Problems {
         }
         told.dedup();
         told.sort_by_key(|error| error.location.position);
-        gathered(told)
+        combined_error(told)
     }
 }
 
@@ -117,7 +117,7 @@ fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&s
 }
 
 /// Returns the first of `errors` with the others attached. If there are several, the message of each contains its hint.
-fn gathered(mut errors: Vec<StudyError>) -> Option<StudyError> {
+fn combined_error(mut errors: Vec<StudyError>) -> Option<StudyError> {
     if errors.len() <= 1 {
         return errors.pop();
     }

@@ -9,7 +9,7 @@ use super::problem::Problem;
 use super::requested_keys;
 use super::{Context, Document};
 use crate::error::{Location, StudyError};
-use crate::origin::{Origin, Range, Record};
+use crate::origin::{Origin, ValueRange, ValueRecord};
 use crate::tree::{Node, Table, Value};
 
 /// A table of a document.
@@ -251,7 +251,7 @@ impl<'d> Section<'d> {
                 }
                 Err(error) => error,
             };
-            self.document.cut_one_short();
+            self.document.note_incomplete_table();
             // An error that is returned in addition to recorded problems may be caused by a stand-in. A name that
             // `read` does not know may belong to a table with a problem.
             let is_unclear =
@@ -290,17 +290,17 @@ impl<'d> Section<'d> {
         if self.document.cut_short() > self.cut_short {
             return Ok(());
         }
-        let asked = self.asked.borrow();
+        let keys_requested = self.asked.borrow();
         let mut unknown: Vec<(usize, &str)> = self
             .table
             .iter()
-            .filter(|(key, _)| !asked.contains(key))
+            .filter(|(key, _)| !keys_requested.contains(key))
             .map(|(key, entry)| (entry.key_offset, key.as_str()))
             .collect();
         unknown.sort_unstable();
         for (offset, name) in unknown {
             let location = self.document.location(offset);
-            let known = asked.iter().map(String::as_str);
+            let known = keys_requested.iter().map(String::as_str);
             let error = StudyError::unknown(location, "key", name, known);
             let (table, key) = (self.path.clone(), name.to_owned());
             self.document.note(Problem::Unknown { table, key, error })?;
@@ -346,9 +346,9 @@ impl<'d> Section<'d> {
 
     /// Returns whether the table has an unrequested key that differs from the missing `key` by one typing error.
     fn is_misspelt(&self, key: &str) -> bool {
-        let asked = self.asked.borrow();
+        let keys_requested = self.asked.borrow();
         let slip = |other: &&String| {
-            !asked.contains(other) && strsim::damerau_levenshtein(key, other) == 1
+            !keys_requested.contains(other) && strsim::damerau_levenshtein(key, other) == 1
         };
         let found = self.table.keys().find(slip).filter(|_| key.len() > 2);
         if let Some(other) = found {
@@ -378,18 +378,18 @@ impl<'d> Section<'d> {
     pub(super) fn set_text(&self, key: &str) -> Option<(String, Location)> {
         let context = self.context?;
         let parameter = format!("{}.{key}", self.path);
-        context.ledger.know(&parameter);
+        context.ledger.register(&parameter);
         let (text, location) = context.overrides.get(&parameter)?;
         let text = text.to_owned();
         let origin = Origin::Overridden;
-        context.ledger.record(Record { parameter, text: text.clone(), origin, range: None });
+        context.ledger.record(ValueRecord { parameter, text: text.clone(), origin, range: None });
         Some((text, location))
     }
 
     fn is_set(&self, key: &str) -> bool {
         let parameter = format!("{}.{key}", self.path);
         self.context.is_some_and(|context| {
-            context.ledger.know(&parameter);
+            context.ledger.register(&parameter);
             context.overrides.has(&parameter)
         })
     }
@@ -439,14 +439,19 @@ impl<'d> Section<'d> {
         let scalar = self.bare(key, value)?;
         let range = match ends {
             None => None,
-            Some(ends) => Some(Range::read(&scalar.text, &ends).map_err(|message| {
+            Some(ends) => Some(ValueRange::read(&scalar.text, &ends).map_err(|message| {
                 StudyError::new(scalar.location.clone(), format!("the range of `{key}`: {message}"))
                     .hint("write the low end first, and the value in between")
             })?),
         };
         if let Some(context) = self.context {
             let parameter = format!("{}.{key}", self.path);
-            context.ledger.record(Record { parameter, text: scalar.text.clone(), origin, range });
+            context.ledger.record(ValueRecord {
+                parameter,
+                text: scalar.text.clone(),
+                origin,
+                range,
+            });
         }
         Ok(Some(scalar))
     }

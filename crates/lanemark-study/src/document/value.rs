@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use lanemark_schema::units::QuantityError;
-use lanemark_schema::workload::bound::Bound;
+use lanemark_schema::workload::bound::FieldBounds;
 
 use super::placeholder::PlaceholderValue;
 use super::problem::Problem;
@@ -52,8 +52,8 @@ impl Section<'_> {
         self.ask(key);
         self.ask_for(key, || "a list of values".to_owned());
         let Some(value) = self.get(key) else { return Ok(Vec::new()) };
-        let wrong = || self.error(key, format!("`{key}` must be a list of values"));
-        let array = value.as_array().ok_or_else(wrong)?;
+        let list_error = || self.error(key, format!("`{key}` must be a list of values"));
+        let array = value.as_array().ok_or_else(list_error)?;
         array.iter().map(|entry| self.bare(key, entry).map(|scalar| scalar.text)).collect()
     }
 
@@ -103,7 +103,7 @@ impl Section<'_> {
     /// # Errors
     /// Returns an error if the key is missing or not one of the choices.
     pub fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> Result<T, StudyError> {
-        let read = || match self.chosen(key)? {
+        let read_choice = || match self.chosen(key)? {
             None => Ok(None),
             Some(scalar) => one_of(key, &scalar, choices).map(Some),
         };
@@ -117,7 +117,7 @@ impl Section<'_> {
         };
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         self.ask_for(key, || quoted(choices));
-        self.required(key, &format!("one of {}", names.join(", ")), read, stand_in)
+        self.required(key, &format!("one of {}", names.join(", ")), read_choice, stand_in)
     }
 
     /// Returns the text of a choice, from an override or as written in the file.
@@ -139,11 +139,11 @@ impl Section<'_> {
         choices: &[(&str, T)],
     ) -> Result<Option<T>, StudyError> {
         self.ask_for(key, || quoted(choices));
-        let read = || match self.scalar(key)? {
+        let read_setting = || match self.scalar(key)? {
             None => Ok(None),
             Some(scalar) => one_of(key, &scalar, choices).map(Some),
         };
-        self.optional(read())
+        self.optional(read_setting())
     }
 
     /// Reads a whole number from `low` to `high`.
@@ -159,7 +159,7 @@ impl Section<'_> {
     ///
     /// # Errors
     /// Returns an error if the key is missing, not a whole number, or out of bounds.
-    pub fn bounded(&self, key: &str, bound: Bound<u32>) -> Result<u32, StudyError> {
+    pub fn bounded(&self, key: &str, bound: FieldBounds<u32>) -> Result<u32, StudyError> {
         self.integer(key, bound.min.into(), bound.max.into()).map(|value| value as u32)
     }
 
@@ -219,8 +219,8 @@ impl Section<'_> {
     ) -> Result<Option<T>, StudyError> {
         self.ask_for(key, || bound.to_owned());
         let Some(Scalar { text, location, .. }) = self.scalar(key)? else { return Ok(None) };
-        let wrong = || StudyError::new(location, format!("{key} = {text}: must be {bound}"));
-        parse(&text).ok_or_else(wrong).map(Some)
+        let parse_error = || StudyError::new(location, format!("{key} = {text}: must be {bound}"));
+        parse(&text).ok_or_else(parse_error).map(Some)
     }
 
     /// Reads a plain number without a unit, such as an exponent.
@@ -229,12 +229,12 @@ impl Section<'_> {
     /// Returns an error if the key is missing or not a number.
     pub fn number(&self, key: &str) -> Result<f64, StudyError> {
         self.ask_for(key, || "a number".to_owned());
-        let read = || {
+        let read_number = || {
             let Some(Scalar { text, location, .. }) = self.plain(key)? else { return Ok(None) };
             let wrong = || StudyError::new(location, format!("{key} = {text}: must be a number"));
             text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(wrong).map(Some)
         };
-        self.required(key, "a number", read, || Ok(1.0))
+        self.required(key, "a number", read_number, || Ok(1.0))
     }
 
     /// Reads a percentage with the precision with which it is written.

@@ -7,7 +7,7 @@ use crate::tree::{Entry, Node, Table, Value};
 
 /// The values that are missing from a drive file.
 #[derive(Debug, Default)]
-pub(super) struct Completion(Vec<GivenValue>);
+pub(super) struct MissingValues(Vec<GivenValue>);
 
 #[derive(Debug)]
 struct GivenValue {
@@ -20,7 +20,7 @@ struct GivenValue {
 
 /// The unit with which a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum RatingUnit {
     /// Seconds.
     Time,
     /// Bytes a second.
@@ -31,7 +31,7 @@ pub(super) enum Unit {
     Count,
 }
 
-impl Unit {
+impl RatingUnit {
     /// Returns `value` formatted as in a TOML file.
     pub(super) fn text(self, value: f64) -> String {
         match self {
@@ -49,9 +49,14 @@ impl Unit {
     }
 }
 
-impl Completion {
+impl MissingValues {
     /// Adds a value that is computed from ratings.
-    pub(super) fn derived(&mut self, place: &'static str, text: String, why: impl Into<String>) {
+    pub(super) fn add_derived(
+        &mut self,
+        place: &'static str,
+        text: String,
+        why: impl Into<String>,
+    ) {
         self.0.push(GivenValue { place, text, origin: ("derived", why.into()), range: None });
     }
 
@@ -60,7 +65,7 @@ impl Completion {
     pub(super) fn derived_within(
         &mut self,
         place: &'static str,
-        unit: Unit,
+        unit: RatingUnit,
         value: f64,
         seen: RangeInclusive<f64>,
         why: impl Into<String>,
@@ -71,25 +76,36 @@ impl Completion {
     }
 
     /// Adds a value that the figures on the box do not determine.
-    pub(super) fn assumed(&mut self, place: &'static str, text: String, why: impl Into<String>) {
+    pub(super) fn add_assumed(
+        &mut self,
+        place: &'static str,
+        text: String,
+        why: impl Into<String>,
+    ) {
         self.0.push(GivenValue { place, text, origin: ("assumed", why.into()), range: None });
     }
 
     /// Adds a choice that is not a model value.
-    pub(super) fn choice(&mut self, place: &'static str, text: &str) {
+    pub(super) fn add_choice(&mut self, place: &'static str, text: &str) {
         let origin = ("assumed", String::new());
         self.0.push(GivenValue { place, text: text.to_owned(), origin, range: None });
     }
 
     /// Adds the value of a prior, multiplied by `scale`.
-    pub(super) fn prior(&mut self, place: &'static str, unit: Unit, prior: &Prior, scale: f64) {
+    pub(super) fn add_prior(
+        &mut self,
+        place: &'static str,
+        unit: RatingUnit,
+        prior: &Prior,
+        scale: f64,
+    ) {
         let range = prior.range.map(|range| range.map(|end| unit.text(end * scale)));
         let text = unit.text(prior.value * scale);
         self.0.push(GivenValue { place, text, origin: ("assumed", prior.why.clone()), range });
     }
 
     /// Removes the value at `place`.
-    pub(super) fn omit(&mut self, place: &str) {
+    pub(super) fn remove(&mut self, place: &str) {
         self.0.retain(|given| given.place != place);
     }
 
@@ -98,7 +114,7 @@ impl Completion {
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
         let value = |node| Value { offset, node };
         let entry = |node| Entry { key_offset: offset, value: value(node) };
-        let one = |given_value: GivenValue| {
+        let entry_of = |given_value: GivenValue| {
             let keys = given_value.place.split('.').map(str::to_owned).collect();
             if given_value.origin.1.is_empty() {
                 return (keys, entry(Node::Text(given_value.text)));
@@ -113,6 +129,6 @@ impl Completion {
             }
             (keys, entry(Node::Table(table)))
         };
-        self.0.into_iter().map(one).collect()
+        self.0.into_iter().map(entry_of).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! A hard disk from its ratings.
 
-use super::completion::{Completion, Unit};
-use super::printed::{Market, Rated};
+use super::completion::{MissingValues, RatingUnit};
+use super::printed::{BoxRatings, Market};
 use super::priors::{Prior, Priors};
 
 const SECTOR: f64 = 512.0;
@@ -26,12 +26,12 @@ const LINGERING: f64 = 0.25;
 const LINGERING_RANGE: [f64; 2] = [0.02, 0.55];
 
 /// Sets the command overhead: the time from the arrival of a read until the arm moves.
-fn command_overhead(market: Market, revolution: f64, out: &mut Completion) {
+fn command_overhead(market: Market, revolution: f64, out: &mut MissingValues) {
     let place = "disk.command_overhead";
     match market {
         Market::DataCenter => {
             let why = "data sheets state seek times with and without this overhead";
-            out.assumed(place, Unit::Time.text(OVERHEAD), why);
+            out.add_assumed(place, RatingUnit::Time.text(OVERHEAD), why);
         }
         Market::Client => {
             let why = "firmware, and a quarter of a revolution in which a desktop disk still reads ahead: this time makes a \
@@ -39,30 +39,30 @@ fn command_overhead(market: Market, revolution: f64, out: &mut Completion) {
             let time = |share: f64| OVERHEAD + share * revolution;
             let range = Some(LINGERING_RANGE.map(time));
             let prior = Prior { value: time(LINGERING), range, why: why.to_owned() };
-            out.prior(place, Unit::Time, &prior, 1.0);
+            out.add_prior(place, RatingUnit::Time, &prior, 1.0);
         }
     }
 }
 
 /// Completes the file of a hard disk.
-pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
+pub(super) fn complete(rated: &BoxRatings, priors: &Priors, out: &mut MissingValues) {
     let rpm = rated.disk.rpm.unwrap_or(7200);
     let usual = priors.disk(rpm, rated.year);
-    out.assumed("front_end.engines", "1".to_owned(), "one processor");
+    out.add_assumed("front_end.engines", "1".to_owned(), "one processor");
     for place in ["front_end.read_time", "front_end.write_time"] {
-        out.assumed(place, "20 us".to_owned(), "decoding, and the cache lookup");
+        out.add_assumed(place, "20 us".to_owned(), "decoding, and the cache lookup");
     }
     for place in ["front_end.read_latency", "front_end.write_latency"] {
-        out.assumed(place, "0 us".to_owned(), "the remaining time is command_overhead");
+        out.add_assumed(place, "0 us".to_owned(), "the remaining time is command_overhead");
     }
     let cache = rated.disk.cache.unwrap_or(usual.cache);
-    out.assumed(
+    out.add_assumed(
         "buffer.capacity",
-        Unit::Size.text(cache / 4.0),
+        RatingUnit::Size.text(cache / 4.0),
         "a quarter of the cache, for writes",
     );
 
-    out.derived("disk.rpm", rpm.to_string(), "rated, or usual");
+    out.add_derived("disk.rpm", rpm.to_string(), "rated, or usual");
 
     let rate = rated.read.unwrap_or(usual.read.value);
     let settle = match rated.market {
@@ -81,26 +81,26 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     // of surfaces.
     let needed = (rated.capacity / track / TRACKS_MAX).ceil() as u64;
     let heads = rated.disk.heads.unwrap_or(usual.heads.max(needed)).min(64);
-    out.assumed("disk.heads", heads.to_string(), format!("usual: {}", usual.name));
+    out.add_assumed("disk.heads", heads.to_string(), format!("usual: {}", usual.name));
     let cylinders =
         (1.003 * rated.capacity / track / heads as f64).ceil().clamp(ZONES, 1_048_576.0);
-    out.assumed(
+    out.add_assumed(
         "disk.zones.count",
-        Unit::Count.text(ZONES),
+        RatingUnit::Count.text(ZONES),
         "the number of zones is not published",
     );
-    out.derived("disk.zones.cylinders", Unit::Count.text(cylinders), "the capacity");
+    out.add_derived("disk.zones.cylinders", RatingUnit::Count.text(cylinders), "the capacity");
     let why = format!("{:.0} MB/s at {rpm} rpm", rate / 1e6);
-    out.derived_within("disk.zones.sectors_outer", Unit::Count, outer, 0.93..=1.05, why);
-    out.derived(
+    out.derived_within("disk.zones.sectors_outer", RatingUnit::Count, outer, 0.93..=1.05, why);
+    out.add_derived(
         "disk.zones.sectors_inner",
-        Unit::Count.text(inner),
+        RatingUnit::Count.text(inner),
         "half of the outermost tracks",
     );
 
     for place in ["disk.head_switch", "disk.track_skew", "disk.cylinder_skew"] {
         let time = if place == "disk.head_switch" { next } else { skew };
-        out.derived(place, Unit::Time.text(time), "a seek to the next track");
+        out.add_derived(place, RatingUnit::Time.text(time), "a seek to the next track");
     }
     let average = rated.disk.average_seek.unwrap_or(usual.average_seek.value);
     let write = rated.disk.average_write_seek.unwrap_or(average + 1e-3);
@@ -125,19 +125,19 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         ),
     ];
     for ([first, middle, last], average, next) in kinds {
-        out.derived(first, Unit::Time.text(next), "rated, or usual");
+        out.add_derived(first, RatingUnit::Time.text(next), "rated, or usual");
         match rated.disk.average_seek {
-            Some(_) => out.derived(middle, Unit::Time.text(average), "rated"),
+            Some(_) => out.add_derived(middle, RatingUnit::Time.text(average), "rated"),
             None => {
                 let scale = average / usual.average_seek.value;
                 let Prior { value, range, why } = &usual.average_seek;
                 let prior = Prior { value: *value, range: *range, why: why.clone() };
-                out.prior(middle, Unit::Time, &prior, scale);
+                out.add_prior(middle, RatingUnit::Time, &prior, scale);
             }
         }
-        out.derived(
+        out.add_derived(
             last,
-            Unit::Time.text(2.1 * average),
+            RatingUnit::Time.text(2.1 * average),
             "about twice the average, as in data sheets",
         );
     }
@@ -151,19 +151,19 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         ),
         ("disk.age_max", "1 s", "far below the 30 s timeout of hosts"),
     ] {
-        out.assumed(place, text.to_owned(), why);
+        out.add_assumed(place, text.to_owned(), why);
     }
     command_overhead(rated.market, 60.0 / rpm as f64, out);
     match rated.market {
         Market::Client => {
-            out.prior("disk.reorder_margin", Unit::Time, &usual.reorder_margin, 1.0);
+            out.add_prior("disk.reorder_margin", RatingUnit::Time, &usual.reorder_margin, 1.0);
         }
         Market::DataCenter => {
             let why = "without a margin, nearline disks reach their rated 170 reads a second at queue depth 16";
-            out.assumed("disk.reorder_margin", "0 ms".to_owned(), why);
+            out.add_assumed("disk.reorder_margin", "0 ms".to_owned(), why);
         }
     }
     for place in ["disk.segment", "disk.read_ahead"] {
-        out.assumed(place, "1 MiB".to_owned(), "about one track");
+        out.add_assumed(place, "1 MiB".to_owned(), "about one track");
     }
 }

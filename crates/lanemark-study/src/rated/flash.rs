@@ -2,12 +2,12 @@
 
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::completion::{Completion, Unit};
+use super::completion::{MissingValues, RatingUnit};
 use super::emptying::{beside_emptying, flush};
 use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
-use super::printed::{MapMemory, Market, PAGE, Rated};
-use super::priors::{Controller, Nand, Prior, Priors};
+use super::printed::{BoxRatings, MapMemory, Market, PAGE};
+use super::priors::{ControllerPrior, NandPrior, Prior, Priors};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
 /// Time of a single 4 KiB request on the platform `data-sheet` over NVMe, in seconds: driver, doorbell, command fetch
@@ -53,7 +53,7 @@ struct FlashArray {
 }
 
 /// Completes the file of a solid-state drive.
-pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
+pub(super) fn complete(rated: &BoxRatings, priors: &Priors, out: &mut MissingValues) {
     let controller = priors.controller(rated);
     let technology = rated.technology.unwrap_or(controller.technology);
     front_end(rated, controller, out);
@@ -62,8 +62,8 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     }
     let nand = priors.nand(technology, rated.year);
     let array = array(rated, controller, nand, technology, out);
-    reads(rated, controller, nand, &array, out);
-    writes(rated, controller, nand, &array, out);
+    derive_reads(rated, controller, nand, &array, out);
+    derive_writes(rated, controller, nand, &array, out);
     map(rated, out);
 }
 
@@ -73,7 +73,7 @@ pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
 }
 
 /// Returns the rating, or the value of `prior` if there is no rating, limited by the throughput of the dies.
-fn capped(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
+fn rate_capped_at(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
 
@@ -91,7 +91,7 @@ fn technology_text(technology: Technology) -> String {
 }
 
 /// Returns the rated random writes a second in steady state; `None` if they are not rated.
-fn steady(rated: &Rated) -> Option<f64> {
+fn steady_write_rate(rated: &BoxRatings) -> Option<f64> {
     rated.steady_random_write.or(match rated.market {
         Market::DataCenter => rated.random_write,
         Market::Client => None,
@@ -107,7 +107,7 @@ const RATED_UNITS: f64 = 32.0;
 
 /// Sets the time of a read for each additional 4 KiB. It is a share of the time for the first 4 KiB, and short enough
 /// that sequential reads still reach their rate.
-fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
+fn unit_time(rated: &BoxRatings, controller: &ControllerPrior, out: &mut MissingValues) {
     let first = 1.0 / rated.random_read.unwrap_or(controller.random_read.value);
     let rate = rated.read.unwrap_or(controller.read.value).min(rated.link);
     let whole = RATED_UNITS * 4096.0 / rate;
@@ -117,7 +117,7 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     let high = if high.is_finite() { high } else { 1.0 };
     out.derived_within(
         "front_end.read_unit_time",
-        Unit::Time,
+        RatingUnit::Time,
         time,
         0.3..=high,
         "each additional 4 KiB takes a lookup: an Intel S4500 is rated at 72,000 4 KiB reads and 48,000 8 KiB reads",
@@ -125,8 +125,8 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
 }
 
 /// Sets the times for which commands occupy the controller.
-fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
-    out.assumed(
+fn front_end(rated: &BoxRatings, controller: &ControllerPrior, out: &mut MissingValues) {
+    out.add_assumed(
         "front_end.engines",
         "1".to_owned(),
         "one part of the controller communicates with the host",
@@ -140,9 +140,9 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
         match rating {
             Some(iops) => {
                 let why = format!("{iops:.0} random {what} a second");
-                out.derived_within(place, Unit::Time, 1.0 / iops, 0.98..=1.12, why);
+                out.derived_within(place, RatingUnit::Time, 1.0 / iops, 0.98..=1.12, why);
             }
-            None => out.prior(place, Unit::Time, &inverse(prior), 1.0),
+            None => out.add_prior(place, RatingUnit::Time, &inverse(prior), 1.0),
         }
     }
     unit_time(rated, controller, out);
@@ -154,17 +154,21 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
         match rating {
             Some(rate) => {
                 let why = format!("{:.0} MB/s of sequential {what}", rate / 1e6);
-                out.derived_within(place, Unit::Rate, rate, 0.93..=1.01, why);
+                out.derived_within(place, RatingUnit::Rate, rate, 0.93..=1.01, why);
             }
-            None if prior.value < rated.link => out.prior(place, Unit::Rate, prior, 1.0),
+            None if prior.value < rated.link => out.add_prior(place, RatingUnit::Rate, prior, 1.0),
             None => {}
         }
     }
-    out.assumed("buffer.capacity", Unit::Size.text(controller.buffer), &controller.name);
-    out.assumed("buffer.read_ahead", Unit::Size.text(controller.read_ahead), &controller.name);
+    out.add_assumed("buffer.capacity", RatingUnit::Size.text(controller.buffer), &controller.name);
+    out.add_assumed(
+        "buffer.read_ahead",
+        RatingUnit::Size.text(controller.read_ahead),
+        &controller.name,
+    );
     if rated.market == Market::DataCenter {
         let why = "data center drives have power-loss protection";
-        out.assumed("buffer.power_loss", "stored".to_owned(), why);
+        out.add_assumed("buffer.power_loss", "stored".to_owned(), why);
     }
 }
 
@@ -179,11 +183,11 @@ fn inverse(prior: &Prior) -> Prior {
 
 /// Sets the number of channels, dies and blocks.
 fn array(
-    rated: &Rated,
-    controller: &Controller,
-    nand: &Nand,
+    rated: &BoxRatings,
+    controller: &ControllerPrior,
+    nand: &NandPrior,
     technology: Technology,
-    out: &mut Completion,
+    out: &mut MissingValues,
 ) -> FlashArray {
     // Flash capacities are powers of two, or 1.5 times these, and exceed the host's capacity by 7% or more.
     let mut raw = (1u64 << 30) as f64;
@@ -210,11 +214,11 @@ fn array(
     let used = (rated.capacity / superblock).ceil();
     let mut blocks = (raw / superblock).ceil().max(used + KEPT_SUPERBLOCKS);
     let mut origin = "the flash capacity of a die".to_owned();
-    if let Some((steady, write)) = steady(rated).zip(drain(rated)) {
+    if let Some((steady, write)) = steady_write_rate(rated).zip(drain(rated)) {
         // Collection reduces the flash's sequential rate to the rated random writes. This ratio determines the write
         // amplification, and therefore the spare flash. The rest of the flash is used for parity, maps and bad blocks.
-        let each = (write / (PAGE * steady)).max(1.01);
-        let spare = spare_for(each, nand.read.value / program_time(rated, write, unit));
+        let write_factor = (write / (PAGE * steady)).max(1.01);
+        let spare = spare_for(write_factor, nand.read.value / program_time(rated, write, unit));
         blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
         origin = format!(
             "a rating of {steady:.0} steady random writes a second implies {:.0}% spare area",
@@ -226,7 +230,7 @@ fn array(
         (blocks, origin) = (bound, origin + "; less than 16 TiB of flash can be simulated");
     }
     let gibibytes = raw / (1u64 << 30) as f64;
-    out.assumed(
+    out.add_assumed(
         "flash.technology",
         technology_text(technology),
         match rated.technology {
@@ -234,15 +238,15 @@ fn array(
             None => format!("usual: {}", controller.name),
         },
     );
-    out.assumed("flash.channels", channels.to_string(), format!("usual: {}", controller.name));
+    out.add_assumed("flash.channels", channels.to_string(), format!("usual: {}", controller.name));
     let why = format!("{gibibytes:.0} GiB of flash in {:.0} GiB dies", die / (1u64 << 30) as f64);
-    out.derived("flash.dies_per_channel", (dies / channels).to_string(), why);
-    out.assumed("flash.planes", nand.planes.to_string(), &nand.name);
-    out.assumed("flash.page", Unit::Size.text(nand.page), &nand.name);
-    out.assumed("flash.pages_per_block", nand.pages_per_block.to_string(), &nand.name);
-    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), origin);
-    out.assumed("flash.erase", Unit::Time.text(nand.erase), &nand.name);
-    out.assumed("flash.command_time", Unit::Time.text(nand.command_time), &nand.name);
+    out.add_derived("flash.dies_per_channel", (dies / channels).to_string(), why);
+    out.add_assumed("flash.planes", nand.planes.to_string(), &nand.name);
+    out.add_assumed("flash.page", RatingUnit::Size.text(nand.page), &nand.name);
+    out.add_assumed("flash.pages_per_block", nand.pages_per_block.to_string(), &nand.name);
+    out.add_derived("flash.blocks_per_plane", RatingUnit::Count.text(blocks), origin);
+    out.add_assumed("flash.erase", RatingUnit::Time.text(nand.erase), &nand.name);
+    out.add_assumed("flash.command_time", RatingUnit::Time.text(nand.command_time), &nand.name);
     FlashArray {
         dies: dies as f64,
         channels: channels as f64,
@@ -264,7 +268,12 @@ struct MaximumRates {
 }
 
 impl MaximumRates {
-    fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &FlashArray) -> Self {
+    fn of(
+        rated: &BoxRatings,
+        controller: &ControllerPrior,
+        nand: &NandPrior,
+        array: &FlashArray,
+    ) -> Self {
         let cache = wanted_pseudo_slc(rated, controller, array);
         let (read, program) = match cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
             true => (nand.slc_read.value, nand.slc_program.value),
@@ -282,26 +291,26 @@ impl MaximumRates {
 }
 
 /// Sets tR, the additional times of a read, and channel rates with which the drive reaches its rated reads.
-fn reads(
-    rated: &Rated,
-    controller: &Controller,
-    nand: &Nand,
+fn derive_reads(
+    rated: &BoxRatings,
+    controller: &ControllerPrior,
+    nand: &NandPrior,
     array: &FlashArray,
-    out: &mut Completion,
+    out: &mut MissingValues,
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
-    let random = capped(rated.random_read, &controller.random_read, most.random_read);
-    let sequential = capped(rated.read, &controller.read, most.read).min(rated.link);
+    let random = rate_capped_at(rated.random_read, &controller.random_read, most.random_read);
+    let sequential = rate_capped_at(rated.read, &controller.read, most.read).min(rated.link);
     let channels = array.channels;
     let channel = nand.channel_rate.value;
     let needed = 1.15 * sequential / channels;
     match needed > channel {
         true => {
             let why = format!("{channels:.0} channels carry the sequential reads");
-            out.derived("flash.channel_rate", Unit::Rate.text(needed), why);
+            out.add_derived("flash.channel_rate", RatingUnit::Rate.text(needed), why);
         }
-        false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
+        false => out.add_prior("flash.channel_rate", RatingUnit::Rate, &nand.channel_rate, 1.0),
     }
     // Ratings apply to a small range that was just written, and that a large enough pseudo-SLC cache contains.
     let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
@@ -317,33 +326,35 @@ fn reads(
     let independent = nand.independent_planes || least > alone;
     let flag = if independent { "yes" } else { "no" };
     match nand.independent_planes {
-        true => out.assumed("die.independent_planes", flag.to_owned(), &nand.name),
-        false => out.derived("die.independent_planes", flag.to_owned(), "the rated random reads"),
+        true => out.add_assumed("die.independent_planes", flag.to_owned(), &nand.name),
+        false => {
+            out.add_derived("die.independent_planes", flag.to_owned(), "the rated random reads")
+        }
     }
     let parallel = array.dies * if independent { array.planes } else { 1.0 };
     // Sequential reads from all dies must also reach the rated rate.
     let longest = (parallel / (MARGIN * random)).min(array.unit / (1.1 * sequential));
-    let one = rate(rated.one_read, &controller.one_read);
+    let one_read_rate = rate(rated.one_read, &controller.one_read);
     let fixed = host(rated.protocol)
         + PAGE / (0.85 * rated.link)
         + 1.0 / commands
         + nand.command_time
         + PAGE / channel.max(needed);
-    let sense = usual.value.min(longest).min((one - fixed).max(2e-6));
+    let sense = usual.value.min(longest).min((one_read_rate - fixed).max(2e-6));
     match sense < usual.value {
         true => {
             let why = format!("rated reads; usual for {}: {:.0} µs", nand.name, usual.value * 1e6);
-            out.derived(place, Unit::Time.text(sense), why);
+            out.add_derived(place, RatingUnit::Time.text(sense), why);
         }
-        false => out.prior(place, Unit::Time, usual, 1.0),
+        false => out.add_prior(place, RatingUnit::Time, usual, 1.0),
     }
     if cached {
-        out.prior("flash.read", Unit::Time, &old_data(rated, nand), 1.0);
+        out.add_prior("flash.read", RatingUnit::Time, &old_data(rated, nand), 1.0);
         if let Some(ratio) = &nand.read_ratio {
-            out.assumed(PAGE_RATIO, ratio.text.clone(), &ratio.why);
+            out.add_assumed(PAGE_RATIO, ratio.text.clone(), &ratio.why);
         }
     } else if cache.is_some() {
-        out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
+        out.add_prior("pseudo_slc.read", RatingUnit::Time, &nand.slc_read, 1.0);
     }
     // If only a part of the data fits into the cache, the cache serves that share of the reads.
     let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
@@ -357,28 +368,28 @@ fn reads(
     let rest = (rate(rated.one_read, &controller.one_read) - known).max(0.0);
     let hit = rest.min(HIT_LATENCY);
     let why = "with it, sequential 4 KiB reads at queue depth 1 reach the rate that two boards measured with six drives";
-    out.assumed("front_end.read_latency", Unit::Time.text(hit), why);
+    out.add_assumed("front_end.read_latency", RatingUnit::Time.text(hit), why);
     let place = "front_end.miss_latency";
     further_time(place, rated.one_read, "read", &controller.one_read, known + hit, out);
     for key in ["die.cache_read", "die.cache_program"] {
-        out.assumed(key, "yes".to_owned(), "all NAND since 2007 supports this command");
+        out.add_assumed(key, "yes".to_owned(), "all NAND since 2007 supports this command");
     }
     if rated.year >= 2014 {
-        out.assumed("die.suspend", "20 us".to_owned(), "usual for 3D NAND");
-        out.assumed("die.resume", "10 us".to_owned(), "usual for 3D NAND");
+        out.add_assumed("die.suspend", "20 us".to_owned(), "usual for 3D NAND");
+        out.add_assumed("die.resume", "10 us".to_owned(), "usual for 3D NAND");
     }
 }
 
 /// Sets tPROG, the pseudo-SLC cache, and the additional times of a write.
-fn writes(
-    rated: &Rated,
-    controller: &Controller,
-    nand: &Nand,
+fn derive_writes(
+    rated: &BoxRatings,
+    controller: &ControllerPrior,
+    nand: &NandPrior,
     array: &FlashArray,
-    out: &mut Completion,
+    out: &mut MissingValues,
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
-    let sequential = capped(rated.write, &controller.write, most.write).min(rated.link);
+    let sequential = rate_capped_at(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
@@ -386,7 +397,8 @@ fn writes(
     // The flash is a tenth faster than the highest write rating, so that the rest of the controller is the limit.
     let fresh = match rated.market {
         Market::Client => {
-            let random = capped(rated.random_write, &controller.random_write, most.random_write);
+            let random =
+                rate_capped_at(rated.random_write, &controller.random_write, most.random_write);
             sequential.max(random * PAGE)
         }
         Market::DataCenter => sequential,
@@ -396,7 +408,7 @@ fn writes(
         None => fresh,
         Some(share) => {
             let why = "the ratings apply to compressible data";
-            out.derived("translation.compresses_to", format!("{}%", 100.0 * share), why);
+            out.add_derived("translation.compresses_to", format!("{}%", 100.0 * share), why);
             fresh * share
         }
     };
@@ -406,7 +418,7 @@ fn writes(
     if cached {
         slowest = f64::INFINITY;
     }
-    if let Some(steady) = steady(rated)
+    if let Some(steady) = steady_write_rate(rated)
         && drain(rated).is_none()
     {
         let amplified = PAGE * steady * amplification(array.superblocks, array.spare);
@@ -419,23 +431,23 @@ fn writes(
         Some(rate) => {
             let why = format!("{:.0} MB/s of writes on {:.0} dies", rate / 1e6, array.dies);
             let program = program_time(rated, rate, array.unit);
-            out.derived("flash.program", Unit::Time.text(program), why);
+            out.add_derived("flash.program", RatingUnit::Time.text(program), why);
         }
         None if slowest < nand.program.value => {
-            out.derived("flash.program", Unit::Time.text(slowest), why);
+            out.add_derived("flash.program", RatingUnit::Time.text(slowest), why);
         }
         // While a full cache is emptied, the dies have less time for new data.
         None if cached => beside_emptying(controller, nand, out),
-        None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
+        None => out.add_prior("flash.program", RatingUnit::Time, &nand.program, 1.0),
     }
     // The data passes at the rate of the link or of the controller, whichever is lower.
-    let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
+    let transfer_rate = (0.85 * rated.link).min(rate(rated.write, &controller.write));
     let requested_memory = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
         ProtocolKind::Ahci | ProtocolKind::AtaDma => WRITE_AHCI,
         ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => WRITE_SAS,
     };
-    let fixed = host(rated.protocol) + requested_memory + PAGE / passed + 1.0 / commands;
+    let fixed = host(rated.protocol) + requested_memory + PAGE / transfer_rate + 1.0 / commands;
     let place = "front_end.write_latency";
     further_time(place, rated.one_write, "write", &controller.one_write, fixed, out);
     if rated.market == Market::Client {
@@ -450,27 +462,27 @@ fn further_time(
     what: &str,
     prior: &Prior,
     known: f64,
-    out: &mut Completion,
+    out: &mut MissingValues,
 ) {
     let rest = (rate(rating, prior) - known).max(0.0);
     match rating {
         Some(one) => {
             let why = format!("{:.0} µs per {what} at queue depth 1", one * 1e6);
-            out.derived(place, Unit::Time.text(rest), why);
+            out.add_derived(place, RatingUnit::Time.text(rest), why);
         }
         None => {
             let range = prior.range.map(|ends| ends.map(|end| (end - known).max(1e-7)));
             let range = range.filter(|[low, high]| *low <= rest && rest <= *high);
             let why = prior.why.clone();
-            out.prior(place, Unit::Time, &Prior { value: rest, range, why }, 1.0);
+            out.add_prior(place, RatingUnit::Time, &Prior { value: rest, range, why }, 1.0);
         }
     }
 }
 
 /// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and its prior, if any.
 fn wanted_pseudo_slc<'c>(
-    rated: &Rated,
-    controller: &'c Controller,
+    rated: &BoxRatings,
+    controller: &'c ControllerPrior,
     array: &FlashArray,
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
@@ -481,17 +493,17 @@ fn wanted_pseudo_slc<'c>(
 
 /// Adds a pseudo-SLC cache if the drive has one, and returns whether it was added.
 fn pseudo_slc(
-    rated: &Rated,
-    controller: &Controller,
-    nand: &Nand,
+    rated: &BoxRatings,
+    controller: &ControllerPrior,
+    nand: &NandPrior,
     array: &FlashArray,
     fresh: f64,
-    out: &mut Completion,
+    out: &mut MissingValues,
 ) -> bool {
     let Some((wanted, share)) = wanted_pseudo_slc(rated, controller, array) else {
         if rated.pseudo_slc.is_some() {
             for place in ["pseudo_slc.capacity", "pseudo_slc.growth"] {
-                out.derived(place, Unit::Size.text(0.0), "rated");
+                out.add_derived(place, RatingUnit::Size.text(0.0), "rated");
             }
         }
         return false;
@@ -499,62 +511,66 @@ fn pseudo_slc(
     let superblock = array.unit * nand.pages_per_block as f64;
     // Each superblock of the cache occupies a whole superblock of flash and stores one bit per cell. A part of the
     // cache is fixed, and the rest uses flash that does not contain data.
-    let kept = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
+    let kept_capacity = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
     // The fixed part can store the span of the ratings or more.
     let usual = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
-    let kept = kept.min(rated.pseudo_slc_kept.unwrap_or(usual));
+    let kept_capacity = kept_capacity.min(rated.pseudo_slc_kept.unwrap_or(usual));
     let most = 0.9 * array.superblocks * superblock / array.bits;
-    let growth = (wanted.min(most) - kept).max(0.0);
-    for (place, size) in [("pseudo_slc.capacity", kept), ("pseudo_slc.growth", growth)] {
-        let text = Unit::Size.text(size);
+    let growth = (wanted.min(most) - kept_capacity).max(0.0);
+    for (place, size) in [("pseudo_slc.capacity", kept_capacity), ("pseudo_slc.growth", growth)] {
+        let text = RatingUnit::Size.text(size);
         match (rated.pseudo_slc, rated.pseudo_slc_kept, share) {
-            (None, _, Some(share)) => out.assumed(place, text, &share.why),
+            (None, _, Some(share)) => out.add_assumed(place, text, &share.why),
             (_, None, _) => {
-                out.assumed(place, text, "a tenth of the rated cache is fixed, and the rest grows");
+                out.add_assumed(
+                    place,
+                    text,
+                    "a tenth of the rated cache is fixed, and the rest grows",
+                );
             }
-            _ => out.derived(place, text, "rated"),
+            _ => out.add_derived(place, text, "rated"),
         }
     }
     let unit = array.unit / (1.1 * fresh);
     match unit < nand.slc_program.value {
         true => {
             let why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
-            out.derived("pseudo_slc.program", Unit::Time.text(unit), why);
+            out.add_derived("pseudo_slc.program", RatingUnit::Time.text(unit), why);
         }
-        false => out.prior("pseudo_slc.program", Unit::Time, &nand.slc_program, 1.0),
+        false => out.add_prior("pseudo_slc.program", RatingUnit::Time, &nand.slc_program, 1.0),
     }
-    out.choice("pseudo_slc.when_full", "bypass");
-    if kept >= RATED_SPAN {
+    out.add_choice("pseudo_slc.when_full", "bypass");
+    if kept_capacity >= RATED_SPAN {
         let why = "drives empty the growing part of their cache while they are idle";
-        out.assumed("pseudo_slc.emptied_when_idle", "yes".to_owned(), why);
+        out.add_assumed("pseudo_slc.emptied_when_idle", "yes".to_owned(), why);
     }
     true
 }
 
 /// Returns the rate at which the flash stores sequential writes without a cache, in bytes a second; `None` if unrated.
-fn drain(rated: &Rated) -> Option<f64> {
+fn drain(rated: &BoxRatings) -> Option<f64> {
     rated.steady_write.or(rated.write.filter(|_| rated.market == Market::DataCenter))
 }
 
 /// Returns the program time in seconds with which all dies together store `unit` bytes at `rate`.
-fn program_time(rated: &Rated, rate: f64, unit: f64) -> f64 {
+fn program_time(rated: &BoxRatings, rate: f64, unit: f64) -> f64 {
     unit / (1.02 * rate.min(rated.link))
 }
 
 /// Sets the location of the map.
-fn map(rated: &Rated, out: &mut Completion) {
+fn map(rated: &BoxRatings, out: &mut MissingValues) {
     let why = "a drive without DRAM keeps as much of the map as its controller can store";
     match rated.memory {
         MapMemory::Dram => {}
         MapMemory::Host => {
-            out.assumed("translation.map_cached", "1 MiB".to_owned(), why);
+            out.add_assumed("translation.map_cached", "1 MiB".to_owned(), why);
             let mebi = (1u64 << 20) as f64;
             let why = "drives request 16 to 64 MiB of host memory, and five training drives read a 16 GiB file at half the \
                        rate of their dies, as if half of the file's map were missing";
             let why = why.to_owned();
             let prior = Prior { value: 6.0 * mebi, range: Some([2.0 * mebi, 64.0 * mebi]), why };
-            out.prior("translation.map_in_host", Unit::Size, &prior, 1.0);
+            out.add_prior("translation.map_in_host", RatingUnit::Size, &prior, 1.0);
         }
-        MapMemory::None => out.assumed("translation.map_cached", "2 MiB".to_owned(), why),
+        MapMemory::None => out.add_assumed("translation.map_cached", "2 MiB".to_owned(), why),
     }
 }

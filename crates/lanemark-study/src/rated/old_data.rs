@@ -1,7 +1,7 @@
 //! Reads of data that is no longer in the pseudo-SLC cache of a client drive.
 
-use super::printed::{Market, Rated};
-use super::priors::{Nand, Prior};
+use super::printed::{BoxRatings, Market};
+use super::priors::{NandPrior, Prior};
 
 /// Ratio of the die time of a read of data outside the cache to the tR of data sheets. The additional time is for
 /// repeats at shifted thresholds, error correction, and firmware between the operations of a die. Seven half-full
@@ -18,16 +18,16 @@ const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
 pub(super) const PAGE_RATIO: &str = "flash.read_ratio";
 
 /// Returns the die time of a read of data that is no longer in the cache.
-pub(super) fn old_data(rated: &Rated, nand: &Nand) -> Prior {
+pub(super) fn old_data(rated: &BoxRatings, nand: &NandPrior) -> Prior {
     if rated.market == Market::DataCenter {
         return nand.read.clone();
     }
     let value = OLD_DATA * nand.read.value;
     let [low, high] = nand.read.range.unwrap_or([nand.read.value; 2]);
     let [fast, slow] = OLD_DATA_RANGE;
-    let down = (nand.read.value / low).ln().hypot(fast.ln());
+    let log_spread_below = (nand.read.value / low).ln().hypot(fast.ln());
     let up = (high / nand.read.value).ln().hypot(slow.ln());
-    let range = Some([value * (-down).exp(), value * up.exp()]);
+    let range = Some([value * (-log_spread_below).exp(), value * up.exp()]);
     let why = format!(
         "{}; reading old data takes {OLD_DATA} times as long on client drives",
         nand.read.why

@@ -1,13 +1,17 @@
 //! A drive with 3D XPoint from its ratings.
 
-use super::completion::{Completion, Unit};
+use super::completion::{MissingValues, RatingUnit};
 use super::flash::{host, rate};
-use super::printed::{PAGE, Rated};
-use super::priors::Controller;
+use super::printed::{BoxRatings, PAGE};
+use super::priors::ControllerPrior;
 
 /// Completes the file of a 3D XPoint drive with 28 dies that are written in place. The times of the media for reads and
 /// writes are the rated times minus the other times of a request.
-pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
+pub(super) fn phase_change(
+    rated: &BoxRatings,
+    controller: &ControllerPrior,
+    out: &mut MissingValues,
+) {
     const DIES: f64 = 28.0;
     const BLOCK: f64 = 256.0 * PAGE;
     let why = "like the first 3D XPoint drives";
@@ -24,10 +28,14 @@ pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Com
         ("flash.channel_rate", "2400 MB/s"),
         ("flash.command_time", "50 ns"),
     ] {
-        out.assumed(place, text.to_owned(), why);
+        out.add_assumed(place, text.to_owned(), why);
     }
     let blocks = (1.1 * rated.capacity / DIES / BLOCK).ceil();
-    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity plus a tenth");
+    out.add_derived(
+        "flash.blocks_per_plane",
+        RatingUnit::Count.text(blocks),
+        "the capacity plus a tenth",
+    );
     let random = rate(rated.random_read, &controller.random_read);
     let fixed = host(rated.protocol) + PAGE / (0.85 * rated.link) + 1.0 / random + 3e-6;
     let usual = 14e-6;
@@ -36,6 +44,6 @@ pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Com
         ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
     ] {
         let why = format!("{:.0} µs per request at queue depth 1", one * 1e6);
-        out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
+        out.add_derived(place, RatingUnit::Time.text((one - fixed).max(0.0)), why);
     }
 }

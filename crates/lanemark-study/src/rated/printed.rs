@@ -5,7 +5,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use crate::document::Section;
-use crate::drive::Plug;
+use crate::drive::Connector;
 use crate::error::StudyError;
 
 /// The length of a rated random request, in bytes.
@@ -33,7 +33,7 @@ pub enum MapMemory {
 
 /// The ratings on a drive's box and in its data sheet. Rates are in bytes a second, and latencies in seconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rated {
+pub struct BoxRatings {
     /// Capacity in bytes.
     pub capacity: f64,
     /// Protocol of the drive.
@@ -149,14 +149,14 @@ fn usual_market(
     if server { Market::DataCenter } else { Market::Client }
 }
 
-impl Rated {
+impl BoxRatings {
     /// Reads the table `[rated]` of a drive file; returns `None` if there is no such table.
     pub(crate) fn read(
         root: &Section<'_>,
         is_disk: bool,
         capacity: Bytes,
         protocol: ProtocolKind,
-        plug: Plug,
+        plug: Connector,
     ) -> Result<Option<Self>, StudyError> {
         let Some(section) = root.optional_table("rated")? else { return Ok(None) };
         let rate = |key: &str| -> Result<Option<f64>, StudyError> {
@@ -240,7 +240,7 @@ impl Rated {
     fn contradictions(
         &self,
         section: &Section<'_>,
-        plug: Plug,
+        plug: Connector,
         is_disk: bool,
         wrong: &mut Vec<StudyError>,
     ) {
@@ -341,7 +341,7 @@ fn compression(section: &Section<'_>) -> Result<Option<f64>, StudyError> {
     }
 }
 
-impl Plug {
+impl Connector {
     /// Returns the rate of the connector in one direction after line coding, in bytes a second.
     fn rate(self) -> f64 {
         match self {
@@ -387,15 +387,15 @@ mod tests {
 
     #[test]
     fn a_connector_implies_its_rate_generation_and_usual_year() {
-        let pcie = |generation: u64| Plug::Pcie(PcieGeneration::new(generation).unwrap(), 4);
-        let sata = |rate| Plug::Sata(rate);
+        let pcie = |generation: u64| Connector::Pcie(PcieGeneration::new(generation).unwrap(), 4);
+        let sata = |rate| Connector::Sata(rate);
         // A lane of generation 3 transfers 8 GT/s, and 128 of 130 bits are data.
         let gen3 = 8e9 * 128.0 / 130.0 / 8.0;
         let plugs = [
             (sata(SataRate::Gen1), 150e6, None, 2010),
             (sata(SataRate::Gen2), 300e6, None, 2010),
             (sata(SataRate::Gen3), 600e6, None, 2017),
-            (Plug::Sas(SasRate::Gen3, 2), 2400e6, None, 2018),
+            (Connector::Sas(SasRate::Gen3, 2), 2400e6, None, 2018),
             (pcie(1), 1000e6, Some(1), 2014),
             (pcie(2), 2000e6, Some(2), 2014),
             (pcie(3), 4.0 * gen3, Some(3), 2018),

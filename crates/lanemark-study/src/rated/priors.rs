@@ -5,7 +5,7 @@ use std::str::FromStr;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, QuantityError, Ratio};
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::printed::{MARKETS, Market, Rated};
+use super::printed::{BoxRatings, MARKETS, Market};
 use crate::document::{Document, PlaceholderValue, Section};
 use crate::error::StudyError;
 use crate::flash::{RATIO, TECHNOLOGIES, ratio};
@@ -14,9 +14,9 @@ use crate::library::{Library, LibraryKind};
 /// The priors of a library.
 #[derive(Clone, Debug)]
 pub(crate) struct Priors {
-    nand: Vec<Nand>,
-    controllers: Vec<Controller>,
-    disks: Vec<Disk>,
+    nand: Vec<NandPrior>,
+    controllers: Vec<ControllerPrior>,
+    disks: Vec<DiskPrior>,
 }
 
 /// A value, with the range that contains 80% of comparable components if the value varies.
@@ -41,7 +41,7 @@ pub(crate) struct PageRatio {
 
 /// A generation of NAND flash.
 #[derive(Clone, Debug)]
-pub(crate) struct Nand {
+pub(crate) struct NandPrior {
     /// The display name.
     pub name: String,
     technology: Technology,
@@ -78,7 +78,7 @@ pub(crate) struct Nand {
 
 /// Typical values of solid-state drives with one protocol, market and period.
 #[derive(Clone, Debug)]
-pub(crate) struct Controller {
+pub(crate) struct ControllerPrior {
     /// The display name.
     pub name: String,
     protocol: ProtocolKind,
@@ -114,7 +114,7 @@ pub(crate) struct Controller {
 
 /// Typical values of hard disks with a given rotational speed.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk {
+pub(crate) struct DiskPrior {
     /// The display name.
     pub name: String,
     /// Revolutions a minute.
@@ -143,53 +143,56 @@ impl Priors {
         let [nand, controllers, disks] =
             ["nand", "controllers", "disks"].map(|name| library.open(LibraryKind::Prior, name));
         Ok(Self {
-            nand: all(&nand?, "nand", nand_row)?,
-            controllers: all(&controllers?, "controller", controller_row)?,
-            disks: all(&disks?, "disk", disk_row)?,
+            nand: read_rows(&nand?, "nand", nand_row)?,
+            controllers: read_rows(&controllers?, "controller", controller_row)?,
+            disks: read_rows(&disks?, "disk", disk_row)?,
         })
     }
 
     /// Returns the flash of `technology` in drives of `year`: the latest flash that was available by then, otherwise
     /// the first.
-    pub(super) fn nand(&self, technology: Technology, year: u64) -> &Nand {
-        let own: Vec<&Nand> =
+    pub(super) fn nand(&self, technology: Technology, year: u64) -> &NandPrior {
+        let candidates: Vec<&NandPrior> =
             self.nand.iter().filter(|nand| nand.technology == technology).collect();
-        latest(&own, year, |nand| nand.from).unwrap_or(&self.nand[0])
+        latest(&candidates, year, |nand| nand.from).unwrap_or(&self.nand[0])
     }
 
     /// Returns the typical controller with the drive's protocol, market, PCIe generation and year. A new drive with an
     /// older link has the controller of that older link. If there is no controller with the protocol for the market,
     /// the controllers of the other market are used.
-    pub(super) fn controller(&self, rated: &Rated) -> &Controller {
-        let of = |market: Option<Market>| -> Vec<&Controller> {
-            let fits = |controller: &&Controller| {
+    pub(super) fn controller(&self, rated: &BoxRatings) -> &ControllerPrior {
+        let rows_of_market = |market: Option<Market>| -> Vec<&ControllerPrior> {
+            let fits = |controller: &&ControllerPrior| {
                 controller.protocol == rated.protocol
                     && market.is_none_or(|market| controller.market == market)
             };
             of_generation(self.controllers.iter().filter(fits).collect(), rated.generation)
         };
-        let own = latest(&of(Some(rated.market)), rated.year, |one| one.from);
-        let other = || latest(&of(None), rated.year, |one| one.from);
-        own.or_else(other).unwrap_or(&self.controllers[0])
+        let latest_of_market =
+            latest(&rows_of_market(Some(rated.market)), rated.year, |one| one.from);
+        let latest_of_any = || latest(&rows_of_market(None), rated.year, |one| one.from);
+        latest_of_market.or_else(latest_of_any).unwrap_or(&self.controllers[0])
     }
 
     /// Returns the typical disk in `year` with the most similar rotational speed.
-    pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
+    pub(super) fn disk(&self, rpm: u64, year: u64) -> &DiskPrior {
         let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|disk| disk.abs_diff(rpm));
-        let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
+        let own: Vec<&DiskPrior> =
+            self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
         latest(&own, year, |disk| disk.from).unwrap_or(&self.disks[0])
     }
 }
 
 /// Returns the rows for links of this PCIe generation. If there are no such rows, returns the rows of the nearest older
 /// generation, then of the nearest newer one, and otherwise all rows.
-fn of_generation(rows: Vec<&Controller>, generation: Option<u64>) -> Vec<&Controller> {
-    let all = rows.iter().filter_map(|row| row.pcie);
+fn of_generation(rows: Vec<&ControllerPrior>, generation: Option<u64>) -> Vec<&ControllerPrior> {
+    let generations = rows.iter().filter_map(|row| row.pcie);
     let nearest = generation.and_then(|generation| {
-        let older = all.clone().filter(|own| *own <= generation).max();
-        older.or(all.min())
+        let older = generations.clone().filter(|own| *own <= generation).max();
+        older.or(generations.min())
     });
-    let own: Vec<&Controller> = rows.iter().filter(|row| row.pcie == nearest).copied().collect();
+    let own: Vec<&ControllerPrior> =
+        rows.iter().filter(|row| row.pcie == nearest).copied().collect();
     if own.is_empty() { rows } else { own }
 }
 
@@ -200,7 +203,7 @@ fn latest<'r, T>(rows: &[&'r T], year: u64, from: impl Fn(&T) -> u64) -> Option<
 }
 
 /// Reads all `[[key]]` tables of a priors file.
-fn all<T>(
+fn read_rows<T>(
     document: &Document,
     key: &str,
     row: impl Fn(&Section<'_>) -> Result<T, StudyError>,
@@ -210,9 +213,9 @@ fn all<T>(
         about.text("name")?;
         about.finish()?;
         let rows = root.each(key, |section, _: &[T]| {
-            let one = row(section)?;
+            let read_row = row(section)?;
             section.finish()?;
-            Ok(one)
+            Ok(read_row)
         })?;
         root.finish()?;
         if rows.is_empty() {
@@ -222,14 +225,14 @@ fn all<T>(
     })
 }
 
-fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
+fn nand_row(row: &Section<'_>) -> Result<NandPrior, StudyError> {
     let die = prior::<Bytes>(row, "die")?;
     let die_small = match row.has("die_small") {
         true => prior::<Bytes>(row, "die_small")?.value,
         false => die.value,
     };
     let technology = row.choice("technology", TECHNOLOGIES)?;
-    Ok(Nand {
+    Ok(NandPrior {
         name: row.text("name")?,
         technology,
         from: row.integer("from", 1990, 2100)?,
@@ -266,10 +269,10 @@ fn page(row: &Section<'_>) -> Result<f64, StudyError> {
     }
 }
 
-fn controller_row(row: &Section<'_>) -> Result<Controller, StudyError> {
+fn controller_row(row: &Section<'_>) -> Result<ControllerPrior, StudyError> {
     let protocols =
         [("ahci", ProtocolKind::Ahci), ("nvme", ProtocolKind::Nvme), ("sas", ProtocolKind::SasHba)];
-    Ok(Controller {
+    Ok(ControllerPrior {
         name: row.text("name")?,
         protocol: row.choice("protocol", &protocols)?,
         market: row.choice("market", &MARKETS)?,
@@ -279,8 +282,8 @@ fn controller_row(row: &Section<'_>) -> Result<Controller, StudyError> {
         channels: row.integer("channels", 1, 256)?,
         read: prior::<BytesPerSecond>(row, "read")?,
         write: prior::<BytesPerSecond>(row, "write")?,
-        random_read: prior::<Count>(row, "random_read")?,
-        random_write: prior::<Count>(row, "random_write")?,
+        random_read: prior::<RequestsPerSecond>(row, "random_read")?,
+        random_write: prior::<RequestsPerSecond>(row, "random_write")?,
         one_read: prior::<Duration>(row, "one_read")?,
         one_write: prior::<Duration>(row, "one_write")?,
         buffer: row.quantity::<Bytes>("buffer")?.get() as f64,
@@ -294,8 +297,8 @@ fn share(row: &Section<'_>, key: &'static str) -> Result<Option<Prior>, StudyErr
     row.has(key).then(|| prior::<Ratio>(row, key)).transpose()
 }
 
-fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
-    Ok(Disk {
+fn disk_row(row: &Section<'_>) -> Result<DiskPrior, StudyError> {
+    Ok(DiskPrior {
         name: row.text("name")?,
         rpm: row.integer("rpm", 1_000, 50_000)?,
         from: row.integer("from", 1990, 2100)?,
@@ -336,9 +339,9 @@ impl PriorQuantity for Ratio {
 
 /// A number of requests a second, without a unit.
 #[derive(Clone, Copy, Debug)]
-struct Count(f64);
+struct RequestsPerSecond(f64);
 
-impl FromStr for Count {
+impl FromStr for RequestsPerSecond {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         // A plain number is parsed as a number of bytes, so that it has the same bounds and messages as any other
@@ -348,12 +351,12 @@ impl FromStr for Count {
             .map(|count| Self(count.get() as f64))
     }
 }
-impl PlaceholderValue for Count {
+impl PlaceholderValue for RequestsPerSecond {
     fn stand_in() -> Self {
         Self(1.0)
     }
 }
-impl PriorQuantity for Count {
+impl PriorQuantity for RequestsPerSecond {
     fn number(self) -> f64 {
         self.0
     }
@@ -370,8 +373,9 @@ fn prior<T: PriorQuantity>(row: &Section<'_>, key: &str) -> Result<Prior, StudyE
         None => None,
         Some(ends) => {
             let end = |text: &String| {
-                let wrong = |error| row.error(key, format!("range of {key}: {text}: {error}"));
-                text.parse::<T>().map(T::number).map_err(wrong)
+                let range_error =
+                    |error| row.error(key, format!("range of {key}: {text}: {error}"));
+                text.parse::<T>().map(T::number).map_err(range_error)
             };
             Some([end(&ends[0])?, end(&ends[1])?])
         }

@@ -1,6 +1,6 @@
 //! Ports by description, such as "second slot", "m.2 at the chipset" or "3 Gb/s".
 
-use crate::drive::Plug;
+use crate::drive::Connector;
 use crate::platform::Port;
 
 /// Numbers as words. The position in the list is the number minus one.
@@ -44,12 +44,13 @@ fn ordinal(word: &str) -> Option<usize> {
 }
 
 /// Returns how well a port suits a drive's connector, as a number above 0.
-pub(super) fn suitability(drive: Plug, port: &Port) -> f64 {
+pub(super) fn suitability(drive: Connector, port: &Port) -> f64 {
     let (own, other) = (drive.line_rate(), port.plug.line_rate());
     let rate = (other / own).min(1.0) * 0.3;
     // A slot as wide as the drive is preferred to a wider slot.
     let excess = match (drive, port.plug) {
-        (Plug::Pcie(_, own), Plug::Pcie(_, other)) | (Plug::Sas(_, own), Plug::Sas(_, other))
+        (Connector::Pcie(_, own), Connector::Pcie(_, other))
+        | (Connector::Sas(_, own), Connector::Sas(_, other))
             if other > own =>
         {
             0.0
@@ -61,7 +62,11 @@ pub(super) fn suitability(drive: Plug, port: &Port) -> f64 {
 }
 
 /// Returns the ports that accept the drive with their scores, the best port first.
-pub(super) fn ranked<'p>(words: &[String], drive: Plug, ports: &'p [Port]) -> Vec<(&'p Port, f64)> {
+pub(super) fn ranked<'p>(
+    words: &[String],
+    drive: Connector,
+    ports: &'p [Port],
+) -> Vec<(&'p Port, f64)> {
     let fitting: Vec<&Port> = ports.iter().filter(|port| drive.fits(port.plug)).collect();
     let score = |port: &&'p Port| {
         let text = format!("{} {}", port.name, port.plug).to_lowercase();
@@ -95,8 +100,8 @@ fn place(port: &Port, all: &[&Port]) -> (usize, usize) {
         let rest = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());
         rest.map_or(name, |(start, _)| start).to_owned()
     };
-    let own = base(&port.name);
-    let group = all.iter().filter(|other| base(&other.name) == own);
+    let base_name = base(&port.name);
+    let group = all.iter().filter(|other| base(&other.name) == base_name);
     let at = group.clone().position(|other| other.name == port.name).unwrap_or(0);
     (at + 1, group.count())
 }

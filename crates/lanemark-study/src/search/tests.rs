@@ -7,14 +7,14 @@ const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 /// Returns the systems that `text` finds, relative to a current system.
 fn names_found(text: &str) -> Vec<String> {
     let library = Library::built_in();
-    let result = Index::new(&library).find(&library, text, Some(PRESENT), 8);
+    let result = LibraryIndex::new(&library).find(&library, text, Some(PRESENT), 8);
     result.found.into_iter().map(|one| one.system).collect()
 }
 
 #[test]
 fn a_text_finds_drive_platform_and_port() {
     let library = Library::built_in();
-    let index = Index::new(&library);
+    let index = LibraryIndex::new(&library);
     for (text, system) in [
         ("980 pro in the second slot of a B550", "samsung-980-pro-1tb@amd-b550:m2-2"),
         ("980 pro in the first m.2 slot of a B550", "samsung-980-pro-1tb@amd-b550:m2"),
@@ -50,7 +50,7 @@ fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(names_found("").len(), 2);
     // The platform changes if the current platform does not accept the drive.
     let library = Library::built_in();
-    let result = Index::new(&library).find(&library, "kioxia pm6", Some(PRESENT), 4);
+    let result = LibraryIndex::new(&library).find(&library, "kioxia pm6", Some(PRESENT), 4);
     let first = &result.found[0].system;
     assert!(first.starts_with("kioxia-pm6-r-7680gb@") && !first.contains("z170"), "{result:?}");
 }
@@ -58,7 +58,7 @@ fn parts_that_a_text_does_not_name_stay() {
 #[test]
 fn parts_that_do_not_fit_are_reported() {
     let library = Library::built_in();
-    let result = Index::new(&library).find(&library, "kioxia pm6 in a b550", None, 4);
+    let result = LibraryIndex::new(&library).find(&library, "kioxia pm6 in a b550", None, 4);
     assert!(result.found.is_empty());
     let misfit = result.misfit.unwrap();
     assert!(misfit.contains("no port of") && misfit.contains("SAS 22.5 Gb/s"), "{misfit}");
@@ -67,7 +67,7 @@ fn parts_that_do_not_fit_are_reported() {
 #[test]
 fn hostile_texts_find_nothing_and_take_no_time() {
     let library = Library::built_in();
-    let index = Index::new(&library);
+    let index = LibraryIndex::new(&library);
     let began = std::time::Instant::now();
     for text in [
         "\u{0}\u{1b}[2J\u{202e}".to_owned(),
@@ -94,7 +94,7 @@ fn hostile_texts_find_nothing_and_take_no_time() {
 #[test]
 fn the_number_of_systems_is_bounded_and_each_is_there_once() {
     let library = Library::built_in();
-    let index = Index::new(&library);
+    let index = LibraryIndex::new(&library);
     let result = index.find(&library, "samsung sata", Some(PRESENT), 5);
     let mut systems: Vec<&str> = result.found.iter().map(|one| one.system.as_str()).collect();
     assert_eq!(systems.len(), 5);
@@ -105,7 +105,7 @@ fn the_number_of_systems_is_bounded_and_each_is_there_once() {
 
 #[test]
 fn the_current_platform_stays_if_it_accepts_one_of_the_drives() {
-    let index = Index::new(&Library::built_in());
+    let index = LibraryIndex::new(&Library::built_in());
     let drive = |id: &str| index.drives.iter().position(|(drive, _)| drive.id == id).unwrap();
     let [nvme, sas] = ["samsung-950-pro-512gb", "kioxia-pm6-r-7680gb"].map(drive);
     let current = index.platforms.iter().position(|(one, _)| one.id == "workstation-z170").unwrap();
@@ -127,7 +127,7 @@ fn the_current_platform_stays_if_it_accepts_one_of_the_drives() {
 #[test]
 fn each_text_has_its_own_first_answer() {
     let library = Library::built_in();
-    let index = Index::new(&library);
+    let index = LibraryIndex::new(&library);
     for (text, system) in [
         ("980 pro 2tb b550", "samsung-980-pro-2tb@amd-b550:m2"),
         ("980 pro 1tb b550 uplink", "samsung-980-pro-1tb@amd-b550:m2-2"),
@@ -188,7 +188,7 @@ fn a_rare_word_has_a_large_weight_and_a_word_for_ports_a_small_one() {
     assert_eq!(weights.best_words(&weights.scores(&[])), [0, 1]);
     assert_eq!(weights.best_words(&weights.scores(&[0, 1])), [3]);
     assert_eq!(weights.best_words(&[0.0; 4]), [0; 0]);
-    assert_eq!([0, 1, 2, 3].map(|word| weights.is_known(word)), [true, true, false, true]);
+    assert_eq!([0, 1, 2, 3].map(|word| weights.matches_any(word)), [true, true, false, true]);
 }
 
 #[test]
@@ -213,6 +213,6 @@ fn entries_from_six_tenths_of_the_best_score_are_alternatives() {
         (2, all),
         (3, all),
     ] {
-        assert_eq!(preferred(all.to_vec(), |at| at == present), wanted, "{present}");
+        assert_eq!(prefer_present(all.to_vec(), |at| at == present), wanted, "{present}");
     }
 }

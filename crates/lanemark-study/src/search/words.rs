@@ -89,7 +89,10 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 /// Returns the word among `known` that `word` misspells by one letter, or by two letters if it is long.
-pub(super) fn spelled<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+pub(super) fn nearest_spelling<'k>(
+    word: &str,
+    known: impl Iterator<Item = &'k str>,
+) -> Option<&'k str> {
     let length = word.chars().count();
     let most = match length {
         0..SPELLED_MIN => return None,
@@ -98,10 +101,10 @@ pub(super) fn spelled<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> O
     };
     // A number with a different digit belongs to another model.
     let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
-    let own = digits(word);
+    let own_digits = digits(word);
     let alike = known.filter(|other| {
         other.chars().count().abs_diff(length) <= most
-            && digits(other) == own
+            && digits(other) == own_digits
             && strsim::damerau_levenshtein(word, other) <= most
     });
     nearest(word, alike).into_iter().next()
@@ -173,7 +176,7 @@ mod tests {
             ("b551", None),
             ("970x", Some("970")),
         ] {
-            assert_eq!(spelled(word, known.into_iter()), wanted, "{word}");
+            assert_eq!(nearest_spelling(word, known.into_iter()), wanted, "{word}");
         }
     }
 }

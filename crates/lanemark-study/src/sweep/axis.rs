@@ -44,7 +44,7 @@ impl Axis {
         };
         let mut values: Vec<String> = Vec::new();
         for text in texts {
-            values.extend(expanded(text.trim()).map_err(fail)?);
+            values.extend(expand_values(text.trim()).map_err(fail)?);
         }
         if values.is_empty() || values.iter().any(String::is_empty) {
             return Err(fail("no values".to_owned()));
@@ -73,7 +73,7 @@ impl Axis {
 }
 
 /// Returns the values of a range, or the single value `text`.
-fn expanded(text: &str) -> Result<Vec<String>, String> {
+fn expand_values(text: &str) -> Result<Vec<String>, String> {
     let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.to_owned()]) };
     let (to, step) = match rest.split_once(['*', '+']) {
         None => (rest, RangeStep::By(1.0)),
@@ -134,10 +134,10 @@ fn quantities<T: FromStr + Display>(
         RangeStep::By(_) => RangeStep::By(by),
         times => times,
     };
-    let told = |values: Vec<f64>| {
+    let value_texts = |values: Vec<f64>| {
         values.into_iter().map(|value| quantity(value.round() as u64).to_string()).collect()
     };
-    Some(numbers(text, low, high, step).map(told))
+    Some(numbers(text, low, high, step).map(value_texts))
 }
 
 fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>, String> {

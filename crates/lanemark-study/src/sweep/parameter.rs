@@ -1,7 +1,7 @@
 //! The parameters of a test that can be swept, with the names that they have in workload files.
 
 use lanemark_schema::units::{BytesPerSecond, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, SyntheticRequests, Test};
 
 /// A function that sets a test's value from a string.
 type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
@@ -10,18 +10,18 @@ type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
 pub(super) const OF_TEST: [(&str, ParameterSetter); 14] = [
     ("queue_depth", |test, text| set(&mut requests(test)?.queue_depth, text)),
     ("threads", |test, text| set(&mut test.threads, text)),
-    ("block", block),
+    ("block", set_block),
     ("read", |test, text| set(&mut requests(test)?.read_share, text)),
-    ("pattern", pattern),
+    ("pattern", set_pattern),
     ("span", |test, text| set(&mut test.span, text)),
     ("offset", |test, text| set(&mut test.offset, text)),
     ("alignment", |test, text| set(&mut requests(test)?.alignment, text)),
-    ("volume", |test, text| some(&mut test.volume, text)),
-    ("duration", duration),
+    ("volume", |test, text| set_optional(&mut test.volume, text)),
+    ("duration", set_duration),
     ("ramp", |test, text| set(&mut test.ramp, text)),
     ("think", |test, text| set(&mut requests(test)?.think, text)),
     ("compressibility", |test, text| set::<Ratio>(&mut test.compressibility, text)),
-    ("rate", rate),
+    ("rate", set_rate),
 ];
 /// The names of the parts of a system.
 pub(super) const OF_SYSTEM: [&str; 3] = ["drive", "platform", "port"];
@@ -41,7 +41,7 @@ fn set<T: std::str::FromStr<Err: std::fmt::Display>>(
     Ok(())
 }
 
-fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
+fn set_optional<T: std::str::FromStr<Err: std::fmt::Display>>(
     place: &mut Option<T>,
     text: &str,
 ) -> Result<(), String> {
@@ -50,14 +50,14 @@ fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
 }
 
 /// Returns the requests of a test. A test that consists of transactions does not describe its requests.
-fn requests(test: &mut Test) -> Result<&mut Requests, String> {
+fn requests(test: &mut Test) -> Result<&mut SyntheticRequests, String> {
     let bound = "the test consists of transactions, and the database determines their requests";
     test.requests_mut().ok_or_else(|| bound.to_owned())
 }
 
 /// Sets the length of the requests. If the offsets were multiples of the old length, they become multiples of the new
 /// length.
-fn block(test: &mut Test, text: &str) -> Result<(), String> {
+fn set_block(test: &mut Test, text: &str) -> Result<(), String> {
     if !test.mix().sizes.is_empty() {
         return Err("the test already has sizes".to_owned());
     }
@@ -70,7 +70,7 @@ fn block(test: &mut Test, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn pattern(test: &mut Test, text: &str) -> Result<(), String> {
+fn set_pattern(test: &mut Test, text: &str) -> Result<(), String> {
     requests(test)?.pattern = match text {
         "sequential" => Pattern::Sequential,
         "backward" => Pattern::Backward,
@@ -82,14 +82,14 @@ fn pattern(test: &mut Test, text: &str) -> Result<(), String> {
 }
 
 /// Sets the duration, which replaces a volume, like the option on the command line.
-fn duration(test: &mut Test, text: &str) -> Result<(), String> {
-    some(&mut test.duration, text)?;
+fn set_duration(test: &mut Test, text: &str) -> Result<(), String> {
+    set_optional(&mut test.duration, text)?;
     (test.volume, test.rounds) = (None, None);
     Ok(())
 }
 
 /// Sets a rate in requests or bytes a second, which makes the test an open loop.
-fn rate(test: &mut Test, text: &str) -> Result<(), String> {
+fn set_rate(test: &mut Test, text: &str) -> Result<(), String> {
     let mean = test.block_mean();
     let Some(asked) = test.requests_mut() else {
         return Err("the users determine the rate of transactions".to_owned());

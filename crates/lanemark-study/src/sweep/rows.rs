@@ -146,11 +146,11 @@ pub fn read(text: &str) -> Result<Sweep, usize> {
 }
 
 fn point(line: &str, axes: usize) -> Option<SweepPoint> {
-    let all = fields(line)?;
-    if all.len() != BEFORE + axes + FIGURES.len() {
+    let row_fields = fields(line)?;
+    if row_fields.len() != BEFORE + axes + FIGURES.len() {
         return None;
     }
-    let (head, figures) = all.split_at(BEFORE + axes);
+    let (head, figures) = row_fields.split_at(BEFORE + axes);
     let error = figures.last()?;
     let outcome = match error.is_empty() {
         false => Err(error.clone()),

@@ -1,13 +1,13 @@
 //! The request mix of a test, the arrival of its requests, and its start.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_schema::workload::{ArrivalProcess, Load, Mix, SizeShare, Start};
+use lanemark_schema::workload::{ArrivalProcess, Load, RequestMix, SizeShare, TestStart};
 
 use super::TestTables;
 use crate::error::StudyError;
 
 /// Reads `sizes`, `trim`, `flush_every` and `copy_to`.
-pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<Mix, StudyError> {
+pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError> {
     let section = layers.holding("sizes");
     let size = |text: &String| {
         let parts = text.rsplit_once(' ').and_then(|(block, share)| {
@@ -24,7 +24,7 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<Mix, StudyError> {
     if !sizes.is_empty() && layers.own.has("block") {
         return Err(layers.own.error("block", "block: the test already has sizes"));
     }
-    Ok(Mix {
+    Ok(RequestMix {
         sizes,
         trim_share: layers.quantity("trim")?.unwrap_or(Ratio::ZERO),
         flush_every: layers
@@ -63,11 +63,11 @@ pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, Study
 }
 
 /// Reads `start` and `delay`.
-pub(super) fn start(layers: &TestTables<'_, '_>) -> Result<Start, StudyError> {
+pub(super) fn start(layers: &TestTables<'_, '_>) -> Result<TestStart, StudyError> {
     let section = layers.holding("start");
     let beside = match section.has("start") {
         true => section.choice("start", &[("after", false), ("beside", true)])?,
         false => false,
     };
-    Ok(Start { beside, delay: layers.quantity("delay")?.unwrap_or(Duration::ZERO) })
+    Ok(TestStart { beside, delay: layers.quantity("delay")?.unwrap_or(Duration::ZERO) })
 }

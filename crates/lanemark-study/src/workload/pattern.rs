@@ -1,7 +1,7 @@
 //! The `pattern` of a test: a word, or a table with the parameters of the pattern.
 
 use lanemark_schema::units::Ratio;
-use lanemark_schema::workload::{Pattern, Zone};
+use lanemark_schema::workload::{Pattern, PatternZone};
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -49,10 +49,10 @@ pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
 }
 
 /// Parses a zone such as `"50% in 5%"`: a share of the requests, and a share of the span.
-fn zone(table: &Section<'_>, text: &str) -> Result<Zone, StudyError> {
+fn zone(table: &Section<'_>, text: &str) -> Result<PatternZone, StudyError> {
     let parts = text.split_once(" in ").and_then(|(share, span)| {
         let read = |part: &str| part.trim().parse::<Ratio>().ok();
-        Some(Zone { share: read(share)?, span: read(span)? })
+        Some(PatternZone { share: read(share)?, span: read(span)? })
     });
     parts.ok_or_else(|| {
         table

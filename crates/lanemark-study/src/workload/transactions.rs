@@ -2,13 +2,13 @@
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::PAGE_WRITERS;
-use lanemark_schema::workload::{Log, PageClass, RequestsPerTransaction, Transactions};
+use lanemark_schema::workload::{DatabaseLog, PageClass, RequestsPerTransaction, TransactionLoad};
 
 use crate::document::Section;
 use crate::error::StudyError;
 
 /// Reads the table, including its tables of pages and of the log.
-pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
+pub(super) fn read(section: &Section<'_>) -> Result<TransactionLoad, StudyError> {
     let pages = section.tables("pages")?;
     let pages = pages.iter().map(page_class).collect::<Result<_, _>>()?;
     let log = section.table("log")?;
@@ -29,7 +29,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         _ => return Err(section.error("reads", "`reads` and `writes` must be given together")),
     };
     let of_buffer = counted.is_none();
-    let transactions = Transactions {
+    let transactions = TransactionLoad {
         counted,
         locks: number("locks")?.unwrap_or(0.0),
         elsewhere: section.quantity("elsewhere")?,
@@ -40,7 +40,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         gather: section.optional_quantity("gather")?.unwrap_or(Bytes::ZERO),
         in_use: section.optional_quantity("in_use")?.unwrap_or(Ratio::ONE),
         pages,
-        log: Log {
+        log: DatabaseLog {
             share: log.quantity("share")?,
             record: log.quantity("record")?,
             write_max: log.quantity("write_max")?,

@@ -3,7 +3,7 @@
 use lanemark_schema::result::HopId;
 
 use super::*;
-use crate::figures::Limit;
+use crate::figures::LimitingHop;
 
 fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
     HopFigures {
@@ -23,7 +23,7 @@ fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
 /// Returns a system with one request at a time, so its latency determines its rate.
 fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
     let mean: f64 = hops.iter().map(time).sum();
-    let figures = Figures {
+    let figures = TestFigures {
         test: "t".to_owned(),
         is_random: true,
         repeats: 5,
@@ -81,7 +81,7 @@ fn an_assumed_bottleneck_is_named_as_assumed() {
         "A",
         vec![hop(HopId::Cpu, "CPU core", 0.98, 20.0), hop(HopId::Media, "flash", 0.2, 5.0)],
     );
-    one.figures.limit = Some(Limit {
+    one.figures.limit = Some(LimitingHop {
         id: HopId::Cpu,
         is_assumed: true,
         value: Some("platform.cpu.request_submit = 2 us, 1 us to 4 us".to_owned()),
@@ -164,7 +164,7 @@ fn systems_with_the_same_assumed_value_share_a_sentence() {
     let with = |name: &str, value: Option<&str>, is_assumed: bool| {
         let mut system = system(name, vec![hop(HopId::Cpu, "CPU core", 0.98, 20.0)]);
         let value = value.map(str::to_owned);
-        system.figures.limit = Some(Limit { id: HopId::Cpu, is_assumed, value });
+        system.figures.limit = Some(LimitingHop { id: HopId::Cpu, is_assumed, value });
         system
     };
     let caution = |systems| answer_of(systems).caution;
@@ -233,7 +233,7 @@ fn rates_are_the_same_within_one_per_cent_and_equal_ones_share_a_limit() {
 #[test]
 fn ratios_and_times_have_few_digits() {
     assert_eq!(
-        [1.424, 1.999, 2.0, 2.34].map(faster),
+        [1.424, 1.999, 2.0, 2.34].map(faster_phrase),
         ["42% faster than", "100% faster than", "2 times as fast as", "2.3 times as fast as"]
     );
     assert_eq!([9.94, 9.95, 14.4, 120.0].map(times), ["9.9", "10", "14", "120"]);

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use lanemark_lab::Cancel;
+use lanemark_lab::CancelFlag;
 use lanemark_study::Library;
-use lanemark_ui::Ui;
-use lanemark_ui::machine::Machine;
+use lanemark_ui::UiServer;
+use lanemark_ui::machine::MachineSource;
 use serde_json::{Value, json};
 
 /// The system that the tests use.
@@ -32,7 +32,7 @@ pub(crate) struct Client {
     host: String,
     token: String,
     address: String,
-    cancel: Cancel,
+    cancel: CancelFlag,
 }
 
 impl Drop for Client {
@@ -43,20 +43,23 @@ impl Drop for Client {
 
 impl Client {
     pub(crate) fn start() -> Self {
-        Self::of(Ui::new(0, Library::built_in()).unwrap())
+        Self::of(UiServer::new(0, Library::built_in()).unwrap())
     }
 
     /// Starts a server for which the sysfs tree at `path` is this machine.
     pub(crate) fn on_machine(path: &Path) -> Self {
-        Self::of(Ui::on_machine(0, Library::built_in(), Machine::at(path.to_owned())).unwrap())
+        Self::of(
+            UiServer::on_machine(0, Library::built_in(), MachineSource::at(path.to_owned()))
+                .unwrap(),
+        )
     }
 
-    fn of(ui: Ui) -> Self {
+    fn of(ui: UiServer) -> Self {
         let address = ui.address().to_owned();
         let rest = address.strip_prefix("http://").unwrap();
         let (host, token) = rest.split_once("/?token=").unwrap();
         let (host, token) = (host.to_owned(), token.to_owned());
-        let cancel = Cancel::default();
+        let cancel = CancelFlag::default();
         let flag = cancel.clone();
         std::thread::spawn(move || ui.run(&flag).unwrap());
         Self { host, token, address, cancel }

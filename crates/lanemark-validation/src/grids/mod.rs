@@ -17,7 +17,7 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, Pool};
 use lanemark_predict::{FitInput, WORK_MAX, fit};
-use lanemark_schema::result::{Calibration, Provenance, RunResult};
+use lanemark_schema::result::{ParameterOverride, Provenance, RunResult};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::{Library, Location};
 
@@ -28,8 +28,8 @@ use crate::{report, scratch};
 pub mod score;
 mod truth;
 
-use score::Cell;
-use truth::{AnyError, Truth};
+use score::GridCell;
+use truth::{GridError, GroundTruthDrive};
 
 /// The grids of a run, and the level of detail of the output.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, 
     let library = Library::built_in();
     let (mut cells, mut drives) = (Vec::new(), 0);
     for seed in options.seed..options.seed.saturating_add(options.drives) {
-        match judged(&library, seed, options, to) {
+        match judge_drive(&library, seed, options, to) {
             Ok(own) => {
                 writeln!(to.out, "{seed:>4} {}", report::grid_line(&GridScore::of(&own)))?;
                 if options.cells {
@@ -85,14 +85,14 @@ pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, 
 }
 
 /// Returns the cells of one drive, measured on one path and predicted on another.
-fn judged(
+fn judge_drive(
     library: &Library,
     seed: u64,
     options: &GridOptions,
     to: &mut Outputs<'_>,
-) -> Result<Vec<Cell>, AnyError> {
+) -> Result<Vec<GridCell>, GridError> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
-    let truth = Truth::draw(library, &mut rng)?;
+    let truth = GroundTruthDrive::draw(library, &mut rng)?;
     let grid = truth.grid(library)?;
     let here = truth.measured(library, 0, &grid, &mut rng)?;
     let there = truth.measured(library, 1, &grid, &mut rng)?;
@@ -105,7 +105,7 @@ fn judged(
     )?;
     let folder = PrivateFolder::new("lanemark-grids-")?;
     let begun = Instant::now();
-    let files = fitted(library, &truth, &here, seed, options, folder.path(), to)?;
+    let files = fit_drive(library, &truth, &here, seed, options, folder.path(), to)?;
     let fit_time = begun.elapsed();
     let (platform, port) = &truth.sides[1].platform_port;
     let question = WhatIfQuestion {
@@ -127,7 +127,7 @@ fn judged(
     let result =
         lab.answer_what_if(library, &question, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
     writeln!(to.notes, "     fit {fit_time:.0?}, what-if {:.0?}", begun.elapsed())?;
-    Ok(Cell::of(&result, &there))
+    Ok(GridCell::of(&result, &there))
 }
 
 /// The files of a fit, which a what-if prediction reads.
@@ -139,23 +139,26 @@ struct FitFiles {
 }
 
 /// Fits a drive to its grid on the first path.
-fn fitted(
+fn fit_drive(
     library: &Library,
-    truth: &Truth,
+    truth: &GroundTruthDrive,
     here: &RunResult,
     seed: u64,
     options: &GridOptions,
     folder: &Path,
     to: &mut Outputs<'_>,
-) -> Result<FitFiles, AnyError> {
+) -> Result<FitFiles, GridError> {
     let measured = scratch::put(folder, "here.json", &serde_json::to_string(here)?)?;
     let (platform, port) = &truth.sides[0].platform_port;
     let results = [("here.json".to_owned(), here.clone())];
     let settings = truth.plug.iter().map(|(parameter, value)| {
         let (parameter, value) = (parameter.clone(), value.clone());
-        (Calibration { parameter, value, figure: None, reason: None }, Location::file("--set"))
+        (
+            ParameterOverride { parameter, value, figure: None, reason: None },
+            Location::file("--set"),
+        )
     });
-    let settings: Vec<(Calibration, Location)> = settings.collect();
+    let settings: Vec<(ParameterOverride, Location)> = settings.collect();
     let job = FitInput {
         results: &results,
         platform,

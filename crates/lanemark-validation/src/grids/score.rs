@@ -8,7 +8,7 @@ use crate::score::{median_and_mean, percent};
 
 /// A cell of a grid on the other path. Rates are in requests a second.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct GridCell {
     /// Name of the test: `randread-DEPTH-JOBS` or `randwrite-DEPTH-JOBS`.
     pub test: String,
     /// Measured rate on the first path.
@@ -29,7 +29,7 @@ pub struct Cell {
     pub models: (f64, f64),
 }
 
-impl Cell {
+impl GridCell {
     /// Returns the cells of a what-if prediction, given the true run on the other path.
     pub fn of(result: &WhatIf, there: &RunResult) -> Vec<Self> {
         let truths: Vec<(&str, f64)> =
@@ -104,29 +104,29 @@ impl Cell {
 
 impl GridScore {
     /// Returns the score of `cells`.
-    pub fn of<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Self {
-        let cells: Vec<&Cell> = cells.into_iter().collect();
-        let errors = |of: fn(&Cell) -> f64| {
+    pub fn of<'c>(cells: impl IntoIterator<Item = &'c GridCell>) -> Self {
+        let cells: Vec<&GridCell> = cells.into_iter().collect();
+        let errors = |of: fn(&GridCell) -> f64| {
             let all = cells.iter().map(|cell| (of(cell) / cell.truth - 1.0).abs() * 100.0);
             median_and_mean(all.collect())
         };
-        let share = |holds: &dyn Fn(&Cell) -> bool| {
+        let share = |holds: &dyn Fn(&GridCell) -> bool| {
             percent(cells.iter().filter(|cell| holds(cell)).count(), cells.len())
         };
         let (model_median_percent, model_mean_percent) = errors(|cell| cell.predicted);
         let (rule_median_percent, rule_mean_percent) = errors(|cell| cell.rule);
         let intervals = cells.iter().filter_map(|cell| cell.interval);
         let widths: Vec<f64> = intervals.map(|(low, high)| high / low).collect();
-        let below = |cell: &Cell| cell.interval.is_some_and(|(low, _)| cell.truth < low);
-        let above = |cell: &Cell| cell.interval.is_some_and(|(_, high)| cell.truth > high);
+        let below = |cell: &GridCell| cell.interval.is_some_and(|(low, _)| cell.truth < low);
+        let above = |cell: &GridCell| cell.interval.is_some_and(|(_, high)| cell.truth > high);
         Self {
             cells: cells.len(),
             model_median_percent,
             model_mean_percent,
             rule_median_percent,
             rule_mean_percent,
-            nearer_percent: share(&Cell::is_nearer),
-            alike_percent: Some(share(&Cell::is_alike)),
+            nearer_percent: share(&GridCell::is_nearer),
+            alike_percent: Some(share(&GridCell::is_alike)),
             coverage_percent: share(&|cell| cell.is_inside() == Some(true)),
             below_percent: Some(share(&below)),
             above_percent: Some(share(&above)),
@@ -136,8 +136,8 @@ impl GridScore {
 }
 
 /// Returns the scores of a run by kind of cell.
-pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
-    type CellFilter = fn(&Cell) -> bool;
+pub fn by_kind(run: &str, drives: u64, cells: &[GridCell]) -> Vec<GridRow> {
+    type CellFilter = fn(&GridCell) -> bool;
     let kinds: [(&str, CellFilter); 7] = [
         ("reads", |cell| cell.test.starts_with("randread")),
         ("writes", |cell| cell.test.starts_with("randwrite")),

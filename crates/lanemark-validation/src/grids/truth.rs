@@ -17,7 +17,7 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, System};
 
 /// An error in a grid, whose drive is then reported and skipped.
-pub(crate) type AnyError = Box<dyn std::error::Error>;
+pub(crate) type GridError = Box<dyn std::error::Error>;
 
 /// Drives that are not ordinary flash drives, or that are reserved for other comparisons.
 const OMITTED: [&str; 7] =
@@ -66,7 +66,7 @@ pub(crate) struct PortTruth {
 }
 
 /// A drive on two platforms.
-pub(crate) struct Truth {
+pub(crate) struct GroundTruthDrive {
     pub(crate) drive: String,
     pub(crate) drive_settings: Vec<String>,
     pub(crate) sides: [PortTruth; 2],
@@ -76,9 +76,9 @@ pub(crate) struct Truth {
     pub(crate) plug: Vec<(String, String)>,
 }
 
-impl Truth {
+impl GroundTruthDrive {
     /// Draws a drive that fits two or more ports, and draws two of these ports.
-    pub(crate) fn draw(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
+    pub(crate) fn draw(library: &Library, rng: &mut Rng) -> Result<Self, GridError> {
         let drives: Vec<String> = library
             .names(LibraryKind::Drive)
             .into_iter()
@@ -100,8 +100,8 @@ impl Truth {
             if here == there {
                 continue;
             }
-            let here_system = assemble(library, &named(&drive, &here), &[])?;
-            let there_system = assemble(library, &named(&drive, &there), &[])?;
+            let here_system = assemble(library, &system_name(&drive, &here), &[])?;
+            let there_system = assemble(library, &system_name(&drive, &there), &[])?;
             let mut drive_settings = draw_settings(&here_system, &OF_DRIVE, rng);
             drive_settings.push("drive.buffer.capacity=16 MiB".to_owned());
             drive_settings.extend(collection(&here_system, rng));
@@ -127,15 +127,15 @@ impl Truth {
         format!("{platform}:{port}")
     }
 
-    fn system(&self, library: &Library, side: usize) -> Result<System, AnyError> {
+    fn system(&self, library: &Library, side: usize) -> Result<System, GridError> {
         let PortTruth { platform_port, settings } = &self.sides[side];
         let all: Vec<String> = self.drive_settings.iter().chain(settings).cloned().collect();
         let settings = lanemark_lab::settings(&all)?;
-        Ok(assemble(library, &named(&self.drive, platform_port), &settings)?)
+        Ok(assemble(library, &system_name(&self.drive, platform_port), &settings)?)
     }
 
     /// Returns the grid. Each test is long enough to count a few thousand requests on the first path.
-    pub(crate) fn grid(&self, library: &Library) -> Result<Workload, AnyError> {
+    pub(crate) fn grid(&self, library: &Library) -> Result<Workload, GridError> {
         let mut tests = Vec::new();
         for read in [true, false] {
             for depth in DEPTHS {
@@ -178,7 +178,7 @@ impl Truth {
         side: usize,
         grid: &Workload,
         rng: &mut Rng,
-    ) -> Result<RunResult, AnyError> {
+    ) -> Result<RunResult, GridError> {
         let system = self.system(library, side)?;
         let mut run = run(&system, grid)?;
         let (cpu, protocol) = (&system.spec.cpu, &system.spec.first().protocol);
@@ -224,14 +224,14 @@ fn requests_of(writes: bool, outstanding: f64) -> [f64; 2] {
     [first + 3.0 * outstanding, (3.0 * outstanding).max(4000.0)]
 }
 
-fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
+fn run(system: &System, workload: &Workload) -> Result<RunResult, GridError> {
     let provenance = Provenance { seed: 77, ..Provenance::default() };
     let works = [LabRun { system, workload }];
     let mut runs = Lab::default().run_all(&works, &provenance, &mut |_| ())?;
     Ok(runs.swap_remove(0))
 }
 
-fn named(drive: &str, platform_port: &(String, String)) -> String {
+fn system_name(drive: &str, platform_port: &(String, String)) -> String {
     let (platform, port) = platform_port;
     format!("{drive}@{platform}:{port}")
 }
@@ -263,11 +263,13 @@ fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
         for name in names {
             let port = (platform.clone(), name);
             // The names of equal ports differ in their numbers.
-            let alike = |other: &(String, String)| {
+            let is_like_port = |other: &(String, String)| {
                 other.0 == port.0
                     && port.1.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-') == other.1
             };
-            if !ports.iter().any(alike) && assemble(library, &named(drive, &port), &[]).is_ok() {
+            if !ports.iter().any(is_like_port)
+                && assemble(library, &system_name(drive, &port), &[]).is_ok()
+            {
                 ports.push(port);
             }
         }
@@ -295,7 +297,10 @@ fn draw_settings(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> 
 }
 
 /// Returns the generic drive with the protocol of `drive`, and the connector of `drive`.
-fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, String)>), AnyError> {
+fn plug(
+    library: &Library,
+    drive: &str,
+) -> Result<(&'static str, Vec<(String, String)>), GridError> {
     let document = library.open(LibraryKind::Drive, drive)?;
     let root = document.root("drive", None);
     let port = root.table("drive")?.table("port")?;
@@ -312,7 +317,7 @@ fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, St
         };
         return Ok((generic, settings));
     }
-    let plain =
+    let value_text =
         |section: &lanemark_study::document::Section<'_>, key: &str| match section.is_table(key) {
             true => section.table(key).and_then(|table| table.text("value")),
             false => section.text(key),
@@ -321,10 +326,10 @@ fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, St
         let phys = sas.integer("phys", 1, 8)?.to_string();
         return Ok((
             "generic-sas",
-            vec![set("sas.rate", plain(&sas, "rate")?), set("sas.phys", phys)],
+            vec![set("sas.rate", value_text(&sas, "rate")?), set("sas.phys", phys)],
         ));
     }
-    Ok(("generic-sata", vec![set("sata", plain(&port, "sata")?)]))
+    Ok(("generic-sata", vec![set("sata", value_text(&port, "sata")?)]))
 }
 
 /// Returns a number of the standard normal distribution, as a sum of twelve uniform numbers.
@@ -342,7 +347,7 @@ mod tests {
         let of = |drive: &str| -> Vec<String> {
             let ports = ports(&library, drive);
             for port in &ports {
-                assert!(assemble(&library, &named(drive, port), &[]).is_ok(), "{port:?}");
+                assert!(assemble(&library, &system_name(drive, port), &[]).is_ok(), "{port:?}");
             }
             ports.into_iter().map(|(platform, port)| format!("{platform}:{port}")).collect()
         };
@@ -383,7 +388,7 @@ mod tests {
             platform_port: ("workstation-z170".to_owned(), "m2".to_owned()),
             settings: vec!["platform.cpu.wake=9 us".to_owned()],
         };
-        let truth = Truth {
+        let truth = GroundTruthDrive {
             drive: "samsung-950-pro-512gb".to_owned(),
             drive_settings: Vec::new(),
             sides: [side(), side()],

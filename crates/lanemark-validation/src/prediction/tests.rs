@@ -38,7 +38,7 @@ fn a_latency_has_the_inverse_interval_and_a_percentile_its_own() {
             "latency_mean" | "latency_p50" => Some((0.8, 2.0)),
             _ => Some((0.5, 1.25)),
         };
-        assert_eq!(ends(figure, &interval), expected, "{figure}");
+        assert_eq!(interval_ends(figure, &interval), expected, "{figure}");
     }
 }
 
@@ -90,7 +90,7 @@ fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
             "T01,Invented 1 TB,Invented,{kind},1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,{reads},random,4096,{depth},{threads},none,8000000000,,unknown,iops,100,IOPS,{class},B,http://invented,a table,2026-01-01,"
         );
         let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap();
-        let case = Case::of(&library, &corpus.rows[0], None, Path::new("")).unwrap();
+        let case = PredictionCase::of(&library, &corpus.rows[0], None, Path::new("")).unwrap();
         let test = case.timed(&system, false);
         let rate = case.baselines.rule_rate().max(1.0);
         let requests = test.ramp.as_seconds() * rate;
@@ -113,7 +113,7 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
         ("PCIe 3.0 x4, ZFS mirror", "2", "mirror:", "p0+p1"),
         ("PCIe 3.0 x4, mirror of one", "1", "", "p0"),
     ] {
-        let row = Row::of(&[
+        let row = CorpusRow::of(&[
             ("drive", "Invented 1 TB"),
             ("drive_kind", "nvme-ssd"),
             ("drives", drives),
@@ -125,7 +125,7 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
             ("queue_depth", "1"),
             ("figure", "iops"),
         ]);
-        let case = Case::of(&library, &row, None, folder.path()).unwrap();
+        let case = PredictionCase::of(&library, &row, None, folder.path()).unwrap();
         let file = |name: &str| folder.path().join(name).display().to_string();
         let (drive, platform) = (file("drive.toml"), file("platform.toml"));
         let name = case.named().unwrap();
@@ -148,8 +148,8 @@ fn a_drive_is_in_the_state_of_its_row() {
             ("queue_depth", "1"),
         ];
         values.extend(more);
-        let row = Row::of(&values);
-        let case = Case::of(&library, &row, None, Path::new("")).unwrap();
+        let row = CorpusRow::of(&values);
+        let case = PredictionCase::of(&library, &row, None, Path::new("")).unwrap();
         (case.drive_text(), case.is_sustained())
     };
     let (plain, is_sustained) = text(&[]);

@@ -6,8 +6,8 @@
 use lanemark_schema::result::DamageKind;
 use lanemark_schema::rng::{Rng, StreamKey};
 
-use super::run::{Run, Truth};
-use crate::device::Version;
+use super::run::{GroundTruthWrite, TrialRun};
+use crate::device::SectorVersion;
 use crate::unit::{SECTOR, Stamp};
 
 /// A device's content with an injected fault.
@@ -20,9 +20,9 @@ pub(super) struct FaultyContent {
 }
 
 /// Returns the content of `run` with a fault of this kind, if such a fault is possible.
-pub(super) fn spoil(run: &Run, kind: u64) -> Option<FaultyContent> {
+pub(super) fn inject_fault(run: &TrialRun, kind: u64) -> Option<FaultyContent> {
     let rng = Rng::new(StreamKey::from_seed(run.seed ^ 0xfa17));
-    let mut fault = Fault { run, rng, content: run.device.content(), units: Vec::new() };
+    let mut fault = InjectedFault { run, rng, content: run.device.content(), units: Vec::new() };
     let kinds = match kind {
         0 => fault.flip_bits(),
         1 => fault.drop_write(),
@@ -31,21 +31,21 @@ pub(super) fn spoil(run: &Run, kind: u64) -> Option<FaultyContent> {
         4 => fault.tear_write(),
         5 => fault.tear_unit(),
         6 => fault.replay(),
-        _ => fault.foreign(),
+        _ => fault.insert_foreign_unit(),
     }?;
     fault.units.sort_unstable();
-    let Fault { content, units, .. } = fault;
+    let InjectedFault { content, units, .. } = fault;
     Some(FaultyContent { content, units, kinds })
 }
 
-struct Fault<'a> {
-    run: &'a Run,
+struct InjectedFault<'a> {
+    run: &'a TrialRun,
     rng: Rng,
     content: Vec<u8>,
     units: Vec<u32>,
 }
 
-impl Fault<'_> {
+impl InjectedFault<'_> {
     fn unit(&self) -> usize {
         self.run.header.unit as usize
     }
@@ -54,7 +54,7 @@ impl Fault<'_> {
         (self.content.len() / self.unit()) as u32
     }
 
-    fn units_of(&self, change: &Truth) -> std::ops::Range<u32> {
+    fn units_of(&self, change: &GroundTruthWrite) -> std::ops::Range<u32> {
         let first = ((change.offset - self.run.header.from) / self.unit() as u64) as u32;
         first..first + change.length / self.run.header.unit
     }
@@ -64,7 +64,8 @@ impl Fault<'_> {
         let at = unit as usize * self.unit() / SECTOR;
         let sectors = &self.run.device.sectors[at..at + self.unit() / SECTOR];
         let generation = sectors[0].last()?.generation;
-        let same = |one: &Vec<Version>| one.last().is_some_and(|one| one.generation == generation);
+        let same =
+            |one: &Vec<SectorVersion>| one.last().is_some_and(|one| one.generation == generation);
         let newest = self.run.changes.get(&generation)?;
         let cut = self.run.header.sync;
         let acknowledged = newest.acknowledged?;
@@ -180,13 +181,13 @@ impl Fault<'_> {
     fn bring_back_old(&mut self) -> Option<Vec<DamageKind>> {
         for (unit, newest) in self.candidates() {
             let changes = &self.run.changes;
-            let here: Vec<(u64, &Truth)> = changes
+            let here: Vec<(u64, &GroundTruthWrite)> = changes
                 .iter()
                 .filter(|(number, one)| **number != newest && self.units_of(one).contains(&unit))
                 .map(|(number, one)| (*number, one))
                 .collect();
             let old = here.iter().find(|(_, one)| {
-                let over = |other: &Truth| {
+                let over = |other: &GroundTruthWrite| {
                     one.acknowledged.is_some_and(|acknowledged| acknowledged < other.submitted)
                         && other.acknowledged.is_some()
                 };
@@ -205,7 +206,7 @@ impl Fault<'_> {
     }
 
     /// Returns the content that a unit would have if all of it came from `change`.
-    fn written(&self, unit: u32, generation: u64, change: &Truth) -> Vec<u8> {
+    fn written(&self, unit: u32, generation: u64, change: &GroundTruthWrite) -> Vec<u8> {
         let mut bytes = vec![0; self.unit()];
         let header = &self.run.header;
         let offset = header.from + u64::from(unit) * u64::from(header.unit);
@@ -292,7 +293,7 @@ impl Fault<'_> {
     }
 
     /// Inserts a unit that another run wrote.
-    fn foreign(&mut self) -> Option<Vec<DamageKind>> {
+    fn insert_foreign_unit(&mut self) -> Option<Vec<DamageKind>> {
         let (unit, generation) = *self.candidates().first()?;
         let mut bytes = vec![0; self.unit()];
         let header = &self.run.header;

@@ -17,7 +17,7 @@ use super::error::VerifyError;
 use super::history::{History, HistoryReader};
 use super::journal::{read_header, read_records};
 use super::judge::Judge;
-use run::{Run, RunEnd};
+use run::{RunEnd, TrialRun};
 
 const TRIALS: u64 = 1000;
 
@@ -60,7 +60,7 @@ fn no_false_alarm_in_a_thousand_clean_trials() {
     let mut totals = [0u64; 5];
     for seed in 0..TRIALS {
         let end = [RunEnd::Whole, RunEnd::Kill, RunEnd::PowerCut][seed as usize % 3];
-        let run = Run::new(seed, end);
+        let run = TrialRun::new(seed, end);
         let sum = judged(&run.journal, &run.device.content(), end == RunEnd::PowerCut);
         assert_eq!(sum.damage, [], "seed {seed}, {end:?}");
         let units = sum.units;
@@ -93,8 +93,8 @@ fn every_fault_of_a_thousand_is_found_at_its_position_with_its_kind() {
         let (run, spoilt) = (0..400)
             .find_map(|attempt| {
                 tried += 1;
-                let run = Run::new(1_000_000 + number * 1000 + attempt, end);
-                let spoilt = fault::spoil(&run, number % 8)?;
+                let run = TrialRun::new(1_000_000 + number * 1000 + attempt, end);
+                let spoilt = fault::inject_fault(&run, number % 8)?;
                 Some((run, spoilt))
             })
             .unwrap_or_else(|| panic!("fault {} was possible in no run", number % 8));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use lanemark_schema::rng::{Rng, StreamKey};
 
-use crate::device::Device;
+use crate::device::VersionedDevice;
 use crate::journal::Header;
 use crate::record::{Record, RecordKind};
 use crate::unit::stamp_write;
@@ -19,7 +19,7 @@ pub(super) enum RunEnd {
 
 /// A change and its true times, which are counts of appends to the journal.
 #[derive(Clone, Debug)]
-pub(super) struct Truth {
+pub(super) struct GroundTruthWrite {
     pub(super) offset: u64,
     pub(super) length: u32,
     pub(super) trim: bool,
@@ -29,25 +29,25 @@ pub(super) struct Truth {
     pub(super) acknowledged: Option<u64>,
 }
 
-pub(super) struct Run {
+pub(super) struct TrialRun {
     pub(super) header: Header,
-    pub(super) device: Device,
+    pub(super) device: VersionedDevice,
     pub(super) journal: Vec<u8>,
-    pub(super) changes: BTreeMap<u64, Truth>,
+    pub(super) changes: BTreeMap<u64, GroundTruthWrite>,
     /// Submission times of the flushes whose acknowledgement is in the journal.
     pub(super) flushes: Vec<u64>,
     pub(super) seed: u64,
     pub(super) rng: Rng,
     records: u64,
     generation: u64,
-    threads: Vec<Thread>,
+    threads: Vec<TrialThread>,
     /// Changes that the device has answered.
     answered: BTreeSet<u64>,
     flushes_submitted: BTreeMap<u64, u64>,
 }
 
 #[derive(Default)]
-struct Thread {
+struct TrialThread {
     /// Answers that are not in the journal yet.
     answers: Vec<(RecordKind, u64)>,
     outstanding: BTreeSet<u64>,
@@ -56,12 +56,12 @@ struct Thread {
 }
 
 /// The fill before the random requests: writes to all offsets, and then a flush without another request in flight.
-enum Fill {
+enum FillPhase {
     Write(u64, u32),
     Flush,
 }
 
-impl Run {
+impl TrialRun {
     pub(super) fn new(seed: u64, end: RunEnd) -> Self {
         let mut rng = Rng::new(StreamKey::from_seed(seed));
         let unit = 512 << rng.below(4);
@@ -77,8 +77,8 @@ impl Run {
             sync: end == RunEnd::PowerCut,
             write_through: false,
         };
-        let device = Device::new(units as usize * unit as usize, &mut rng);
-        let threads = (0..1 + rng.below(4)).map(|_| Thread::default()).collect();
+        let device = VersionedDevice::new(units as usize * unit as usize, &mut rng);
+        let threads = (0..1 + rng.below(4)).map(|_| TrialThread::default()).collect();
         let journal = header.encode().to_vec();
         let mut run = Self {
             header,
@@ -94,15 +94,15 @@ impl Run {
             answered: BTreeSet::new(),
             flushes_submitted: BTreeMap::new(),
         };
-        run.live(units, end);
+        run.run_to_end(units, end);
         run
     }
 
-    fn live(&mut self, units: u64, end: RunEnd) {
-        let mut fill: VecDeque<Fill> = (0..units)
+    fn run_to_end(&mut self, units: u64, end: RunEnd) {
+        let mut fill: VecDeque<FillPhase> = (0..units)
             .step_by(8)
-            .map(|first| Fill::Write(first, (units - first).min(8) as u32))
-            .chain([Fill::Flush])
+            .map(|first| FillPhase::Write(first, (units - first).min(8) as u32))
+            .chain([FillPhase::Flush])
             .collect();
         let depth = 1 + self.rng.below(6) as usize;
         let steps = 10 + self.rng.below(400);
@@ -113,16 +113,16 @@ impl Run {
             let busy = self.threads[thread].outstanding.len() + self.threads[thread].flushes.len();
             match self.rng.below(10) {
                 0..=3 if busy < depth => match fill.front() {
-                    Some(Fill::Write(first, count)) => {
+                    Some(FillPhase::Write(first, count)) => {
                         let (first, count) = (*first, *count);
                         fill.pop_front();
                         self.ask(thread, vec![(RecordKind::Write, first, count)]);
                     }
-                    Some(Fill::Flush) if self.is_idle() => {
+                    Some(FillPhase::Flush) if self.is_idle() => {
                         fill.pop_front();
                         self.ask(thread, vec![(RecordKind::Flush, 0, 0)]);
                     }
-                    Some(Fill::Flush) => self.answer(thread),
+                    Some(FillPhase::Flush) => self.answer(thread),
                     None => {
                         let batch = 1 + self.rng.below((depth - busy) as u64) as usize;
                         let batch = (0..batch).map(|_| self.any_change(units)).collect();
@@ -131,9 +131,9 @@ impl Run {
                 },
                 4..=5 => {
                     let Self { device, rng, .. } = self;
-                    device.work(rng);
+                    device.execute_some(rng);
                 }
-                6 => self.tell(thread),
+                6 => self.record_answers(thread),
                 _ => self.answer(thread),
             }
         }
@@ -160,7 +160,7 @@ impl Run {
             .iter()
             .all(|thread| thread.outstanding.is_empty() && thread.flushes.is_empty());
         if idle {
-            (0..self.threads.len()).for_each(|thread| self.tell(thread));
+            (0..self.threads.len()).for_each(|thread| self.record_answers(thread));
         }
         idle
     }
@@ -178,7 +178,7 @@ impl Run {
 
     /// Records the answers that the thread has received and then its requests, and submits the requests to the device.
     fn ask(&mut self, thread: usize, batch: Vec<(RecordKind, u64, u32)>) {
-        self.tell(thread);
+        self.record_answers(thread);
         let unit = u64::from(self.header.unit);
         let first = self.generation;
         for (kind, position, count) in &batch {
@@ -192,7 +192,8 @@ impl Run {
                 continue;
             }
             let (trim, durable) = (*kind == RecordKind::Trim, *kind == RecordKind::DurableWrite);
-            let truth = Truth { offset, length, trim, durable, submitted, acknowledged: None };
+            let truth =
+                GroundTruthWrite { offset, length, trim, durable, submitted, acknowledged: None };
             self.changes.insert(generation, truth);
         }
         for (generation, (kind, position, count)) in (first..).zip(batch) {
@@ -243,7 +244,7 @@ impl Run {
     }
 
     /// Records the answers that a thread received.
-    fn tell(&mut self, thread: usize) {
+    fn record_answers(&mut self, thread: usize) {
         for (kind, generation) in std::mem::take(&mut self.threads[thread].answers) {
             if kind == RecordKind::Acknowledged {
                 match self.changes.get_mut(&generation) {
@@ -273,7 +274,14 @@ impl Run {
             if kind != RecordKind::Flush {
                 let length = count * self.header.unit;
                 let (trim, durable, submitted) = (kind == RecordKind::Trim, false, self.records);
-                let truth = Truth { offset, length, trim, durable, submitted, acknowledged: None };
+                let truth = GroundTruthWrite {
+                    offset,
+                    length,
+                    trim,
+                    durable,
+                    submitted,
+                    acknowledged: None,
+                };
                 self.changes.insert(generation, truth);
             }
         }

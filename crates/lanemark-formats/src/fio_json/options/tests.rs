@@ -1,6 +1,6 @@
 //! Tests that fields of a test become options of fio.
 
-use lanemark_schema::workload::{Mix, SizeShare};
+use lanemark_schema::workload::{RequestMix, SizeShare};
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn changed(change: impl Fn(&mut Test)) -> String {
     all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-fn described(change: impl Fn(&mut Requests)) -> String {
+fn described(change: impl Fn(&mut SyntheticRequests)) -> String {
     changed(|test| *test = test.clone().with(|requests| change(requests)))
 }
 
@@ -106,7 +106,8 @@ fn every_setting_is_an_option_in_the_notation_of_fio() {
                 let size = |kib: u64, share| SizeShare { block: Bytes::kibi(kib), share };
                 one.pattern = Pattern::Shuffled;
                 one.alignment = Bytes::kibi(4);
-                one.mix = Mix { sizes: vec![size(4, 3.0), size(8, 1.0)], ..Mix::default() };
+                one.mix =
+                    RequestMix { sizes: vec![size(4, 3.0), size(8, 1.0)], ..RequestMix::default() };
             }),
             "rw=randread bssplit=4k/75:8k/25",
         ),

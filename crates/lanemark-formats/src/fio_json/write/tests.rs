@@ -149,7 +149,7 @@ fn an_entry_sums_the_repeats_and_its_rates_are_their_means() {
 #[test]
 fn failures_and_sums_of_both_directions_have_their_own_keys() {
     let failed = exported(|result| {
-        (0..3).for_each(|_| result.samples[1].errors.count_errno(61));
+        (0..3).for_each(|_| result.samples[1].errors.record_errno(61));
         result.samples[1].evidence = evidence("vdb", 4);
     });
     assert_values(
@@ -162,7 +162,7 @@ fn failures_and_sums_of_both_directions_have_their_own_keys() {
         ],
     );
     let ended = exported(|result| {
-        result.samples[1].errors.count_errno(61);
+        result.samples[1].errors.record_errno(61);
         result.samples[1].complete = false;
     });
     assert_values(&ended, &[("/jobs/0/error", json!(61))]);

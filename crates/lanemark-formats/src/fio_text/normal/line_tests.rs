@@ -35,7 +35,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
         ),
         ("write: io=4KB, bw=800KB/s, runt=5msec", 1, 4096.0, 5, 0.0),
     ] {
-        let Ok(Some((found, figures))) = side(text) else { panic!("{text}") };
+        let Ok(Some((found, figures))) = parse_direction(text) else { panic!("{text}") };
         assert_eq!(found, index, "{text}");
         assert_eq!((figures.bytes, figures.iops), (bytes, iops), "{text}");
         let elapsed = Duration::from_microseconds(1000 * milliseconds);
@@ -50,7 +50,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
         "cpu          : usr=1.00%, sys=2.00%",
         "reads: IOPS=1, BW=1MiB/s (1MB/s)(1MiB/1msec)",
     ] {
-        assert!(matches!(side(text), Ok(None)), "{text}");
+        assert!(matches!(parse_direction(text), Ok(None)), "{text}");
     }
     for text in [
         "read: IOPS=x, BW=1MiB/s (1MB/s)(1MiB/1msec)",
@@ -61,7 +61,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
         "read: IOPS=1, BW=1MiB/s (1MB/s)(1MiB/msec)",
         "write: io=1X, runt=5msec",
     ] {
-        let error = side(text).map(|_| ()).unwrap_err();
+        let error = parse_direction(text).map(|_| ()).unwrap_err();
         assert_eq!(error, format!("`{text}` does not contain the figures of a direction"));
     }
 }
@@ -76,7 +76,7 @@ fn latencies_of_every_unit_are_in_nanoseconds() {
         ("sync (sec): min=0.5, max=2, avg=1, stdev=20.00", Flush, (5e8, 2e9, 1e9)),
     ] {
         let text = text.trim_start();
-        assert!(ends(text) == Ok(Some((kind, wanted))), "{text}");
+        assert!(parse_latency_extremes(text) == Ok(Some((kind, wanted))), "{text}");
     }
     for text in [
         "lat (usec)   : 100=0.50%, 250=99.50%",
@@ -85,10 +85,13 @@ fn latencies_of_every_unit_are_in_nanoseconds() {
         "clat percentiles (usec):",
         "iops        : min=1, max=3, avg=2",
     ] {
-        assert!(ends(text) == Ok(None), "{text}");
+        assert!(parse_latency_extremes(text) == Ok(None), "{text}");
     }
     for text in ["clat (usec): min=1, max=3", "clat (usec): min=1, avg=3"] {
-        assert!(ends(text) == Err(format!("`{text}` does not contain latencies")), "{text}");
+        assert!(
+            parse_latency_extremes(text) == Err(format!("`{text}` does not contain latencies")),
+            "{text}"
+        );
     }
     for (text, wanted) in [
         ("clat percentiles (usec):", Some((Completion, 1e3))),
@@ -122,7 +125,7 @@ fn a_line_of_percentiles_has_each_percentile_with_its_latency() {
         (" rwts: total=", None),
         (" rwts: sum=1,2,3,4", None),
     ] {
-        assert_eq!(issued(text), wanted, "{text}");
+        assert_eq!(parse_issued_counts(text), wanted, "{text}");
     }
 }
 

@@ -23,7 +23,7 @@ fn file(stamp: &str, rows: &[&str]) -> String {
     )
 }
 
-fn read(rows: &[&str]) -> StatedRun {
+fn read(rows: &[&str]) -> ReportedRun {
     super::read(&file("2024-03-05T06:07:08Z", rows), "r.csv").unwrap()
 }
 
@@ -127,7 +127,7 @@ fn a_row_without_a_figure_is_an_error_with_its_line() {
     assert!(error.starts_with("r.csv:22: the row does not contain a number in `IOps`"), "{error}");
     let columns: Vec<&str> = COLUMNS.trim_start_matches('\'').split(',').collect();
     let cells = ["a", "", "-1", "inf", "2.5"];
-    let row = Row { columns: &columns, cells: &cells };
+    let row = CsvRow { columns: &columns, cells: &cells };
     assert_eq!((row.text("Target Type"), row.text("Target Name")), (Some("a"), None));
     let numbers = ["Access Specification Name", "# Managers", "# Workers", "# Disks", "None"]
         .map(|name| row.number(name));

@@ -39,9 +39,9 @@ fn result() -> TestResult {
 }
 
 /// Returns the cells of a row, each with the name of its column.
-fn cells(row: Row) -> Vec<(&'static str, String)> {
+fn cells(row: RowKind) -> Vec<(&'static str, String)> {
     let result = result();
-    let text = Figures::of(&result).row(row);
+    let text = TestFigures::of(&result).row(row);
     let classes = CLASSES.iter().map(|(name, _)| *name);
     let columns: Vec<&str> = COLUMNS.into_iter().chain(classes).collect();
     let cells: Vec<String> = text.split(',').map(str::to_owned).collect();
@@ -49,7 +49,7 @@ fn cells(row: Row) -> Vec<(&'static str, String)> {
     columns.into_iter().zip(cells).collect()
 }
 
-fn assert_cells(row: Row, wanted: &[(&str, &str)]) {
+fn assert_cells(row: RowKind, wanted: &[(&str, &str)]) {
     let cells = cells(row);
     for (column, wanted) in wanted {
         let found = cells.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.as_str());
@@ -94,7 +94,7 @@ fn a_row_has_rates_times_and_counts_of_both_directions() {
         ("2 to 5 mS", "4"),
         ("200 to 500 uS", "0"),
     ];
-    for row in [Row::All, Row::Manager, Row::Worker] {
+    for row in [RowKind::All, RowKind::Manager, RowKind::Worker] {
         assert_cells(row, &figures);
     }
 }
@@ -120,17 +120,17 @@ fn the_kinds_of_rows_differ_in_their_names_and_their_processors() {
     let none = |names: &[(&'static str, &str)]| -> Vec<(&'static str, &'static str)> {
         names.iter().map(|&(name, _)| (name, "")).collect()
     };
-    assert_cells(Row::All, &busy);
-    assert_cells(Row::All, &none(&raw));
+    assert_cells(RowKind::All, &busy);
+    assert_cells(RowKind::All, &none(&raw));
     assert_cells(
-        Row::All,
+        RowKind::All,
         &[("'Target Type", "ALL"), ("Target Name", "All"), ("# Managers", "1"), ("# Workers", "3")],
     );
-    assert_cells(Row::All, &[("Processor Speed", "")]);
-    assert_cells(Row::Manager, &busy);
-    assert_cells(Row::Manager, &raw);
+    assert_cells(RowKind::All, &[("Processor Speed", "")]);
+    assert_cells(RowKind::Manager, &busy);
+    assert_cells(RowKind::Manager, &raw);
     assert_cells(
-        Row::Manager,
+        RowKind::Manager,
         &[
             ("'Target Type", "MANAGER"),
             ("Target Name", "Lanemark"),
@@ -139,10 +139,10 @@ fn the_kinds_of_rows_differ_in_their_names_and_their_processors() {
             ("Processor Speed", "0.000000"),
         ],
     );
-    assert_cells(Row::Worker, &none(&busy));
-    assert_cells(Row::Worker, &raw);
+    assert_cells(RowKind::Worker, &none(&busy));
+    assert_cells(RowKind::Worker, &raw);
     assert_cells(
-        Row::Worker,
+        RowKind::Worker,
         &[
             ("'Target Type", "WORKER"),
             ("Target Name", "a;b"),
@@ -157,9 +157,9 @@ fn the_kinds_of_rows_differ_in_their_names_and_their_processors() {
 fn processors_are_unknown_without_cores() {
     let mut result = result();
     result.samples[1].evidence = processors(0, 0.8, 1.6, 0.8);
-    assert_eq!(Figures::of(&result).processors(), [50.0, 12.5, 25.0, 0.0, 12.5]);
+    assert_eq!(TestFigures::of(&result).processors(), [50.0, 12.5, 25.0, 0.0, 12.5]);
     result.samples[0].evidence = None;
-    assert_eq!(Figures::of(&result).processors(), [0.0; 5]);
+    assert_eq!(TestFigures::of(&result).processors(), [0.0; 5]);
 }
 
 #[test]

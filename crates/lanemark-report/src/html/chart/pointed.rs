@@ -1,17 +1,18 @@
 //! Bars that show their values under the pointer, or when the arrow keys select them.
 
-use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
+use lanemark_schema::result::{FigureMetric, RunResult, StudyOutcome};
 
 use super::super::grid::typeset;
 use super::super::{database, family_chart};
 use super::{
-    BAR, Bar, ChartKind, Group, Panel, alt_text, bar_group_tops, bar_top, runs_panels, study_panels,
+    BAR, Bar, BarGroup, BarPanel, ChartKind, alt_text, bar_group_tops, bar_top, runs_panels,
+    study_panels,
 };
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
 /// A panel, and the texts that its bars show under the pointer.
-pub(crate) struct ChartPanel {
+pub(crate) struct InteractivePanel {
     /// Text description of the panel's drawing.
     pub(crate) label: String,
     /// Height of a bar.
@@ -21,10 +22,10 @@ pub(crate) struct ChartPanel {
 }
 
 /// Returns the panels of a page about a study or about runs, including database transactions.
-pub(crate) fn pointed(
+pub(crate) fn interactive_panels(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],
-) -> Vec<ChartPanel> {
+) -> Vec<InteractivePanel> {
     let (panels, metric) = match study {
         Some(outcome) => {
             let metric = metrics(outcome)[0];
@@ -33,10 +34,10 @@ pub(crate) fn pointed(
         }
         None => {
             let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
-            (runs_panels(runs, &families), Metric::Throughput)
+            (runs_panels(runs, &families), FigureMetric::Throughput)
         }
     };
-    let mut all: Vec<ChartPanel> =
+    let mut all: Vec<InteractivePanel> =
         panels.iter().flat_map(|panel| panel.pointed(metric.unit())).collect();
     if study.is_none() {
         let named: Vec<(&str, &RunResult)> =
@@ -47,9 +48,9 @@ pub(crate) fn pointed(
     all
 }
 
-impl Panel {
-    fn pointed(&self, unit: &str) -> Vec<ChartPanel> {
-        let part = |(title, groups): &(String, &[Group])| {
+impl BarPanel {
+    fn pointed(&self, unit: &str) -> Vec<InteractivePanel> {
+        let part = |(title, groups): &(String, &[BarGroup])| {
             let mut bars = Vec::new();
             for (group, top) in groups.iter().zip(bar_group_tops(groups).0) {
                 let tooltip = |(index, bar): (usize, &Bar)| {
@@ -57,7 +58,7 @@ impl Panel {
                 };
                 bars.extend(group.bars.iter().enumerate().map(tooltip));
             }
-            ChartPanel { label: alt_text(title, groups, unit), height: BAR, bars }
+            InteractivePanel { label: alt_text(title, groups, unit), height: BAR, bars }
         };
         self.parts().iter().map(part).collect()
     }

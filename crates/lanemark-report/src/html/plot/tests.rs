@@ -3,17 +3,17 @@
 use super::super::svg::image;
 use super::*;
 
-fn figure(title: &str, width: f64, height: f64) -> Drawing {
-    Drawing { title: title.to_owned(), image: image(width, height, "label", html! {}) }
+fn figure(title: &str, width: f64, height: f64) -> TitledPanel {
+    TitledPanel { title: title.to_owned(), image: image(width, height, "label", html! {}) }
 }
 
-fn entry(name: &str) -> Entry {
-    Entry::new(html! {}, name)
+fn entry(name: &str) -> LegendEntry {
+    LegendEntry::new(html! {}, name)
 }
 
-fn draw(entries: Vec<Entry>, figures: Vec<Drawing>, columns: usize) -> Plot {
+fn draw(entries: Vec<LegendEntry>, figures: Vec<TitledPanel>, columns: usize) -> ResultPlot {
     let heading = Heading { title: "t".repeat(99), chart: "Throughput", systems: "s".repeat(99) };
-    render(&Picture { entries, figures }, &heading, PlotStyle { dark: false, columns })
+    render(&PanelPicture { entries, figures }, &heading, PlotStyle { dark: false, columns })
 }
 
 /// Returns the attributes `x` and `y` and the text of each element that begins with `start`.
@@ -93,19 +93,19 @@ fn a_picture_has_as_many_columns_as_it_can_fill() {
 
 #[test]
 fn a_legend_flows_in_lines_and_moves_the_panels_down() {
-    let text = Entry { swatch: None, name: "alone".to_owned() };
+    let text = LegendEntry { swatch: None, name: "alone".to_owned() };
     let entries = [entry("reads"), entry("writes"), text];
     // A character is 6.6 wide, and a sample with its gap is 28 wide.
-    assert_eq!(entries.each_ref().map(room), [61.0, 28.0 + 6.0 * 6.6, 33.0]);
+    assert_eq!(entries.each_ref().map(entry_width), [61.0, 28.0 + 6.0 * 6.6, 33.0]);
     let flow = |width: f64| -> Vec<(f64, f64)> {
-        flowing(&entries, width).into_iter().map(|(x, y, _)| (x, y)).collect()
+        legend_positions(&entries, width).into_iter().map(|(x, y, _)| (x, y)).collect()
     };
-    let second = 77.0 + room(&entries[1]);
+    let second = 77.0 + entry_width(&entries[1]);
     assert_eq!(flow(second), [(0.0, 0.0), (77.0, 0.0), (0.0, 20.0)]);
-    let after = room(&entries[1]) + 16.0;
+    let after = entry_width(&entries[1]) + 16.0;
     assert_eq!(flow(second - 0.1), [(0.0, 0.0), (0.0, 20.0), (after, 20.0)]);
     assert_eq!(flow(1.0), [(0.0, 0.0), (0.0, 20.0), (0.0, 40.0)]);
-    let third = 77.0 + (room(&entries[1]) + 16.0);
+    let third = 77.0 + (entry_width(&entries[1]) + 16.0);
     assert_eq!(flow(400.0), [(0.0, 0.0), (77.0, 0.0), (third, 0.0)]);
 
     let plot = |width: f64| {
@@ -120,35 +120,35 @@ fn a_legend_flows_in_lines_and_moves_the_panels_down() {
     let names = placed(&narrow.svg, "<text class=\"soft\"");
     assert_eq!(names[1..], at(&[("44,72", "reads"), ("44,92", "writes")]));
     assert!(wide.svg.contains("<svg x=\"93\" y=\"62\" width=\"22\" height=\"12\""));
-    let text = Entry { swatch: None, name: "alone".to_owned() };
+    let text = LegendEntry { swatch: None, name: "alone".to_owned() };
     let plot = draw(vec![text], vec![figure("one", 145.0, 50.0)], 1);
     assert_eq!(placed(&plot.svg, "<text class=\"soft\"")[1..], at(&[("16,72", "alone")]));
 }
 
 #[test]
 fn two_pictures_have_the_names_of_both_unless_the_second_is_empty() {
-    let picture = |name: &str, figures: usize| Picture {
+    let picture = |name: &str, figures: usize| PanelPicture {
         entries: vec![entry(name)],
         figures: (0..figures).map(|_| figure(name, 10.0, 10.0)).collect(),
     };
-    let names = |picture: Picture| -> Vec<String> {
+    let names = |picture: PanelPicture| -> Vec<String> {
         let entries = picture.entries.into_iter().map(|entry| entry.name);
         entries.chain(picture.figures.into_iter().map(|figure| figure.title)).collect()
     };
-    assert_eq!(names(both(picture("a", 1), picture("b", 1))), ["a", "b", "a", "b"]);
-    assert_eq!(names(both(picture("a", 1), picture("b", 0))), ["a", "a"]);
-    assert_eq!(names(both(picture("a", 0), picture("b", 1))), ["a", "b", "b"]);
+    assert_eq!(names(merged_pictures(picture("a", 1), picture("b", 1))), ["a", "b", "a", "b"]);
+    assert_eq!(names(merged_pictures(picture("a", 1), picture("b", 0))), ["a", "a"]);
+    assert_eq!(names(merged_pictures(picture("a", 0), picture("b", 1))), ["a", "b", "b"]);
 }
 
 #[test]
 fn every_chart_has_its_name() {
     let charts = [
-        Chart::Throughput,
-        Chart::Percentiles,
-        Chart::Cumulative,
-        Chart::Load,
-        Chart::Time,
-        Chart::Budget,
+        ResultChart::Throughput,
+        ResultChart::Percentiles,
+        ResultChart::Cumulative,
+        ResultChart::Load,
+        ResultChart::Time,
+        ResultChart::Budget,
     ];
     let names = [
         "Throughput",
@@ -158,5 +158,5 @@ fn every_chart_has_its_name() {
         "Over time",
         "Where the time goes",
     ];
-    assert_eq!(charts.map(Chart::name), names);
+    assert_eq!(charts.map(ResultChart::name), names);
 }

@@ -9,9 +9,11 @@ use maud::{Markup, html};
 
 use super::super::grid::grid;
 use super::super::heat::{self, HeatMap};
-use super::super::picture::{self, Entry};
-use super::super::svg::{Image, image, num};
-use super::{BELOW, LEFT, Plot, RIGHT, Size, TestSeries, marked, marks, plots, shading, spans};
+use super::super::picture::{self, LegendEntry};
+use super::super::svg::{SvgImage, image, num};
+use super::{
+    BELOW, DrawingSize, LEFT, RIGHT, TestSeries, TimePlot, draw_marks, marks, plots, shading, spans,
+};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -24,7 +26,7 @@ const GAP: f64 = 8.0;
 const AXIS: f64 = 18.0;
 
 /// Draws many tests over time: the runs of each test next to each other, with one table below them.
-pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
+pub(super) fn section(all: &[TestSeries<'_>], size: DrawingSize) -> Markup {
     let mut groups: Vec<(&str, Vec<&TestSeries<'_>>)> = Vec::new();
     for plotted in all {
         let name = plotted.test.name.as_str();
@@ -50,7 +52,7 @@ pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
                     figure {
                         figcaption { (plotted.label) }
                         (draw(plotted, size).0)
-                        @if let Some(words) = over_time::brief(plotted.sample) { p class="soft" { (words) } }
+                        @if let Some(words) = over_time::brief_summary(plotted.sample) { p class="soft" { (words) } }
                     }
                 }
             }
@@ -65,7 +67,7 @@ pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
 
 /// Returns the legend entries of the shaded areas of all drawings, each entry once, and of the marks if the drawings do
 /// not label them.
-pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<Entry> {
+pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<LegendEntry> {
     let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
     for plotted in all {
         let shades = spans(plotted.sample, plotted.series).into_iter();
@@ -78,14 +80,14 @@ pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<Entry> {
             }
         }
     }
-    let swatches = named
-        .into_iter()
-        .map(|(name, class, shape)| Entry::new(html! { path class=(class) d=(shape) {} }, name));
+    let swatches = named.into_iter().map(|(name, class, shape)| {
+        LegendEntry::new(html! { path class=(class) d=(shape) {} }, name)
+    });
     swatches.collect()
 }
 
 /// Describes the drawing as text. The description of the first plot begins with the name of its group.
-pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[Plot]) -> String {
+pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[TimePlot]) -> String {
     let ends = plots.iter().enumerate().map(|(index, plot)| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let [first, last] = [known.first(), known.last()]
@@ -97,7 +99,7 @@ pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[Plot]) -> String {
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if this part exists.
-pub(super) fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
+pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Option<f64>) {
     let series = plotted.series.condensed(size.steps);
     let (all, width) = (plotted.series.elapsed(), size.width - LEFT - RIGHT);
     let x_of = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
@@ -125,11 +127,11 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>)
             (shading(&spans, &x_of, *top, plot.height, false))
             @if *index > 0 { (plot.heading(top - GAP)) }
             (plot.draw(*top, &edges, size))
-            (marked(&marks, &x_of, *top, plot.height, None))
+            (draw_marks(&marks, &x_of, *top, plot.height, None))
         }
         @if let Some((heat, top)) = &heat {
             (heat.draw(*top, width, &x_of))
-            (marked(&marks, &x_of, *top, heat.height(), None))
+            (draw_marks(&marks, &x_of, *top, heat.height(), None))
         }
         text class="soft end" x=(num(width)) y=(num(top + 13.0)) {
             (grouped(&end)) " " (super::typeset(unit))
@@ -142,7 +144,7 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>)
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::series::Point;
+    use lanemark_schema::result::series::SeriesPoint;
     use lanemark_schema::result::{LatencySteps, Sample, Series};
     use lanemark_schema::units::Bytes;
     use lanemark_schema::workload::Test;
@@ -155,15 +157,16 @@ mod tests {
         let (test, sample) = (Test::of_blocks(Bytes::kibi(4)), Sample::empty());
         let second = Duration::from_seconds(1);
         for (rows, size) in [
-            (0, Size::of(1)),
-            (0, Size::of(100)),
-            (1, Size::of(100)),
-            (5, Size::of(1)),
-            (5, Size::of(100)),
+            (0, DrawingSize::of(1)),
+            (0, DrawingSize::of(100)),
+            (1, DrawingSize::of(100)),
+            (5, DrawingSize::of(1)),
+            (5, DrawingSize::of(100)),
         ] {
             let steps: Vec<(u8, u64)> = (20..20 + rows).map(|step| (step, 3)).collect();
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();
-            let point = Point { reads: 3 * u64::from(rows), latency_steps, ..Point::default() };
+            let point =
+                SeriesPoint { reads: 3 * u64::from(rows), latency_steps, ..SeriesPoint::default() };
             let series = Series { interval: second, last: second, points: vec![point; 4] };
             let test_series = TestSeries {
                 label: "run",

@@ -54,7 +54,8 @@ fn parts_are_named_once_in_the_order_of_their_classes() {
     let names: Vec<String> = entries(&all).into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["data", "lock", "log"]);
     assert_eq!(colour(palette::HOP_COLOURS + 2), "h2");
-    let from: Vec<(f64, f64)> = placed(&all[1].1).map(|(from, part)| (from, part.ms)).collect();
+    let from: Vec<(f64, f64)> =
+        placed_parts(&all[1].1).map(|(from, part)| (from, part.ms)).collect();
     assert_eq!(from, [(0.0, 3.0), (3.0, 2.0)]);
 }
 

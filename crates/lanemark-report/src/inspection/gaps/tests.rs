@@ -1,19 +1,21 @@
 //! Tests of the gaps in an inspection as text.
 
 use lanemark_schema::result::{
-    BlockKind, Identity, InspectedFinding, PataLink, PcieRate, QueueLimits, SasLink, SataLink,
+    BlockDeviceKind, DeviceIdentity, InspectedFinding, PataLink, PcieRate, QueueLimits, SasLink,
+    SataLink,
 };
 use lanemark_schema::units::BytesPerSecond;
 
 use super::*;
 
-fn hop(name: &str, part: HopPart, link: Option<InspectedLink>) -> InspectedHop {
+fn hop(name: &str, part: InspectedHopKind, link: Option<InspectedLink>) -> InspectedHop {
     let (name, place) = (name.to_owned(), format!("devices/{name}"));
     InspectedHop { name, place, part, link, numa_node: None }
 }
 
-fn pci(name: &str, role: PciRole, link: Option<InspectedLink>) -> InspectedHop {
-    let part = HopPart::Pci { role, vendor: None, device: None, driver: None, chipset: false };
+fn pci(name: &str, role: PciFunctionKind, link: Option<InspectedLink>) -> InspectedHop {
+    let part =
+        InspectedHopKind::Pci { role, vendor: None, device: None, driver: None, chipset: false };
     hop(name, part, link)
 }
 
@@ -21,11 +23,11 @@ fn device(name: &str, hops: Vec<InspectedHop>) -> InspectedDevice {
     InspectedDevice {
         name: name.to_owned(),
         number: None,
-        kind: BlockKind::Disk,
+        kind: BlockDeviceKind::Disk,
         size: None,
         removable: None,
         read_only: None,
-        identity: Identity::default(),
+        identity: DeviceIdentity::default(),
         queue: QueueLimits::default(),
         paths: vec![InspectedPath { hops, ..InspectedPath::default() }],
         below: Vec::new(),
@@ -59,20 +61,20 @@ fn sata(negotiated: u64, limit: u64, port: u64, drive: u64) -> Option<InspectedL
 #[test]
 fn a_pcie_link_lacks_its_rate_or_one_of_its_ends() {
     let of = |current, upper, lower| {
-        of(&device("nvme0n1", vec![pci("d", PciRole::Nvme, pcie(current, upper, lower))]))
+        of(&device("nvme0n1", vec![pci("d", PciFunctionKind::Nvme, pcie(current, upper, lower))]))
     };
     let name = || "d".to_owned();
-    let port = |full: Option<&str>| Gap::Port(name(), full.map(str::to_owned));
+    let port = |full: Option<&str>| InspectionGap::Port(name(), full.map(str::to_owned));
     for (rates, wanted) in [
         ((4, 8, 4), vec![]),
-        ((0, 8, 4), vec![Gap::Rate(name())]),
-        ((4, 8, 0), vec![Gap::Device(name())]),
+        ((0, 8, 4), vec![InspectionGap::Rate(name())]),
+        ((4, 8, 0), vec![InspectionGap::Device(name())]),
         // A device at its full capability would not be faster in a faster port.
         ((4, 0, 4), vec![port(Some("PCIe 3.0 x4"))]),
         ((2, 0, 4), vec![port(None)]),
-        ((4, 0, 0), vec![Gap::Device(name()), port(None)]),
-        ((0, 8, 0), vec![Gap::Rate(name()), Gap::Device(name())]),
-        ((0, 0, 0), vec![Gap::AllLinks { on_pci: true }]),
+        ((4, 0, 0), vec![InspectionGap::Device(name()), port(None)]),
+        ((0, 8, 0), vec![InspectionGap::Rate(name()), InspectionGap::Device(name())]),
+        ((0, 0, 0), vec![InspectionGap::AllLinks { on_pci: true }]),
     ] {
         assert_eq!(of(rates.0, rates.1, rates.2), wanted, "{rates:?}");
     }
@@ -81,29 +83,40 @@ fn a_pcie_link_lacks_its_rate_or_one_of_its_ends() {
 #[test]
 fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     let behind = |role| {
-        of(&device("sda", vec![pci("c", role, pcie(4, 4, 4)), hop("h", HopPart::AtaPort, None)]))
+        of(&device(
+            "sda",
+            vec![pci("c", role, pcie(4, 4, 4)), hop("h", InspectedHopKind::AtaPort, None)],
+        ))
     };
     for role in [
-        PciRole::Ahci,
-        PciRole::Ide,
-        PciRole::Sas,
-        PciRole::Raid,
-        PciRole::Storage,
-        PciRole::Usb,
-        PciRole::FibreChannel,
+        PciFunctionKind::Ahci,
+        PciFunctionKind::Ide,
+        PciFunctionKind::Sas,
+        PciFunctionKind::Raid,
+        PciFunctionKind::Storage,
+        PciFunctionKind::Usb,
+        PciFunctionKind::FibreChannel,
     ] {
-        assert_eq!(behind(role), [Gap::Behind("c".to_owned())], "{role:?}");
+        assert_eq!(behind(role), [InspectionGap::Behind("c".to_owned())], "{role:?}");
     }
-    for role in [PciRole::Nvme, PciRole::Virtio, PciRole::Network, PciRole::Other] {
+    for role in [
+        PciFunctionKind::Nvme,
+        PciFunctionKind::Virtio,
+        PciFunctionKind::Network,
+        PciFunctionKind::Other,
+    ] {
         assert_eq!(behind(role), [], "{role:?}");
     }
     let below = |link| {
         of(&device(
             "sda",
-            vec![pci("c", PciRole::Ahci, pcie(4, 4, 4)), hop("p", HopPart::AtaPort, link)],
+            vec![
+                pci("c", PciFunctionKind::Ahci, pcie(4, 4, 4)),
+                hop("p", InspectedHopKind::AtaPort, link),
+            ],
         ))
     };
-    let ends = || vec![Gap::Ends("p".to_owned())];
+    let ends = || vec![InspectionGap::Ends("p".to_owned())];
     assert_eq!(below(sata(6, 0, 6, 6)), []);
     assert_eq!(below(sata(6, 6, 0, 6)), []);
     assert_eq!(below(sata(0, 0, 6, 6)), ends());
@@ -121,8 +134,8 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     assert_eq!(below(sas(None, Some(12))), ends());
     assert_eq!(below(sas(Some(6), None)), ends());
     assert_eq!(below(Some(InspectedLink::Pata(PataLink::default()))), ends());
-    let fabric = |transport: &str| HopPart::NvmeController {
-        identity: Identity::default(),
+    let fabric = |transport: &str| InspectedHopKind::NvmeController {
+        identity: DeviceIdentity::default(),
         transport: Some(transport.to_owned()),
         address: None,
         state: None,
@@ -131,21 +144,28 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     let over = |transport| {
         of(&device(
             "nvme0n1",
-            vec![pci("c", PciRole::Network, pcie(4, 4, 4)), hop("n", fabric(transport), None)],
+            vec![
+                pci("c", PciFunctionKind::Network, pcie(4, 4, 4)),
+                hop("n", fabric(transport), None),
+            ],
         ))
     };
-    assert_eq!(over("tcp"), [Gap::Network("n".to_owned())]);
+    assert_eq!(over("tcp"), [InspectionGap::Network("n".to_owned())]);
     assert_eq!(over("pcie"), []);
     // If no link is known, lspci helps only if there is a function whose links it shows.
-    for (role, on_pci) in [(PciRole::Nvme, true), (PciRole::Sas, true), (PciRole::Virtio, false)] {
+    for (role, on_pci) in [
+        (PciFunctionKind::Nvme, true),
+        (PciFunctionKind::Sas, true),
+        (PciFunctionKind::Virtio, false),
+    ] {
         let found = of(&device("vda", vec![pci("c", role, None)]));
-        assert_eq!(found, [Gap::AllLinks { on_pci }], "{role:?}");
+        assert_eq!(found, [InspectionGap::AllLinks { on_pci }], "{role:?}");
     }
 }
 
 #[test]
 fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
-    let narrow = || vec![pci("d", PciRole::Nvme, pcie(2, 0, 4))];
+    let narrow = || vec![pci("d", PciFunctionKind::Nvme, pcie(2, 0, 4))];
     let told = |devices: Vec<InspectedDevice>, findings: Vec<InspectedFinding>| {
         sentences(&Inspection { devices, findings, ..Inspection::default() })
     };
@@ -173,22 +193,31 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
     assert!(told(vec![composed], Vec::new()).is_empty());
     for (gap, part) in [
         (
-            Gap::AllLinks { on_pci: false },
+            InspectionGap::AllLinks { on_pci: false },
             "No link to x reports its rate, so no limit on these links can be determined.",
         ),
-        (Gap::AllLinks { on_pci: true }, " `sudo lspci -vvv` shows the PCI Express links"),
-        (Gap::Rate("h".to_owned()), "x: the trained rate of the link to h (LnkSta) is not known."),
-        (Gap::Device("h".to_owned()), "x: the capability of h (LnkCap) is not known."),
         (
-            Gap::Port("h".to_owned(), Some("PCIe 3.0 x4".to_owned())),
+            InspectionGap::AllLinks { on_pci: true },
+            " `sudo lspci -vvv` shows the PCI Express links",
+        ),
+        (
+            InspectionGap::Rate("h".to_owned()),
+            "x: the trained rate of the link to h (LnkSta) is not known.",
+        ),
+        (InspectionGap::Device("h".to_owned()), "x: the capability of h (LnkCap) is not known."),
+        (
+            InspectionGap::Port("h".to_owned(), Some("PCIe 3.0 x4".to_owned())),
             "x: the link to h runs at PCIe 3.0 x4, the maximum of the device.",
         ),
         (
-            Gap::Ends("h".to_owned()),
+            InspectionGap::Ends("h".to_owned()),
             "x: the capability of both ends of the link to h is not known.",
         ),
-        (Gap::Behind("h".to_owned()), "x: the rates of the links downstream of h are not known."),
-        (Gap::Network("h".to_owned()), "x: the rate of the network to h is not known."),
+        (
+            InspectionGap::Behind("h".to_owned()),
+            "x: the rates of the links downstream of h are not known.",
+        ),
+        (InspectionGap::Network("h".to_owned()), "x: the rate of the network to h is not known."),
     ] {
         let text = gap.sentence("x");
         assert!(text.contains(part), "{text}");
@@ -198,24 +227,24 @@ fn gaps_are_sentences_with_their_devices_unless_a_finding_states_them() {
 #[test]
 fn a_finding_states_a_gap_of_its_own_kind_and_place() {
     let sda = device("sda", Vec::new());
-    let stated = |gap: Gap, finding: Finding| {
+    let stated = |gap: InspectionGap, finding: Finding| {
         let findings = vec![InspectedFinding { devices: vec!["sda".to_owned()], finding }];
         is_found(&gap, &sda, &Inspection { findings, ..Inspection::default() })
     };
     let hidden = || Finding::DrivesHidden { adapter: "0000:03:00.0 (megaraid)".to_owned() };
-    assert!(stated(Gap::Behind("0000:03:00.0".to_owned()), hidden()));
-    assert!(!stated(Gap::Behind("0000:04:00.0".to_owned()), hidden()));
-    assert!(!stated(Gap::Ends("0000:03:00.0".to_owned()), hidden()));
+    assert!(stated(InspectionGap::Behind("0000:03:00.0".to_owned()), hidden()));
+    assert!(!stated(InspectionGap::Behind("0000:04:00.0".to_owned()), hidden()));
+    assert!(!stated(InspectionGap::Ends("0000:03:00.0".to_owned()), hidden()));
     let usb = || Finding::UsbSlow { hop: "1-2".to_owned(), bits_per_second: 480_000_000 };
-    assert!(stated(Gap::Ends("1-2".to_owned()), usb()));
-    assert!(!stated(Gap::Behind("1-2".to_owned()), usb()));
+    assert!(stated(InspectionGap::Ends("1-2".to_owned()), usb()));
+    assert!(!stated(InspectionGap::Behind("1-2".to_owned()), usb()));
     let sata = || Finding::SataBelowCapability {
         hop: "ata3".to_owned(),
         negotiated_bits_per_second: 3,
         capable_bits_per_second: 6,
         drive_known: false,
     };
-    assert!(stated(Gap::Ends("ata3".to_owned()), sata()));
-    assert!(!stated(Gap::Ends("ata4".to_owned()), sata()));
-    assert!(!stated(Gap::Port("ata3".to_owned(), None), sata()));
+    assert!(stated(InspectionGap::Ends("ata3".to_owned()), sata()));
+    assert!(!stated(InspectionGap::Ends("ata4".to_owned()), sata()));
+    assert!(!stated(InspectionGap::Port("ata3".to_owned(), None), sata()));
 }

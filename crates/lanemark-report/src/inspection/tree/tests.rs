@@ -1,8 +1,8 @@
 //! Tests of the tree of an inspection as text.
 
 use lanemark_schema::result::{
-    BlockKind, HopPart, Identity, InspectedHop, InspectedLink, InspectedPartition, PciRole,
-    PcieLink, PcieRate, QueueLimits,
+    BlockDeviceKind, DeviceIdentity, InspectedHop, InspectedHopKind, InspectedLink,
+    InspectedPartition, PciFunctionKind, PcieLink, PcieRate, QueueLimits,
 };
 use lanemark_schema::units::Bytes;
 
@@ -13,11 +13,11 @@ fn device(name: &str) -> InspectedDevice {
     InspectedDevice {
         name: name.to_owned(),
         number: None,
-        kind: BlockKind::Disk,
+        kind: BlockDeviceKind::Disk,
         size: None,
         removable: None,
         read_only: None,
-        identity: Identity::default(),
+        identity: DeviceIdentity::default(),
         queue: QueueLimits::default(),
         paths: Vec::new(),
         below: Vec::new(),
@@ -32,7 +32,7 @@ fn text(device: &InspectedDevice, all: &[&InspectedDevice], width: usize) -> Vec
     sheet.finish().lines().map(str::to_owned).collect()
 }
 
-fn line(step: &Step<'_>, depth: usize, strong: bool) -> Vec<String> {
+fn line(step: &PathStep<'_>, depth: usize, strong: bool) -> Vec<String> {
     let mut sheet = TerminalText::new(&Style { width: 60, colour: false });
     draw_line(&mut sheet, step, depth, strong);
     sheet.finish().lines().map(str::to_owned).collect()
@@ -42,7 +42,7 @@ fn line(step: &Step<'_>, depth: usize, strong: bool) -> Vec<String> {
 fn a_step_is_indented_by_its_depth_with_its_link_on_the_branch() {
     let current = Some(PcieRate { generation: 3, lanes: 4 });
     let link = InspectedLink::Pcie(PcieLink { current, ..PcieLink::default() });
-    let step = |link, words: &str| Step {
+    let step = |link, words: &str| PathStep {
         link,
         position: "p",
         name: "nvme0".to_owned(),
@@ -124,8 +124,8 @@ fn components_are_a_tree_in_which_each_device_is_followed_once() {
 
 #[test]
 fn a_path_begins_at_its_memory_and_its_last_line_has_the_limits() {
-    let part = HopPart::Pci {
-        role: PciRole::Nvme,
+    let part = InspectedHopKind::Pci {
+        role: PciFunctionKind::Nvme,
         vendor: None,
         device: None,
         driver: None,

@@ -10,9 +10,9 @@ fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn identity(vendor: Option<&str>, model: Option<&str>) -> Identity {
+fn identity(vendor: Option<&str>, model: Option<&str>) -> DeviceIdentity {
     let own = |text: Option<&str>| text.map(str::to_owned);
-    Identity { vendor: own(vendor), model: own(model), ..Identity::default() }
+    DeviceIdentity { vendor: own(vendor), model: own(model), ..DeviceIdentity::default() }
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn a_link_has_its_usable_rate_or_its_raw_rate() {
 
 #[test]
 fn a_hop_is_told_with_its_function_and_its_driver() {
-    let pci = |role, driver: Option<&str>, chipset| HopPart::Pci {
+    let pci = |role, driver: Option<&str>, chipset| InspectedHopKind::Pci {
         role,
         vendor: None,
         device: None,
         driver: driver.map(str::to_owned),
         chipset,
     };
-    let nvme = |transport, state| HopPart::NvmeController {
+    let nvme = |transport, state| InspectedHopKind::NvmeController {
         identity: identity(None, Some("SSD 9")),
         transport: text(transport),
         address: text("10.0.0.7"),
@@ -123,42 +123,56 @@ fn a_hop_is_told_with_its_function_and_its_driver() {
         queues: None,
     };
     for (hop, wanted) in [
-        (pci(PciRole::RootPort, Some("pcieport"), false), "root port"),
-        (pci(PciRole::UpstreamPort, Some("pcieport"), false), "switch, upstream port"),
-        (pci(PciRole::DownstreamPort, None, true), "switch, downstream port, chipset"),
-        (pci(PciRole::Bridge, Some("x"), false), "bridge"),
-        (pci(PciRole::Nvme, Some("nvme"), false), "NVMe controller (nvme)"),
-        (pci(PciRole::Ahci, Some("ahci"), true), "SATA controller, chipset (ahci)"),
-        (pci(PciRole::Ide, None, false), "ATA controller"),
-        (pci(PciRole::Sas, None, false), "SAS adapter"),
-        (pci(PciRole::Raid, None, false), "RAID controller"),
-        (pci(PciRole::Storage, None, false), "storage controller"),
-        (pci(PciRole::Usb, None, false), "USB controller"),
-        (pci(PciRole::FibreChannel, None, false), "Fibre Channel adapter"),
-        (pci(PciRole::Network, None, false), "network adapter"),
-        (pci(PciRole::VolumeManagement, None, false), "volume management device"),
-        (pci(PciRole::Virtio, None, false), "virtio device"),
-        (pci(PciRole::Other, None, false), "PCI device"),
-        (HopPart::AtaPort, "port"),
-        (HopPart::ScsiHost { driver: text("ahci") }, "SCSI host (ahci)"),
-        (HopPart::SasExpander { identity: identity(Some("LSI"), Some("X36")) }, "expander LSI X36"),
+        (pci(PciFunctionKind::RootPort, Some("pcieport"), false), "root port"),
+        (pci(PciFunctionKind::UpstreamPort, Some("pcieport"), false), "switch, upstream port"),
+        (pci(PciFunctionKind::DownstreamPort, None, true), "switch, downstream port, chipset"),
+        (pci(PciFunctionKind::Bridge, Some("x"), false), "bridge"),
+        (pci(PciFunctionKind::Nvme, Some("nvme"), false), "NVMe controller (nvme)"),
+        (pci(PciFunctionKind::Ahci, Some("ahci"), true), "SATA controller, chipset (ahci)"),
+        (pci(PciFunctionKind::Ide, None, false), "ATA controller"),
+        (pci(PciFunctionKind::Sas, None, false), "SAS adapter"),
+        (pci(PciFunctionKind::Raid, None, false), "RAID controller"),
+        (pci(PciFunctionKind::Storage, None, false), "storage controller"),
+        (pci(PciFunctionKind::Usb, None, false), "USB controller"),
+        (pci(PciFunctionKind::FibreChannel, None, false), "Fibre Channel adapter"),
+        (pci(PciFunctionKind::Network, None, false), "network adapter"),
+        (pci(PciFunctionKind::VolumeManagement, None, false), "volume management device"),
+        (pci(PciFunctionKind::Virtio, None, false), "virtio device"),
+        (pci(PciFunctionKind::Other, None, false), "PCI device"),
+        (InspectedHopKind::AtaPort, "port"),
+        (InspectedHopKind::ScsiHost { driver: text("ahci") }, "SCSI host (ahci)"),
         (
-            HopPart::ScsiDevice { identity: identity(Some("ATA"), Some("SSD")), sas_address: None },
+            InspectedHopKind::SasExpander { identity: identity(Some("LSI"), Some("X36")) },
+            "expander LSI X36",
+        ),
+        (
+            InspectedHopKind::ScsiDevice {
+                identity: identity(Some("ATA"), Some("SSD")),
+                sas_address: None,
+            },
             "SSD",
         ),
         (nvme("pcie", "live"), "SSD 9, 10.0.0.7"),
         (nvme("tcp", "connecting"), "SSD 9, NVMe over tcp, 10.0.0.7, connecting"),
         (
-            HopPart::Usb { hub: true, identity: identity(None, Some("Hub 3")), driver: None },
+            InspectedHopKind::Usb {
+                hub: true,
+                identity: identity(None, Some("Hub 3")),
+                driver: None,
+            },
             "hub Hub 3",
         ),
         (
-            HopPart::Usb { hub: false, identity: Identity::default(), driver: text("uas") },
+            InspectedHopKind::Usb {
+                hub: false,
+                identity: DeviceIdentity::default(),
+                driver: text("uas"),
+            },
             "USB device (uas)",
         ),
-        (HopPart::Virtio { driver: text("virtio_blk") }, "virtio_blk"),
-        (HopPart::Virtio { driver: None }, "virtio"),
-        (HopPart::Other { bus: "mmc".to_owned(), driver: text("mmcblk") }, "mmc (mmcblk)"),
+        (InspectedHopKind::Virtio { driver: text("virtio_blk") }, "virtio_blk"),
+        (InspectedHopKind::Virtio { driver: None }, "virtio"),
+        (InspectedHopKind::Other { bus: "mmc".to_owned(), driver: text("mmcblk") }, "mmc (mmcblk)"),
     ] {
         assert_eq!(part(&hop), wanted);
     }
@@ -175,7 +189,7 @@ fn a_hop_is_told_with_its_function_and_its_driver() {
 
 #[test]
 fn a_device_is_told_with_its_kind_and_its_size() {
-    let words_of = |kind: BlockKind, size: Option<u64>| {
+    let words_of = |kind: BlockDeviceKind, size: Option<u64>| {
         device(&InspectedDevice {
             name: "x".to_owned(),
             number: None,
@@ -183,18 +197,22 @@ fn a_device_is_told_with_its_kind_and_its_size() {
             size: size.map(Bytes),
             removable: None,
             read_only: None,
-            identity: Identity { model: text("M1"), firmware: text("1.2"), ..Identity::default() },
+            identity: DeviceIdentity {
+                model: text("M1"),
+                firmware: text("1.2"),
+                ..DeviceIdentity::default()
+            },
             queue: QueueLimits::default(),
             paths: Vec::new(),
             below: Vec::new(),
             partitions: Vec::new(),
         })
     };
-    let mapper = |name: Option<&str>, maker: Option<&str>| BlockKind::DeviceMapper {
+    let mapper = |name: Option<&str>, maker: Option<&str>| BlockDeviceKind::DeviceMapper {
         mapped_name: name.map(str::to_owned),
         maker: maker.map(str::to_owned),
     };
-    let md = |degraded| BlockKind::Md {
+    let md = |degraded| BlockDeviceKind::Md {
         level: text("raid5"),
         members: Some(3),
         chunk: Some(Bytes::kibi(64)),
@@ -208,9 +226,9 @@ fn a_device_is_told_with_its_kind_and_its_size() {
         alignment_offset_bytes: None,
     };
     for (kind, wanted) in [
-        (BlockKind::Disk, String::new()),
-        (BlockKind::NvmeNamespace { namespace: Some(1), subsystem: None }, String::new()),
-        (BlockKind::Partition(partition), "partition, ".to_owned()),
+        (BlockDeviceKind::Disk, String::new()),
+        (BlockDeviceKind::NvmeNamespace { namespace: Some(1), subsystem: None }, String::new()),
+        (BlockDeviceKind::Partition(partition), "partition, ".to_owned()),
         (mapper(Some("vg-root"), Some("LVM")), "vg-root, logical volume, ".to_owned()),
         (mapper(None, Some("CRYPT")), "encrypted, ".to_owned()),
         (mapper(None, Some("mpath")), "multipath, ".to_owned()),
@@ -219,18 +237,18 @@ fn a_device_is_told_with_its_kind_and_its_size() {
         (md(Some(0)), format!("raid5, 3 members, chunks of {chunk}, ")),
         (md(Some(1)), format!("raid5, 3 members, chunks of {chunk}, 1 missing, ")),
         (
-            BlockKind::Md { level: None, members: None, chunk: None, degraded: None },
+            BlockDeviceKind::Md { level: None, members: None, chunk: None, degraded: None },
             "RAID, ".to_owned(),
         ),
-        (BlockKind::Loop { backing_file: text("/a.img") }, "loop on /a.img, ".to_owned()),
-        (BlockKind::Loop { backing_file: None }, "loop, ".to_owned()),
-        (BlockKind::Zram, "compressed memory, ".to_owned()),
-        (BlockKind::Ram, "memory, ".to_owned()),
-        (BlockKind::Virtual, "virtual, ".to_owned()),
+        (BlockDeviceKind::Loop { backing_file: text("/a.img") }, "loop on /a.img, ".to_owned()),
+        (BlockDeviceKind::Loop { backing_file: None }, "loop, ".to_owned()),
+        (BlockDeviceKind::Zram, "compressed memory, ".to_owned()),
+        (BlockDeviceKind::Ram, "memory, ".to_owned()),
+        (BlockDeviceKind::Virtual, "virtual, ".to_owned()),
     ] {
         assert_eq!(words_of(kind, Some(2_000_000)), format!("M1, {wanted}2.00 MB, firmware 1.2"));
     }
-    assert_eq!(words_of(BlockKind::Disk, None), "M1, firmware 1.2");
+    assert_eq!(words_of(BlockDeviceKind::Disk, None), "M1, firmware 1.2");
 }
 
 #[test]

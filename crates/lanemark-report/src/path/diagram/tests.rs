@@ -19,7 +19,7 @@ fn tree(children: Vec<TopologyNode>) -> TopologyNode {
 }
 
 fn draw_topology(topology: &TopologyNode, narrow: &str) -> String {
-    Drawing {
+    TreeDrawing {
         heading: "Heading",
         subtitle: "Subtitle",
         title: "Title",
@@ -90,7 +90,7 @@ fn boxes_links_and_texts_have_their_places() {
 fn text_without_a_legend_begins_below_the_tree_and_stays_in_the_drawing() {
     let topology = tree(vec![node("Drive", Some("SATA"), 0, true)]);
     let words = "word ".repeat(60);
-    let svg = Drawing {
+    let svg = TreeDrawing {
         heading: "H",
         subtitle: "S",
         title: "T",
@@ -181,7 +181,7 @@ fn the_title_names_the_path() {
         link_rate_least: Some(BytesPerSecond(400_000_000)),
         ..node("Drive", Some(" "), 600, true)
     };
-    assert_eq!(described(&range), "Drive: 400 to 600 MB/s");
-    assert_eq!(described(&node("Drive", Some("SATA"), 0, true)), "Drive: SATA");
-    assert_eq!(described(&node("Drive", None, 0, true)), "Drive");
+    assert_eq!(node_description(&range), "Drive: 400 to 600 MB/s");
+    assert_eq!(node_description(&node("Drive", Some("SATA"), 0, true)), "Drive: SATA");
+    assert_eq!(node_description(&node("Drive", None, 0, true)), "Drive");
 }

@@ -10,7 +10,7 @@
 //! A bootstrap interval would be too narrow here: with five repeats, its 95% interval contains the true value in 84% of
 //! all cases.
 
-use crate::workload::Average;
+use crate::workload::AverageMethod;
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -23,11 +23,15 @@ const MANY: usize = 1000;
 const NORMAL: f64 = 1.959_964;
 
 /// Returns the interval of the mean or median of `sorted` values, whose sample deviation is `deviation`.
-pub(super) fn interval(sorted: &[f64], average: Average, deviation: f64) -> Option<(f64, f64)> {
+pub(super) fn interval(
+    sorted: &[f64],
+    average: AverageMethod,
+    deviation: f64,
+) -> Option<(f64, f64)> {
     match average {
-        Average::Mean if sorted.len() >= MEAN_FROM => Some(of_mean(sorted, deviation)),
-        Average::Mean => None,
-        Average::Median => of_median(sorted),
+        AverageMethod::Mean if sorted.len() >= MEAN_FROM => Some(of_mean(sorted, deviation)),
+        AverageMethod::Mean => None,
+        AverageMethod::Median => of_median(sorted),
     }
 }
 
@@ -43,9 +47,10 @@ fn of_mean(sorted: &[f64], deviation: f64) -> (f64, f64) {
 fn of_median(sorted: &[f64]) -> Option<(f64, f64)> {
     let count = sorted.len();
     let (depth, part) = if count < MANY { depth(count)? } else { depth_of_many(count) };
-    let at = |rank: usize, next: usize| sorted[rank] + part * (sorted[next] - sorted[rank]);
+    let interpolated =
+        |rank: usize, next: usize| sorted[rank] + part * (sorted[next] - sorted[rank]);
     let last = count - 1;
-    Some((at(depth - 1, depth), at(last - (depth - 1), last - depth)))
+    Some((interpolated(depth - 1, depth), interpolated(last - (depth - 1), last - depth)))
 }
 
 /// Returns the position at which the interval of the median of `count` values begins, counted from either extreme: a
@@ -122,7 +127,12 @@ mod tests {
 
     /// Returns the share of draws in which the interval of `count` values is completely above the true value, and the
     /// share in which it is completely below.
-    fn missed(count: usize, average: Average, truth: f64, draw: fn(&mut Rng) -> f64) -> [f64; 2] {
+    fn missed(
+        count: usize,
+        average: AverageMethod,
+        truth: f64,
+        draw: fn(&mut Rng) -> f64,
+    ) -> [f64; 2] {
         const DRAWS: u32 = 8000;
         let mut rng = Rng::new(StreamKey::from_seed(count as u64));
         let mut missed = [0, 0];
@@ -138,8 +148,8 @@ mod tests {
     #[test]
     fn intervals_hold_the_truth_in_ninety_five_of_a_hundred_cases() {
         let cases = [
-            (Average::Mean, &[3, 4, 5, 8, 11, 12, 40][..]),
-            (Average::Median, &[6, 7, 8, 10, 15, 40, 999, 1000]),
+            (AverageMethod::Mean, &[3, 4, 5, 8, 11, 12, 40][..]),
+            (AverageMethod::Median, &[6, 7, 8, 10, 15, 40, 999, 1000]),
         ];
         for (average, counts) in cases {
             for &count in counts {
@@ -160,7 +170,7 @@ mod tests {
         // Latencies have long tails, like the exponential distribution, whose median is ln 2.
         for count in [6, 9, 30] {
             let tail = |rng: &mut Rng| rng.exponential();
-            let [above, below] = missed(count, Average::Median, std::f64::consts::LN_2, tail);
+            let [above, below] = missed(count, AverageMethod::Median, std::f64::consts::LN_2, tail);
             let held = 1.0 - above - below;
             assert!((0.93..=0.97).contains(&held), "{count}: {held}");
         }
@@ -182,21 +192,26 @@ mod tests {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
             Statistic::of(&values, average).interval_95
         };
-        assert_eq!((of(2, Average::Mean), of(5, Average::Median)), (None, None));
-        assert!(of(3, Average::Mean).is_some() && of(6, Average::Median).is_some());
+        assert_eq!((of(2, AverageMethod::Mean), of(5, AverageMethod::Median)), (None, None));
+        assert!(of(3, AverageMethod::Mean).is_some() && of(6, AverageMethod::Median).is_some());
     }
 
     #[test]
     fn intervals_by_hand() {
         // Three values with mean 5 and deviation 2 have a half-width of 4.30265 x 2 / sqrt 3.
-        let (low, high) = Statistic::of(&[3.0, 5.0, 7.0], Average::Mean).interval_95.unwrap();
+        let (low, high) = Statistic::of(&[3.0, 5.0, 7.0], AverageMethod::Mean).interval_95.unwrap();
         assert!((low - 0.031_73).abs() < 1e-4 && (high - 9.968_27).abs() < 1e-4, "{low} {high}");
         // The interval does not extend below zero unless a repeat is negative.
-        assert_eq!(Statistic::of(&[0.0, 0.0, 3.0], Average::Mean).interval_95.unwrap().0, 0.0);
-        assert!(Statistic::of(&[-1.0, 0.0, 3.0], Average::Mean).interval_95.unwrap().0 < -1.0);
+        assert_eq!(
+            Statistic::of(&[0.0, 0.0, 3.0], AverageMethod::Mean).interval_95.unwrap().0,
+            0.0
+        );
+        assert!(
+            Statistic::of(&[-1.0, 0.0, 3.0], AverageMethod::Mean).interval_95.unwrap().0 < -1.0
+        );
         // For ten values, the ranks 2 and 9 cover 97.85%, and the ranks 3 and 8 cover 89.06%.
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
-        let (low, high) = Statistic::of(&values, Average::Median).interval_95.unwrap();
+        let (low, high) = Statistic::of(&values, AverageMethod::Median).interval_95.unwrap();
         let weight = (0.978_515_6 - 0.95) / (0.978_515_6 - 0.890_625);
         let part = 8.0 * weight / (2.0 + 6.0 * weight);
         assert!(
@@ -204,7 +219,7 @@ mod tests {
             "{low} {high}"
         );
         // Equal repeats have an interval of zero width.
-        for average in [Average::Mean, Average::Median] {
+        for average in [AverageMethod::Mean, AverageMethod::Median] {
             assert_eq!(Statistic::of(&[4.0; 6], average).interval_95, Some((4.0, 4.0)));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DriveState, LiveVerdict, Reason, Warning};
+use super::{DriveSpace, LiveVerdict, UnsteadyReason, Warning};
 use crate::units::Bytes;
 
 impl fmt::Display for Warning {
@@ -45,12 +45,12 @@ impl fmt::Display for Warning {
             Self::NotSteady { test, rounds, reason, range, slope_range } => {
                 write!(f, "{test}: not steady after {}", rounds_text(*rounds))?;
                 match reason {
-                    Reason::FewRounds => write!(f, ", but five are needed"),
-                    Reason::NoFigures => write!(f, ", in which no request completed"),
-                    Reason::Range => {
+                    UnsteadyReason::FewRounds => write!(f, ", but five are needed"),
+                    UnsteadyReason::NoFigures => write!(f, ", in which no request completed"),
+                    UnsteadyReason::Range => {
                         write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
                     }
-                    Reason::Slope => write!(
+                    UnsteadyReason::Slope => write!(
                         f,
                         ", the last five move by {:.0}% of their mean",
                         slope_range * 100.0
@@ -236,7 +236,7 @@ impl fmt::Display for Warning {
                 write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
             }
             Self::NoCollection { written_bytes, before: Some(before) } => {
-                let DriveState { held_bytes, free_bytes } = before;
+                let DriveSpace { held_bytes, free_bytes } = before;
                 write!(f, "{written_bytes} written to ")?;
                 match (*held_bytes, *free_bytes) {
                     (Bytes::ZERO, free) => write!(f, "an empty drive ({free} free)")?,
@@ -290,7 +290,7 @@ mod tests {
         let sentence = |held: u64, free: u64| {
             let gigabytes = |count: u64| Bytes(count * 1_000_000_000);
             let before =
-                Some(DriveState { held_bytes: gigabytes(held), free_bytes: gigabytes(free) });
+                Some(DriveSpace { held_bytes: gigabytes(held), free_bytes: gigabytes(free) });
             Warning::NoCollection { written_bytes: Bytes::mebi(60), before }.to_string()
         };
         let [empty, full, part] = [sentence(0, 1000), sentence(1000, 0), sentence(10, 990)];

@@ -130,11 +130,11 @@ impl<'t> FaultKeys<'t> {
     /// Records the keys that do not belong to `kind`, that are missing, or that are repeated.
     fn check(&mut self, kind: &str, must: &[&str], may: &[&str]) {
         let given = self.given;
-        let known = |key: &&str| must.contains(key) || may.contains(key) || ALWAYS.contains(key);
+        let is_known = |key: &&str| must.contains(key) || may.contains(key) || ALWAYS.contains(key);
         for (index, (key, _)) in given.iter().enumerate() {
             if given[..index].iter().any(|(other, _)| other == key) {
                 self.fail(key, format!("`{key}` is given twice"));
-            } else if !known(key) {
+            } else if !is_known(key) {
                 let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
                 let message =
                     format!("`{kind}` does not have a key `{key}`; it has {}", keys.join(", "));
@@ -311,9 +311,9 @@ impl FromStr for Fault {
 saved_as_text!(Fault);
 
 /// Writes a key and its value, without a space between number and unit; times and sizes are exact.
-struct Pair<'t, T>(&'t str, T);
+struct KeyValue<'t, T>(&'t str, T);
 
-impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
+impl<T: fmt::Display> fmt::Display for KeyValue<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, " {}={}", self.0, self.1.to_string().replace(' ', ""))
     }
@@ -351,9 +351,9 @@ fn percentage(share: Ratio) -> String {
 impl fmt::Display for LinkSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.port > 0 {
-            Pair("port", self.port).fmt(f)?;
+            KeyValue("port", self.port).fmt(f)?;
         }
-        self.number.map_or(Ok(()), |number| Pair("link", number).fmt(f))
+        self.number.map_or(Ok(()), |number| KeyValue("link", number).fmt(f))
     }
 }
 
@@ -361,65 +361,66 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with_range = |f: &mut fmt::Formatter<'_>, kind: &str| {
             f.write_str(kind)?;
-            self.range().map_or(Ok(()), |range| Pair("range", range).fmt(f))
+            self.range().map_or(Ok(()), |range| KeyValue("range", range).fmt(f))
         };
         match *self {
             Self::ReadRetries(ReadRetries { unworn, share, endurance }) => {
-                let share = Pair("share", percentage(share));
-                write!(f, "read-retries{share}{}", Pair("endurance", endurance))?;
+                let share = KeyValue("share", percentage(share));
+                write!(f, "read-retries{share}{}", KeyValue("endurance", endurance))?;
                 let unworn = Some(percentage(unworn)).filter(|_| unworn > Ratio::ZERO);
-                unworn.map_or(Ok(()), |unworn| Pair("unworn", unworn).fmt(f))
+                unworn.map_or(Ok(()), |unworn| KeyValue("unworn", unworn).fmt(f))
             }
             Self::MediaError { recovery, heals, .. } => {
                 with_range(f, "media-error")?;
-                write!(f, "{}", Pair("recovery", time(recovery)))?;
-                if heals { Pair("heal", "write").fmt(f) } else { Ok(()) }
+                write!(f, "{}", KeyValue("recovery", time(recovery)))?;
+                if heals { KeyValue("heal", "write").fmt(f) } else { Ok(()) }
             }
             Self::WriteError { recovery, .. } => {
                 with_range(f, "write-error")?;
-                write!(f, "{}", Pair("recovery", time(recovery)))
+                write!(f, "{}", KeyValue("recovery", time(recovery)))
             }
             Self::BitFlips { bits, .. } => {
                 with_range(f, "bit-flips")?;
-                write!(f, "{}", Pair("bits", bits))
+                write!(f, "{}", KeyValue("bits", bits))
             }
             Self::LostWrite { .. } => with_range(f, "lost-write"),
             Self::MisdirectedWrite { .. } => with_range(f, "misdirected-write"),
             Self::LyingFlush => f.write_str("lying-flush"),
-            Self::Latency { extra } => write!(f, "latency{}", Pair("extra", time(extra))),
+            Self::Latency { extra } => write!(f, "latency{}", KeyValue("extra", time(extra))),
             Self::Pause => f.write_str("pause"),
             Self::Stuck(StuckCommands { commands, timeout, abort, reset, again }) => {
-                let timeout = Pair("timeout", time(timeout));
-                write!(f, "stuck{}{timeout}", Pair("commands", commands))?;
+                let timeout = KeyValue("timeout", time(timeout));
+                write!(f, "stuck{}{timeout}", KeyValue("commands", commands))?;
                 match abort {
-                    Some(abort) => write!(f, "{}", Pair("abort", time(abort)))?,
-                    None => write!(f, "{}", Pair("reset", time(reset)))?,
+                    Some(abort) => write!(f, "{}", KeyValue("abort", time(abort)))?,
+                    None => write!(f, "{}", KeyValue("reset", time(reset)))?,
                 }
-                write!(f, "{}", Pair("then", if again { "retry" } else { "fail" }))
+                write!(f, "{}", KeyValue("then", if again { "retry" } else { "fail" }))
             }
             Self::LinkErrors { link, rate, recovery } => {
-                let rate = Pair("rate", format!("{rate:e}"));
-                write!(f, "link-errors{rate}{link}{}", Pair("recovery", time(recovery)))
+                let rate = KeyValue("rate", format!("{rate:e}"));
+                write!(f, "link-errors{rate}{link}{}", KeyValue("recovery", time(recovery)))
             }
             Self::Retrain { link, to: TrainedRate { lanes, generation, speed } } => {
                 write!(f, "retrain{link}")?;
-                lanes.map_or(Ok(()), |lanes| Pair("lanes", lanes).fmt(f))?;
-                generation.map_or(Ok(()), |generation| Pair("generation", generation).fmt(f))?;
+                lanes.map_or(Ok(()), |lanes| KeyValue("lanes", lanes).fmt(f))?;
+                generation
+                    .map_or(Ok(()), |generation| KeyValue("generation", generation).fmt(f))?;
                 speed.map_or(Ok(()), |speed: BitsPerSecond| {
                     let text =
                         format!("{}.{:09}", speed.0 / 1_000_000_000, speed.0 % 1_000_000_000);
                     let shortest = text.trim_end_matches('0').trim_end_matches('.');
-                    Pair("speed", format!("{shortest}Gb/s")).fmt(f)
+                    KeyValue("speed", format!("{shortest}Gb/s")).fmt(f)
                 })
             }
             Self::PortLoss { port, timeout } => {
-                write!(f, "port-loss{}", Pair("port", port))?;
-                timeout.map_or(Ok(()), |timeout| Pair("timeout", time(timeout)).fmt(f))
+                write!(f, "port-loss{}", KeyValue("port", port))?;
+                timeout.map_or(Ok(()), |timeout| KeyValue("timeout", time(timeout)).fmt(f))
             }
             Self::ReadOnly { written } => {
-                write!(f, "read-only{}", Pair("written", size(written)))
+                write!(f, "read-only{}", KeyValue("written", size(written)))
             }
-            Self::PowerCut { boot } => write!(f, "power-cut{}", Pair("boot", time(boot))),
+            Self::PowerCut { boot } => write!(f, "power-cut{}", KeyValue("boot", time(boot))),
         }
     }
 }
@@ -428,10 +429,10 @@ impl fmt::Display for FaultKind {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)?;
-        self.share.map_or(Ok(()), |share| Pair("share", percentage(share)).fmt(f))?;
-        Pair("at", time(self.at.since(Instant::ZERO))).fmt(f)?;
-        self.length.map_or(Ok(()), |length| Pair("for", time(length)).fmt(f))?;
-        self.drive.map_or(Ok(()), |drive| Pair("drive", drive).fmt(f))
+        self.share.map_or(Ok(()), |share| KeyValue("share", percentage(share)).fmt(f))?;
+        KeyValue("at", time(self.at.since(Instant::ZERO))).fmt(f)?;
+        self.length.map_or(Ok(()), |length| KeyValue("for", time(length)).fmt(f))?;
+        self.drive.map_or(Ok(()), |drive| KeyValue("drive", drive).fmt(f))
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct ChargedAmounts {
 
 /// The last data that was counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CountedRun {
+pub(super) struct SequentialRun {
     /// The write that has more bursts to come.
     pub(super) command: CommandHandle,
     /// Latency of that write.
@@ -28,7 +28,7 @@ pub(super) struct CountedRun {
     rest: u64,
 }
 
-impl CountedRun {
+impl SequentialRun {
     /// The initial state, without any counted data.
     pub(super) const NONE: Self = Self {
         command: Handle::NONE,
@@ -71,7 +71,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn charges(spec: &CloudSpec, requests: &[(bool, u64, u64)]) -> Vec<(u64, u64)> {
-        let mut run = CountedRun::NONE;
+        let mut run = SequentialRun::NONE;
         let charge = |&(writes, offset, length): &(bool, u64, u64)| {
             let ChargedAmounts { operations, bytes } =
                 run.charge(spec, writes, Bytes(offset * KIB), Bytes(length * KIB), false);

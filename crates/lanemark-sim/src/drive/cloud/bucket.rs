@@ -8,24 +8,24 @@
 //! below zero.
 
 use crate::spec::cloud::time_of;
-use crate::spec::{BurstSpec, LimitSpec};
+use crate::spec::{BurstCreditSpec, CloudLimitSpec};
 use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::{Duration, Instant, Ratio};
 
 /// The state of a limit.
 #[derive(Clone, Debug)]
-pub(super) struct Bucket {
-    limit: LimitSpec,
+pub(super) struct TokenBucket {
+    limit: CloudLimitSpec,
     /// The instant from which the peak rate permits the next amount.
     next: Instant,
-    credits: Option<Credits>,
+    credits: Option<BurstCredits>,
     used: UsedAmount,
 }
 
 /// The credits of a limit.
 #[derive(Clone, Copy, Debug)]
-struct Credits {
-    burst: BurstSpec,
+struct BurstCredits {
+    burst: BurstCreditSpec,
     at_start: u64,
     /// The instant at which the credits are full if no more credits are used.
     full_at: Instant,
@@ -43,29 +43,30 @@ struct UsedAmount {
     last: u64,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// Creates a limit that starts with `share` of its credits.
-    pub(super) fn new(limit: LimitSpec, share: Ratio) -> Self {
+    pub(super) fn new(limit: CloudLimitSpec, share: Ratio) -> Self {
         let credits = limit.burst.map(|burst| {
             let at_start = libm::floor(burst.credits as f64 * share.get()) as u64;
             let at_start = at_start.min(burst.credits);
             let full_at = Instant::ZERO + time_of(burst.credits - at_start, limit.rate);
-            Credits { burst, at_start, full_at, ended_at: None }
+            BurstCredits { burst, at_start, full_at, ended_at: None }
         });
         Self { limit, next: Instant::ZERO, credits, used: UsedAmount::default() }
     }
 
     /// Returns the first instant from `now` onward at which `amount` may pass.
-    pub(super) fn permits(&self, now: Instant, amount: u64) -> Instant {
+    pub(super) fn earliest_admission(&self, now: Instant, amount: u64) -> Instant {
         let peak = now.max(self.next);
-        self.credits.map_or(peak, |credits| peak.max(credits.permits(amount, self.limit.rate)))
+        self.credits
+            .map_or(peak, |credits| peak.max(credits.earliest_admission(amount, self.limit.rate)))
     }
 
     /// Lets `amount` pass at `at`, an instant at which the limit permits it.
     pub(super) fn pass(&mut self, at: Instant, amount: u64) {
         let Self { limit, next, credits, used } = self;
         if let Some(credits) = credits {
-            if amount > 0 && credits.permits(amount, limit.rate) >= at && at > *next {
+            if amount > 0 && credits.earliest_admission(amount, limit.rate) >= at && at > *next {
                 credits.ended_at = credits.ended_at.or(Some(at));
             }
             credits.full_at = credits.full_at.max(at) + time_of(amount, limit.rate);
@@ -76,7 +77,7 @@ impl Bucket {
 
     /// Returns the first instant at which the limit permits another `amount`, after an amount that has just passed.
     pub(super) fn busy_until(&self, amount: u64) -> Instant {
-        self.permits(self.next, amount)
+        self.earliest_admission(self.next, amount)
     }
 
     /// Returns the credits that were left when the last amount had passed, if the limit has credits.
@@ -117,10 +118,10 @@ const FASTER_MIN: f64 = 1e-6;
 /// Credits that would last longer than this (1,000 hours) count as unlimited.
 const SECONDS_MAX: f64 = 3.6e6;
 
-impl Credits {
+impl BurstCredits {
     /// Returns the first instant at which the credits cover `amount`, or are full if `amount` is larger than the
     /// maximum.
-    fn permits(&self, amount: u64, rate: u64) -> Instant {
+    fn earliest_admission(&self, amount: u64, rate: u64) -> Instant {
         let needed = time_of(amount.min(self.burst.credits), rate);
         let all = time_of(self.burst.credits, rate);
         let at = (self.full_at + needed).picoseconds();
@@ -150,17 +151,23 @@ mod tests {
         Instant::from_picoseconds((seconds * 1e12) as u64)
     }
 
-    fn limit(rate: u64, burst: u64, credits: u64) -> LimitSpec {
-        LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) }
+    fn limit(rate: u64, burst: u64, credits: u64) -> CloudLimitSpec {
+        CloudLimitSpec { rate, burst: Some(BurstCreditSpec { rate: burst, credits }) }
     }
 
     /// Passes `count` amounts of `each` as fast as the limit permits, `pause` seconds apart or more. Returns the
     /// instants.
-    fn passed(bucket: &mut Bucket, count: usize, each: u64, pause: f64, from: f64) -> Vec<Instant> {
+    fn passed(
+        bucket: &mut TokenBucket,
+        count: usize,
+        each: u64,
+        pause: f64,
+        from: f64,
+    ) -> Vec<Instant> {
         let mut now = at(from);
         let pause = Duration::from_picoseconds((pause * 1e12) as u64);
         let pass = |_| {
-            let instant = bucket.permits(now, each);
+            let instant = bucket.earliest_admission(now, each);
             bucket.pass(instant, each);
             now = instant + pause;
             instant
@@ -174,7 +181,7 @@ mod tests {
 
     #[test]
     fn without_credits_amounts_pass_at_the_rate() {
-        let mut bucket = Bucket::new(LimitSpec::steady(3_000), Ratio::ONE);
+        let mut bucket = TokenBucket::new(CloudLimitSpec::steady(3_000), Ratio::ONE);
         let all = passed(&mut bucket, 3_001, 1, 0.0, 0.0);
         assert!((seconds(all[3_000]) - 1.0).abs() < 1e-8);
         assert_eq!((bucket.left(), bucket.credit_use(Reserve::OperationCredits)), (None, None));
@@ -190,7 +197,7 @@ mod tests {
             [(300, 3_000, 54_000), (100, 3_000, 5_400), (500, 3_500, 9_000)]
         {
             let end = credits as f64 / (burst - rate) as f64;
-            let mut bucket = Bucket::new(limit(rate, burst, credits), Ratio::ONE);
+            let mut bucket = TokenBucket::new(limit(rate, burst, credits), Ratio::ONE);
             let before = (end * burst as f64) as usize;
             let all = passed(&mut bucket, before + 1_000, 1, 0.0, 0.0);
             let one = 1.0 / rate as f64;
@@ -211,7 +218,7 @@ mod tests {
         let (rate, credits) = (300, 54_000);
         for load in [600.0, 1_000.0, 2_999.0] {
             let end = credits as f64 / (load - rate as f64);
-            let mut short = Bucket::new(limit(rate, 3_000, credits), Ratio::ONE);
+            let mut short = TokenBucket::new(limit(rate, 3_000, credits), Ratio::ONE);
             passed(&mut short, 1_000, 1, 1.0 / load, 5.0);
             let found = short.credit_use(Reserve::OperationCredits).unwrap();
             assert!(!found.is_simulated);
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_load_at_the_refill_never_ends_the_credits() {
-        let mut bucket = Bucket::new(limit(300, 3_000, 5_400), Ratio::ONE);
+        let mut bucket = TokenBucket::new(limit(300, 3_000, 5_400), Ratio::ONE);
         passed(&mut bucket, 10_000, 1, 1.0 / 300.0 + 1e-9, 0.0);
         let found = bucket.credit_use(Reserve::OperationCredits).unwrap();
         assert_eq!((found.end, found.is_simulated), (None, false));
@@ -238,7 +245,7 @@ mod tests {
     #[test]
     fn empty_credits_are_refilled_while_the_volume_is_idle() {
         let (rate, burst, credits) = (300, 3_000, 5_400);
-        let mut bucket = Bucket::new(limit(rate, burst, credits), Ratio::ZERO);
+        let mut bucket = TokenBucket::new(limit(rate, burst, credits), Ratio::ZERO);
         let all = passed(&mut bucket, 301, 1, 0.0, 0.0);
         assert!((seconds(all[300]) - seconds(all[0]) - 1.0).abs() < 1e-6);
         for (idle, expected) in [(5.0, 1_500.0), (18.0, 5_400.0), (100.0, 5_400.0)] {
@@ -256,7 +263,7 @@ mod tests {
 
     #[test]
     fn an_amount_larger_than_all_credits_waits_and_passes() {
-        let mut bucket = Bucket::new(limit(100, 1_000, 50), Ratio::ONE);
+        let mut bucket = TokenBucket::new(limit(100, 1_000, 50), Ratio::ONE);
         // The first 80 exceed the 50 credits by 30: the next amount waits for the missing 30 and then for full credits,
         // 0.8 s in all.
         let all = passed(&mut bucket, 3, 80, 0.0, 0.0);
@@ -265,10 +272,10 @@ mod tests {
 
     #[test]
     fn nothing_passes_at_once() {
-        let mut bucket = Bucket::new(limit(100, 1_000, 50), Ratio::ZERO);
-        assert_eq!(bucket.permits(at(1.0), 0), at(1.0));
+        let mut bucket = TokenBucket::new(limit(100, 1_000, 50), Ratio::ZERO);
+        assert_eq!(bucket.earliest_admission(at(1.0), 0), at(1.0));
         bucket.pass(at(1.0), 0);
-        assert_eq!((bucket.permits(at(1.0), 1), bucket.left()), (at(1.0), Some(50)));
+        assert_eq!((bucket.earliest_admission(at(1.0), 1), bucket.left()), (at(1.0), Some(50)));
         assert_eq!(bucket.credit_use(Reserve::ThroughputCredits), None);
     }
 }

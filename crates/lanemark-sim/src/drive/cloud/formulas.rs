@@ -2,7 +2,7 @@
 
 use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
-use crate::spec::{BurstSpec, CloudSpec, LatencySpec, LimitSpec};
+use crate::spec::{BurstCreditSpec, CloudLimitSpec, CloudSpec, LognormalLatency};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
@@ -11,16 +11,16 @@ impl MediumFormulas for CloudSpec {
     fn demands(&self, test: &Test) -> Vec<MediaDemand> {
         let (operations, bytes) = self.amounts(test);
         let share = self.credits_at_start;
-        let time = |limit: Option<LimitSpec>, amount: f64| {
+        let time = |limit: Option<CloudLimitSpec>, amount: f64| {
             limit.map_or(0.0, |limit| amount / limit.mean_rate(share, test, amount))
         };
         let seconds = time(self.operations, operations).max(time(self.bytes, bytes));
-        let each = Duration::from_picoseconds((seconds * 1e12) as u64);
+        let time_per_request = Duration::from_picoseconds((seconds * 1e12) as u64);
         vec![MediaDemand {
             id: HopId::Media,
             name: self.name(true),
             formula: self.text(),
-            demand: Demand { read: each, write: each },
+            demand: Demand { read: time_per_request, write: time_per_request },
             servers: 1,
             latency: Some(self.read_latency.median),
         }]
@@ -42,19 +42,19 @@ impl MediumFormulas for CloudSpec {
             read_latency,
             write_latency,
         } = self;
-        for LimitSpec { rate, burst } in [operations, bytes].into_iter().flatten() {
+        for CloudLimitSpec { rate, burst } in [operations, bytes].into_iter().flatten() {
             *rate *= 2;
-            if let Some(BurstSpec { rate, credits: _ }) = burst {
+            if let Some(BurstCreditSpec { rate, credits: _ }) = burst {
                 *rate *= 2;
             }
         }
-        for LatencySpec { median, tail } in [read_latency, write_latency] {
+        for LognormalLatency { median, tail } in [read_latency, write_latency] {
             (*median, *tail) = (*median / 2, *tail / 2);
         }
     }
 }
 
-impl LimitSpec {
+impl CloudLimitSpec {
     /// Returns an upper bound of the mean rate over `test`, whose requests count as `amount` each: the peak rate while
     /// the credits last, then the refill rate.
     fn mean_rate(&self, share: Ratio, test: &Test, amount: f64) -> f64 {
@@ -87,11 +87,11 @@ impl CloudSpec {
     }
 
     fn text(&self) -> String {
-        let operations = self.operations.map(|LimitSpec { rate, burst }| {
+        let operations = self.operations.map(|CloudLimitSpec { rate, burst }| {
             let steady = format!("{rate} operations/s of up to {}", self.unit);
             with_burst(steady, burst.map(|burst| burst.rate.to_string()))
         });
-        let bytes = self.bytes.map(|LimitSpec { rate, burst }| {
+        let bytes = self.bytes.map(|CloudLimitSpec { rate, burst }| {
             let rate_text = |rate| BytesPerSecond(rate).to_string();
             with_burst(rate_text(rate), burst.map(|burst| rate_text(burst.rate)))
         });

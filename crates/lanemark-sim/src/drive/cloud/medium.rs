@@ -1,14 +1,14 @@
 //! A cloud volume as the medium of a drive.
 
-use super::account::CountedRun;
-use super::bucket::Bucket;
+use super::account::SequentialRun;
+use super::bucket::TokenBucket;
 use super::{Cloud, CloudOperation};
-use crate::drive::buffer::buffered;
-use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::buffer::buffered_bytes;
+use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::budget::{HOPS, Hop};
 use crate::engine::event::Event;
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::{CommandHandle, Handle, OperationHandle, Slab};
 use crate::engine::station::ServiceSpan;
 use crate::engine::trace::MediaTimes;
@@ -22,7 +22,7 @@ impl Medium for Cloud {
         command: CommandHandle,
         offset: Bytes,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u32 {
         self.run.command = Handle::NONE;
         let charge = self.run.charge(&self.spec, false, offset, length, false);
@@ -39,8 +39,8 @@ impl Medium for Cloud {
         &mut self,
         now: Instant,
         burst: WriteBurst,
-        events: &mut Schedule,
-        _outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        _outcomes: &mut OutcomeQueue,
     ) {
         let WriteBurst { command, offset, length, last } = burst;
         let is_same = self.run.continues(command);
@@ -53,7 +53,7 @@ impl Medium for Cloud {
         self.run.latency = latency;
         let start = self.admit(now, charge);
         let span = ServiceSpan { start, end: start + latency };
-        let room = buffered(offset, length);
+        let room = buffered_bytes(offset, length);
         self.begin(CloudOperation { command, writes: true, bytes: length, room, span }, events);
     }
 
@@ -62,34 +62,34 @@ impl Medium for Cloud {
         &mut self,
         _now: Instant,
         command: CommandHandle,
-        _events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        _events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
-        outcomes.emit(Outcome::Done(command));
+        outcomes.emit(DriveOutcome::Done(command));
     }
 
     fn step(
         &mut self,
         _now: Instant,
         handle: OperationHandle,
-        _events: &mut Schedule,
-        outcomes: &mut Outcomes,
-    ) -> Option<Outcome> {
+        _events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
+    ) -> Option<DriveOutcome> {
         let CloudOperation { command, writes, bytes, room, span } = self.operations[handle];
         self.operations.free(handle);
         if !writes {
-            return Some(Outcome::Data { command, bytes, passage: MediaTimes::Span(span) });
+            return Some(DriveOutcome::Data { command, bytes, passage: MediaTimes::Span(span) });
         }
         self.written += bytes;
-        outcomes.emit(Outcome::Room(room));
-        Some(Outcome::Stored { command, span })
+        outcomes.emit(DriveOutcome::Room(room));
+        Some(DriveOutcome::Stored { command, span })
     }
 
     /// Discards the requests in progress. No completed write is lost, and the credits do not change.
-    fn power_cut(&mut self, _now: Instant) -> PowerLoss {
+    fn power_cut(&mut self, _now: Instant) -> PowerCutData {
         self.operations = Slab::new();
-        self.run = CountedRun::NONE;
-        PowerLoss::default()
+        self.run = SequentialRun::NONE;
+        PowerCutData::default()
     }
 
     fn usage(&self) -> DriveUse {
@@ -97,15 +97,16 @@ impl Medium for Cloud {
     }
 
     fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
-        let credits = |bucket: &Option<Bucket>| bucket.as_ref().and_then(Bucket::left);
+        let credits = |bucket: &Option<TokenBucket>| bucket.as_ref().and_then(TokenBucket::left);
         left.extend(credits(&self.iops).map(|left| (Reserve::OperationCredits, left)));
         left.extend(credits(&self.throughput).map(|left| (Reserve::ThroughputCredits, left)));
     }
 
     fn credits(&self) -> Vec<CreditUse> {
-        let used = |bucket: &Option<Bucket>, reserve| bucket.as_ref()?.credit_use(reserve);
-        let operations = used(&self.iops, Reserve::OperationCredits);
-        let bytes = used(&self.throughput, Reserve::ThroughputCredits);
+        let credit_use =
+            |bucket: &Option<TokenBucket>, reserve| bucket.as_ref()?.credit_use(reserve);
+        let operations = credit_use(&self.iops, Reserve::OperationCredits);
+        let bytes = credit_use(&self.throughput, Reserve::ThroughputCredits);
         operations.into_iter().chain(bytes).collect()
     }
 
@@ -124,7 +125,7 @@ impl Medium for Cloud {
 }
 
 impl Cloud {
-    fn begin(&mut self, operation: CloudOperation, events: &mut Schedule) {
+    fn begin(&mut self, operation: CloudOperation, events: &mut EventSchedule) {
         let end = operation.span.end;
         let handle = self.operations.insert(operation);
         events.schedule(end, Event::Media(self.drive, handle));

@@ -17,12 +17,12 @@ mod bucket;
 mod formulas;
 mod medium;
 
-use self::account::{ChargedAmounts, CountedRun};
-use self::bucket::Bucket;
+use self::account::{ChargedAmounts, SequentialRun};
+use self::bucket::TokenBucket;
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::{CommandHandle, Operations, Slab};
 use crate::engine::station::ServiceSpan;
-use crate::spec::{CloudSpec, LatencySpec, STEP_TIME_MAX};
+use crate::spec::{CloudSpec, LognormalLatency, STEP_TIME_MAX};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
@@ -37,10 +37,10 @@ pub(crate) struct Cloud {
     spec: CloudSpec,
     operations: Slab<CloudOperation, Operations>,
     /// The limit on operations.
-    iops: Option<Bucket>,
+    iops: Option<TokenBucket>,
     /// The limit on bytes.
-    throughput: Option<Bucket>,
-    run: CountedRun,
+    throughput: Option<TokenBucket>,
+    run: SequentialRun,
     rng: Rng,
     busy: Duration,
     /// End of the time that is counted as busy.
@@ -62,13 +62,13 @@ struct CloudOperation {
 impl Cloud {
     /// Creates the idle volume of drive `drive`. Its latencies are drawn from a stream that the run's `key` determines.
     pub(crate) fn new(drive: DriveNumber, spec: &CloudSpec, key: StreamKey) -> Self {
-        let bucket = |limit| Bucket::new(limit, spec.credits_at_start);
+        let bucket = |limit| TokenBucket::new(limit, spec.credits_at_start);
         Self {
             drive,
             operations: Slab::new(),
             iops: spec.operations.map(bucket),
             throughput: spec.bytes.map(bucket),
-            run: CountedRun::NONE,
+            run: SequentialRun::NONE,
             rng: Rng::new(key.of_drive(drive.0)),
             busy: Duration::ZERO,
             busy_until: Instant::ZERO,
@@ -84,7 +84,8 @@ impl Cloud {
         let both = [(&mut self.iops, operations), (&mut self.throughput, bytes)];
         let mut start = now;
         for (bucket, amount) in &both {
-            start = bucket.as_ref().map_or(start, |bucket| bucket.permits(start, *amount));
+            start =
+                bucket.as_ref().map_or(start, |bucket| bucket.earliest_admission(start, *amount));
         }
         let mut free = start;
         for (bucket, amount) in both {
@@ -97,7 +98,7 @@ impl Cloud {
         start
     }
 
-    fn draw(&mut self, latency: LatencySpec) -> Duration {
+    fn draw(&mut self, latency: LognormalLatency) -> Duration {
         if latency.tail == Duration::ZERO {
             return latency.median;
         }

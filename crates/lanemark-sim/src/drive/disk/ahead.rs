@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::Disk;
 use super::arm_state::ArmWork;
 use super::operation::bursts;
-use super::sweep::Sweep;
+use super::sweep::SectorSweep;
 use crate::engine::event::Event;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::CommandHandle;
 use lanemark_schema::units::{Bytes, Instant};
 
@@ -20,7 +20,7 @@ impl Disk {
         command: CommandHandle,
         sectors: Range<u64>,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> bool {
         let Range { start: first, end } = sectors;
         let ArmWork::Streaming(mut stream) = self.arm else { return false };
@@ -41,7 +41,7 @@ impl Disk {
             let at = self.mechanics.pass(&mut sweep, to);
             events.schedule_burst(
                 at,
-                Burst { command, bytes: Bytes(bytes.into()) },
+                DataBurst { command, bytes: Bytes(bytes.into()) },
                 Event::OffMedia,
             );
         });
@@ -68,7 +68,7 @@ impl Disk {
             stream.limit = limit;
         } else if stream.sweep.sector.saturating_sub(end) <= self.read_ahead / 2 {
             stream.limit = limit;
-            let Sweep { track, sector, .. } = stream.sweep;
+            let SectorSweep { track, sector, .. } = stream.sweep;
             stream.sweep = self.mechanics.reach(now, &track, sector, false);
             stream.accounted = now;
         }

@@ -3,12 +3,12 @@
 //! [`super`] describes the model: shortest positioning time first, with a bound on waiting.
 
 use super::Disk;
-use super::arm_state::{ArmWork, Stream};
+use super::arm_state::{ArmWork, ReadAheadStream};
 use super::geometry::Track;
 use super::operation::{DiskOperation, bursts};
-use super::sweep::Sweep;
+use super::sweep::SectorSweep;
 use crate::engine::event::Event;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::{Handle, OperationHandle};
 use lanemark_schema::units::{Bytes, Instant};
 
@@ -19,8 +19,8 @@ impl Disk {
         &mut self,
         now: Instant,
         handle: OperationHandle,
-        end: Sweep,
-        events: &mut Schedule,
+        end: SectorSweep,
+        events: &mut EventSchedule,
     ) -> DiskOperation {
         let operation = self.operations[handle];
         self.operations.free(handle);
@@ -37,7 +37,7 @@ impl Disk {
         } else {
             let segment = self.segments.take(operation.first);
             self.segments.fill(segment, operation.end);
-            self.arm = ArmWork::Streaming(Stream {
+            self.arm = ArmWork::Streaming(ReadAheadStream {
                 sweep: end,
                 segment,
                 limit: self.limit_behind(operation.end),
@@ -51,7 +51,7 @@ impl Disk {
     }
 
     /// Starts the next operation if the arm is free.
-    pub(super) fn serve(&mut self, now: Instant, events: &mut Schedule) {
+    pub(super) fn serve(&mut self, now: Instant, events: &mut EventSchedule) {
         while !self.waiting.is_empty() {
             self.catch_up(now);
             let track = match self.arm {
@@ -69,7 +69,7 @@ impl Disk {
                 bursts(first, end, bytes, |_, bytes| {
                     events.schedule_burst(
                         now,
-                        Burst { command, bytes: Bytes(bytes.into()) },
+                        DataBurst { command, bytes: Bytes(bytes.into()) },
                         Event::OffMedia,
                     );
                 });
@@ -87,7 +87,7 @@ impl Disk {
         now: Instant,
         handle: OperationHandle,
         from: &Track,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         let operation = &mut self.operations[handle];
         operation.begun = now;
@@ -101,7 +101,7 @@ impl Disk {
                 if to < end {
                     events.schedule_burst(
                         at,
-                        Burst { command, bytes: Bytes(bytes.into()) },
+                        DataBurst { command, bytes: Bytes(bytes.into()) },
                         Event::OffMedia,
                     );
                 }

@@ -3,7 +3,7 @@
 use lanemark_schema::units::Instant;
 
 use super::geometry::Track;
-use super::sweep::Sweep;
+use super::sweep::SectorSweep;
 use crate::engine::slab::OperationHandle;
 
 /// The current activity of the arm.
@@ -12,15 +12,15 @@ pub(super) enum ArmWork {
     /// The arm rests on a track.
     Resting(Track),
     /// The arm executes an operation; `end` is the position of the head, and the instant, at the end of the operation.
-    Working { operation: OperationHandle, end: Sweep },
+    Working { operation: OperationHandle, end: SectorSweep },
     /// The arm reads ahead.
-    Streaming(Stream),
+    Streaming(ReadAheadStream),
 }
 
 /// A read-ahead in progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
-    pub(super) sweep: Sweep,
+pub(super) struct ReadAheadStream {
+    pub(super) sweep: SectorSweep,
     pub(super) segment: usize,
     /// The sector at which the read-ahead stops.
     pub(super) limit: u64,

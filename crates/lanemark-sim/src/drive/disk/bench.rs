@@ -4,9 +4,9 @@ use super::arm_state::ArmWork;
 use super::tests::small_disk;
 use super::*;
 use crate::drive::medium::{Medium, WriteBurst};
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::event::Event;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::Handle;
 use lanemark_schema::units::Instant;
 
@@ -23,7 +23,7 @@ pub(super) enum DiskEvent {
 #[derive(Clone)]
 pub(super) struct Bench {
     pub(super) disk: Disk,
-    pub(super) events: Schedule,
+    pub(super) events: EventSchedule,
     pub(super) now: Instant,
     pub(super) seen: Vec<(Instant, DiskEvent)>,
 }
@@ -35,16 +35,18 @@ pub(super) fn at(microseconds: u64) -> Instant {
 impl Bench {
     pub(super) fn new(spec: &DiskSpec, buffer: Bytes) -> Self {
         let disk = Disk::new(DriveNumber(0), spec, Bytes::mebi(64), buffer);
-        Self { disk, events: Schedule::new(), now: Instant::ZERO, seen: Vec::new() }
+        Self { disk, events: EventSchedule::new(), now: Instant::ZERO, seen: Vec::new() }
     }
 
-    pub(super) fn note(&mut self, mut outcomes: Outcomes) {
+    pub(super) fn note(&mut self, mut outcomes: OutcomeQueue) {
         while let Some(outcome) = outcomes.take() {
             let seen = match outcome {
-                Outcome::Data { command, bytes, .. } => DiskEvent::Data(command.number(), bytes),
-                Outcome::Done(command) => DiskEvent::Done(command.number()),
-                Outcome::Stored { command, .. } => DiskEvent::Stored(command.number()),
-                Outcome::Room(bytes) => DiskEvent::Room(bytes),
+                DriveOutcome::Data { command, bytes, .. } => {
+                    DiskEvent::Data(command.number(), bytes)
+                }
+                DriveOutcome::Done(command) => DiskEvent::Done(command.number()),
+                DriveOutcome::Stored { command, .. } => DiskEvent::Stored(command.number()),
+                DriveOutcome::Room(bytes) => DiskEvent::Room(bytes),
                 _ => continue,
             };
             self.seen.push((self.now, seen));
@@ -68,11 +70,11 @@ impl Bench {
     pub(super) fn step(&mut self) {
         let (now, event) = self.events.pop().expect("an event");
         self.now = now;
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = OutcomeQueue::default();
         match event {
             Event::Media(_, handle) => {
                 let own = self.disk.step(now, handle, &mut self.events, &mut outcomes);
-                let mut first = Outcomes::default();
+                let mut first = OutcomeQueue::default();
                 own.into_iter().for_each(|outcome| first.emit(outcome));
                 self.note(first);
             }
@@ -81,7 +83,7 @@ impl Bench {
                 self.disk.off_media(now, burst, &mut self.events, &mut outcomes);
             }
             Event::FromBuffer(burst) => {
-                let Burst { command, bytes } = self.events.take_burst(burst);
+                let DataBurst { command, bytes } = self.events.take_burst(burst);
                 self.seen.push((now, DiskEvent::Data(command.number(), bytes)));
             }
             event => panic!("{event:?} is not an event of a disk"),
@@ -91,7 +93,7 @@ impl Bench {
 
     /// Writes sectors in one burst.
     pub(super) fn write(&mut self, command: u32, first: u64, end: u64) {
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = OutcomeQueue::default();
         let (offset, length) = (SECTOR * first, SECTOR * (end - first));
         let burst = WriteBurst { command: Handle::of(command), offset, length, last: true };
         self.disk.write(self.now, burst, &mut self.events, &mut outcomes);
@@ -99,7 +101,7 @@ impl Bench {
     }
 
     pub(super) fn flush(&mut self, command: u32) {
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = OutcomeQueue::default();
         self.disk.flush(self.now, Handle::of(command), &mut self.events, &mut outcomes);
         self.note(outcomes);
     }

@@ -9,14 +9,14 @@ use lanemark_schema::units::{Duration, Instant};
 
 /// Busy times of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DiskTime {
+pub(crate) struct DiskWorkTime {
     /// Time in which the arm moved to the beginning of an operation.
     pub seek: Duration,
     /// Time in which sectors passed that were read or written, including changes of track.
     pub transfer: Duration,
 }
 
-impl DiskTime {
+impl DiskWorkTime {
     pub(super) fn count(&mut self, operation: &DiskOperation, at: Instant) {
         self.seek += at.min(operation.moved).since_or_zero(operation.begun);
         self.transfer += at.since_or_zero(operation.reached);

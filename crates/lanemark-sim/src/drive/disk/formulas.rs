@@ -4,7 +4,7 @@ use super::geometry::Geometry;
 use super::seek::SeekCurve;
 use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
-use crate::spec::{DiskSpec, SeekSpec, Zone};
+use crate::spec::{DiskSpec, DiskZone, SeekSpec};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::{Pattern, SECTOR, Test};
@@ -110,10 +110,10 @@ impl DiskSpec {
     }
 
     /// Returns the zone of the span that has the most sectors per track.
-    fn fastest_zone(&self, geometry: &Geometry, test: &Test) -> Zone {
+    fn fastest_zone(&self, geometry: &Geometry, test: &Test) -> DiskZone {
         let (first, last) = cylinders(geometry, test);
         let mut begin = 0;
-        let mut fastest = Zone::default();
+        let mut fastest = DiskZone::default();
         for zone in &self.zones {
             let end = begin + u64::from(zone.cylinders);
             let inside = begin <= last && first < end;

@@ -106,21 +106,21 @@ impl Track {
 
     /// Returns the time from the beginning of the track to the beginning of `sector`, which is the end of the previous
     /// sector.
-    pub(crate) fn boundary(&self, sector: u64) -> u64 {
+    pub(crate) fn sector_start_time(&self, sector: u64) -> u64 {
         (sector - self.first) * self.revolution / self.sectors
     }
 
     /// Returns the time from the index to the beginning of `sector`.
     pub(crate) fn angle(&self, sector: u64) -> u64 {
-        (self.skew + self.boundary(sector)) % self.revolution
+        (self.skew + self.sector_start_time(sector)) % self.revolution
     }
 
     /// Returns the last sector boundary that passes within `time` after the boundary of `from`, no later than `limit`.
     pub(crate) fn passed(&self, from: u64, limit: u64, time: u64) -> u64 {
-        let until = self.boundary(from) + time;
+        let until = self.sector_start_time(from) + time;
         // The boundary is rounded down, so the estimate may be too low by one but is never too high.
         let estimate = self.first + until.min(self.revolution) * self.sectors / self.revolution;
-        let exact = match self.boundary((estimate + 1).min(self.end())) <= until {
+        let exact = match self.sector_start_time((estimate + 1).min(self.end())) <= until {
             true => estimate + 1,
             false => estimate,
         };
@@ -160,7 +160,7 @@ mod tests {
         let track = geometry.track_of(0);
         for from in [0, 1, 7, track.sectors - 1] {
             for to in from..=track.end() {
-                let time = track.boundary(to) - track.boundary(from);
+                let time = track.sector_start_time(to) - track.sector_start_time(from);
                 assert_eq!(track.passed(from, track.end(), time), to);
                 if to > from {
                     assert_eq!(track.passed(from, track.end(), time - 1), to - 1);

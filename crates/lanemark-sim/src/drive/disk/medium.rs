@@ -5,12 +5,12 @@ use std::ops::Range;
 use super::Disk;
 use super::arm_state::ArmWork;
 use super::operation::{BURST, DiskOperation, sectors_of};
-use crate::drive::buffer::buffered;
-use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::buffer::buffered_bytes;
+use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::budget::{HOPS, Hop};
 use crate::engine::event::Event;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::{CommandHandle, Handle, OperationHandle, Slab};
 use crate::engine::station::ServiceSpan;
 use crate::engine::trace::MediaTimes;
@@ -25,11 +25,11 @@ impl Medium for Disk {
         command: CommandHandle,
         offset: Bytes,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u32 {
         let (first, end) = sectors_of(offset, length);
         if self.dirty > 0 && self.is_dirty(first, end) {
-            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
+            events.schedule_burst(now, DataBurst { command, bytes: length }, Event::FromBuffer);
             return 1;
         }
         self.catch_up(now);
@@ -38,13 +38,13 @@ impl Medium for Disk {
         };
         self.segments.touch(segment);
         if held >= end {
-            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
+            events.schedule_burst(now, DataBurst { command, bytes: length }, Event::FromBuffer);
             self.record_read(now, segment, end);
             return 1;
         }
         // The read may use only a part of the first sector.
         let part = SECTOR * held - offset;
-        events.schedule_burst(now, Burst { command, bytes: part }, Event::FromBuffer);
+        events.schedule_burst(now, DataBurst { command, bytes: part }, Event::FromBuffer);
         1 + self.read_media(now, command, held..end, length - part, events)
     }
 
@@ -53,12 +53,12 @@ impl Medium for Disk {
         &mut self,
         now: Instant,
         burst: WriteBurst,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
         let WriteBurst { command, offset, length, last } = burst;
         let (first, end) = sectors_of(offset, length);
-        let room = buffered(offset, length);
+        let room = buffered_bytes(offset, length);
         self.catch_up(now);
         self.segments.forget(first, end);
         if let ArmWork::Streaming(stream) = &mut self.arm {
@@ -77,7 +77,7 @@ impl Medium for Disk {
         self.waiting.push(handle);
         self.serve(now, events);
         if cached && last {
-            outcomes.emit(Outcome::Done(command));
+            outcomes.emit(DriveOutcome::Done(command));
         }
     }
 
@@ -85,11 +85,11 @@ impl Medium for Disk {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
         if self.dirty == 0 {
-            outcomes.emit(Outcome::Done(command));
+            outcomes.emit(DriveOutcome::Done(command));
             return;
         }
         self.flushes.push((command, self.sequence));
@@ -101,18 +101,18 @@ impl Medium for Disk {
         &mut self,
         now: Instant,
         handle: OperationHandle,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
-    ) -> Option<Outcome> {
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
+    ) -> Option<DriveOutcome> {
         match self.arm {
             ArmWork::Working { operation, end } if operation == handle => {
                 let operation = self.finish(now, operation, end, events);
-                Some(self.done(now, operation, events, outcomes))
+                Some(self.finish_operation(now, operation, events, outcomes))
             }
             _ => {
                 let command = self.operations[handle].command;
-                self.ready(now, handle, events);
-                Some(Outcome::Prepared(command))
+                self.on_firmware_done(now, handle, events);
+                Some(DriveOutcome::Prepared(command))
             }
         }
     }
@@ -120,30 +120,30 @@ impl Medium for Disk {
     fn off_media(
         &mut self,
         now: Instant,
-        burst: Burst,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        burst: DataBurst,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
-        let Burst { command, bytes } = burst;
-        outcomes.emit(Outcome::Data { command, bytes, passage: MediaTimes::worked(now) });
+        let DataBurst { command, bytes } = burst;
+        outcomes.emit(DriveOutcome::Data { command, bytes, passage: MediaTimes::worked(now) });
         self.serve(now, events);
     }
 
     /// Cuts the power: the heads are parked.
-    fn power_cut(&mut self, now: Instant) -> PowerLoss {
+    fn power_cut(&mut self, now: Instant) -> PowerCutData {
         self.busy = self.arm_busy(now);
         let operations =
             self.operations.handles().into_iter().map(|handle| &self.operations[handle]);
         let buffered =
             operations.filter(|operation| operation.writes && operation.command == Handle::NONE);
         let lost = buffered.fold(Bytes::ZERO, |sum, one| sum + one.bytes);
-        self.segments = super::Segments::new(&self.spec);
+        self.segments = super::CacheSegments::new(&self.spec);
         self.operations = Slab::new();
         self.waiting.clear();
         self.arm = ArmWork::Resting(self.mechanics.outermost());
         self.flushes.clear();
         (self.dirty, self.dirty_room) = (0, Bytes::ZERO);
-        PowerLoss { lost, held: Bytes::ZERO }
+        PowerCutData { lost, held: Bytes::ZERO }
     }
 
     fn usage(&self) -> DriveUse {
@@ -172,32 +172,37 @@ impl Medium for Disk {
 impl Disk {
     /// Ends an operation of the arm. The last burst of a read is sent to the host; a write releases its room, which may
     /// complete flushes. The arm then takes the next operation.
-    fn done(
+    fn finish_operation(
         &mut self,
         now: Instant,
         operation: DiskOperation,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
-    ) -> Outcome {
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
+    ) -> DriveOutcome {
         let DiskOperation { command, begun, room, .. } = operation;
         let span = ServiceSpan { start: begun, end: now };
         if !operation.writes {
             let (bytes, passage) = (operation.last_burst(), MediaTimes::Span(span));
-            return Outcome::Data { command, bytes, passage };
+            return DriveOutcome::Data { command, bytes, passage };
         }
-        outcomes.emit(Outcome::Room(room));
+        outcomes.emit(DriveOutcome::Room(room));
         while let Some(command) = self.next_flushed() {
-            outcomes.emit(Outcome::Done(command));
+            outcomes.emit(DriveOutcome::Done(command));
         }
         self.serve(now, events);
         match command {
-            Handle::NONE => Outcome::Nothing,
-            _ => Outcome::Stored { command, span },
+            Handle::NONE => DriveOutcome::Nothing,
+            _ => DriveOutcome::Stored { command, span },
         }
     }
 
     /// Ends the firmware's work on a read that needs the media.
-    fn ready(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn on_firmware_done(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut EventSchedule,
+    ) {
         let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
         self.operations[handle].waits_since = now;
         self.catch_up(now);
@@ -216,7 +221,7 @@ impl Disk {
         command: CommandHandle,
         sectors: Range<u64>,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u32 {
         let count = sectors.end - sectors.start;
         if !self.join(now, command, sectors.clone(), length, events) {

@@ -6,7 +6,7 @@ use super::bench::{Bench, DiskEvent, after_a_read, at};
 use super::sweep::Mechanics;
 use super::tests::small_disk;
 use super::*;
-use crate::drive::medium::{Medium, PowerLoss};
+use crate::drive::medium::{Medium, PowerCutData};
 use lanemark_schema::units::Instant;
 use proptest::prelude::*;
 
@@ -128,7 +128,7 @@ proptest! {
             let all = writes.iter().fold(Bytes::ZERO, |sum, one| sum + SECTOR * (one.end - one.first));
             let lost = if cached { all - written } else { Bytes::ZERO };
             let loss = bench.disk.power_cut(bench.now);
-            prop_assert_eq!(loss, PowerLoss { lost, held: Bytes::ZERO });
+            prop_assert_eq!(loss, PowerCutData { lost, held: Bytes::ZERO });
             prop_assert_eq!((bench.disk.dirty, bench.disk.dirty_room), (0, Bytes::ZERO));
             let track = bench.disk.mechanics.outermost();
             prop_assert!(matches!(bench.disk.arm, ArmWork::Resting(at) if at == track));

@@ -52,9 +52,9 @@ pub(crate) mod tests;
 use std::ops::Range;
 
 use self::arm_state::ArmWork;
-use self::disk_time::DiskTime;
+use self::disk_time::DiskWorkTime;
 use self::operation::DiskOperation;
-use self::segments::Segments;
+use self::segments::CacheSegments;
 use self::sweep::Mechanics;
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::{CommandHandle, OperationHandle, Operations, Slab};
@@ -69,7 +69,7 @@ pub(crate) struct Disk {
     drive: DriveNumber,
     spec: DiskSpec,
     mechanics: Mechanics,
-    segments: Segments,
+    segments: CacheSegments,
     sectors: u64,
     read_ahead: u64,
     operations: Slab<DiskOperation, Operations>,
@@ -77,7 +77,7 @@ pub(crate) struct Disk {
     waiting: Vec<OperationHandle>,
     arm: ArmWork,
     busy: Duration,
-    worked: DiskTime,
+    worked: DiskWorkTime,
     sequence: u64,
     /// The sector after the last operation.
     ended: u64,
@@ -99,7 +99,7 @@ impl Disk {
         let mechanics = Mechanics::new(spec);
         Self {
             drive,
-            segments: Segments::new(spec),
+            segments: CacheSegments::new(spec),
             sectors: capacity.get() / SECTOR.get(),
             read_ahead: spec.read_ahead.get() / SECTOR.get(),
             operations: Slab::new(),
@@ -108,7 +108,7 @@ impl Disk {
             mechanics,
             spec: spec.clone(),
             busy: Duration::ZERO,
-            worked: DiskTime::default(),
+            worked: DiskWorkTime::default(),
             sequence: 0,
             ended: 0,
             dirty: 0,
@@ -130,7 +130,7 @@ impl Disk {
     }
 
     /// Returns the busy times until `at`, which must not be earlier than in a previous call.
-    fn time(&self, at: Instant) -> DiskTime {
+    fn time(&self, at: Instant) -> DiskWorkTime {
         let mut time = self.worked;
         match self.arm {
             ArmWork::Working { operation, .. } => time.count(&self.operations[operation], at),

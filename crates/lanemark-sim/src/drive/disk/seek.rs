@@ -31,8 +31,8 @@ impl SeekCurve {
     pub(super) fn new(spec: &SeekSpec, cylinders: u64) -> Self {
         let shortest = spec.track_to_track.picoseconds() as f64;
         let rise = spec.full_stroke.picoseconds() as f64 - shortest;
-        let u = meeting(spec.average_place());
-        let scale = rise / stroke(u);
+        let u = meeting_point(spec.average_place());
+        let scale = rise / full_stroke_in_b(u);
         let steps = cylinders.saturating_sub(2).max(1) as f64;
         let time = |distance: u64| {
             let x = distance.saturating_sub(1) as f64 / steps;
@@ -52,7 +52,7 @@ impl SeekCurve {
 }
 
 /// Returns the additional time of a full stroke in units of b, for parts that meet at `u` squared.
-fn stroke(u: f64) -> f64 {
+fn full_stroke_in_b(u: f64) -> f64 {
     (1.0 + u * u) / (2.0 * u)
 }
 
@@ -66,11 +66,11 @@ fn mean(u: f64) -> f64 {
 
 /// Returns the square root of the point at which the parts of the curve meet. `place` is the position of the average
 /// seek between the shortest (0) and the longest (1).
-fn meeting(place: f64) -> f64 {
+fn meeting_point(place: f64) -> f64 {
     let (mut low, mut high) = (1e-4, 1.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        match mean(middle) / stroke(middle) < place {
+        match mean(middle) / full_stroke_in_b(middle) < place {
             true => low = middle,
             false => high = middle,
         }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_bounds_of_the_average_are_coasting_and_never_coasting() {
-        assert!((meeting(8.0 / 15.0) - 1.0).abs() < 1e-6);
+        assert!((meeting_point(8.0 / 15.0) - 1.0).abs() < 1e-6);
         let coasting = SeekSpec {
             track_to_track: us(1_000),
             average: us(1_000) + us(9_000) / 3,

@@ -12,8 +12,8 @@ use lanemark_schema::workload::SECTOR;
 
 /// The read cache of a disk.
 #[derive(Clone, Debug)]
-pub(crate) struct Segments {
-    segments: Vec<Segment>,
+pub(crate) struct CacheSegments {
+    segments: Vec<CacheSegment>,
     /// Capacity of a segment in sectors.
     room: u64,
     /// Number of uses until now.
@@ -21,16 +21,16 @@ pub(crate) struct Segments {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Segment {
+struct CacheSegment {
     first: u64,
     end: u64,
     used: u64,
 }
 
-impl Segments {
+impl CacheSegments {
     pub(crate) fn new(spec: &DiskSpec) -> Self {
         Self {
-            segments: vec![Segment::default(); spec.segments as usize],
+            segments: vec![CacheSegment::default(); spec.segments as usize],
             room: spec.segment.get() / SECTOR.get(),
             uses: 0,
         }
@@ -38,14 +38,15 @@ impl Segments {
 
     /// Returns the segment that contains `sector`, and the end of its run.
     pub(crate) fn held_from(&self, sector: u64) -> Option<(usize, u64)> {
-        let holds = |segment: &Segment| segment.first <= sector && sector < segment.end;
-        let index = self.segments.iter().position(holds)?;
+        let holds_sector = |segment: &CacheSegment| segment.first <= sector && sector < segment.end;
+        let index = self.segments.iter().position(holds_sector)?;
         Some((index, self.segments[index].end))
     }
 
     /// Reassigns the least recently used segment to data from `sector` onward, and returns its index.
     pub(crate) fn take(&mut self, sector: u64) -> usize {
-        let continued = |segment: &Segment| segment.first < segment.end && segment.end == sector;
+        let continued =
+            |segment: &CacheSegment| segment.first < segment.end && segment.end == sector;
         let index = self.segments.iter().position(continued).unwrap_or_else(|| {
             let oldest = (0..self.segments.len()).min_by_key(|&index| self.segments[index].used);
             let index = oldest.unwrap_or(0);
@@ -99,7 +100,7 @@ mod tests {
     fn a_segment_keeps_the_latest_and_the_least_used_goes() {
         let spec = small_disk();
         let room = spec.segment.get() / SECTOR.get();
-        let mut segments = Segments::new(&spec);
+        let mut segments = CacheSegments::new(&spec);
         let first = segments.take(100);
         segments.fill(first, 100 + room);
         assert_eq!(segments.held_from(100), Some((first, 100 + room)));
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_overwritten_is_no_longer_held() {
-        let mut segments = Segments::new(&small_disk());
+        let mut segments = CacheSegments::new(&small_disk());
         let index = segments.take(0);
         segments.fill(index, 64);
         segments.forget(16, 24);
@@ -139,7 +140,7 @@ mod tests {
         ) {
             let spec = DiskSpec { segments: count, segment: Bytes::kibi(16), ..small_disk() };
             let room = 32;
-            let mut segments = Segments::new(&spec);
+            let mut segments = CacheSegments::new(&spec);
             // Runs, with the most recently used run at the end.
             let mut model: Vec<(u64, u64)> = vec![(0, 0); count as usize];
             for (region, length, kind) in steps {

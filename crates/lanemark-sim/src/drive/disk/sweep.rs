@@ -22,7 +22,7 @@ struct HeadMotion {
 
 /// A head that passes over consecutive sectors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sweep {
+pub(crate) struct SectorSweep {
     /// The current track of the head.
     pub track: Track,
     /// The next sector.
@@ -53,28 +53,34 @@ impl Mechanics {
 
     /// Moves a head from `track` at `now` to the beginning of `sector`: a seek or head switch, then the rest of the
     /// revolution until the sector passes.
-    pub(crate) fn reach(&self, now: Instant, track: &Track, sector: u64, writing: bool) -> Sweep {
+    pub(crate) fn reach(
+        &self,
+        now: Instant,
+        track: &Track,
+        sector: u64,
+        writing: bool,
+    ) -> SectorSweep {
         let target = self.geometry.track_of(sector);
         let there = now + self.motion(track, &target, writing);
         let turn = self.geometry.revolution().picoseconds();
         let wait = (target.angle(sector) + turn - there.picoseconds() % turn) % turn;
         let at = there + Duration::from_picoseconds(wait);
-        Sweep { track: target, sector, at, writing }
+        SectorSweep { track: target, sector, at, writing }
     }
 
     /// Passes all sectors before `end`, and returns the instant at which the last of them has passed.
-    pub(crate) fn pass(&self, sweep: &mut Sweep, end: u64) -> Instant {
+    pub(crate) fn pass(&self, sweep: &mut SectorSweep, end: u64) -> Instant {
         while sweep.sector < end {
             self.cross(sweep);
             let to = end.min(sweep.track.end());
-            sweep.at = sweep.at + passing(&sweep.track, sweep.sector, to);
+            sweep.at = sweep.at + passing_time(&sweep.track, sweep.sector, to);
             sweep.sector = to;
         }
         sweep.at
     }
 
     /// Passes the sectors before `limit` that have passed by `now`.
-    pub(crate) fn catch_up(&self, sweep: &mut Sweep, limit: u64, now: Instant) {
+    pub(crate) fn catch_up(&self, sweep: &mut SectorSweep, limit: u64, now: Instant) {
         while sweep.sector < limit && sweep.at <= now {
             let mut next = *sweep;
             self.cross(&mut next);
@@ -86,14 +92,14 @@ impl Mechanics {
             if to == next.sector {
                 return;
             }
-            next.at = next.at + passing(&next.track, next.sector, to);
+            next.at = next.at + passing_time(&next.track, next.sector, to);
             next.sector = to;
             *sweep = next;
         }
     }
 
     /// Moves to the next track at the end of a track.
-    fn cross(&self, sweep: &mut Sweep) {
+    fn cross(&self, sweep: &mut SectorSweep) {
         if sweep.sector == sweep.track.end() {
             *sweep = self.reach(sweep.at, &sweep.track, sweep.sector, sweep.writing);
         }
@@ -110,8 +116,8 @@ impl Mechanics {
     }
 }
 
-fn passing(track: &Track, from: u64, to: u64) -> Duration {
-    Duration::from_picoseconds(track.boundary(to) - track.boundary(from))
+fn passing_time(track: &Track, from: u64, to: u64) -> Duration {
+    Duration::from_picoseconds(track.sector_start_time(to) - track.sector_start_time(from))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A small disk for tests.
 
-use crate::spec::{DiskSpec, SeekSpec, Zone};
+use crate::spec::{DiskSpec, DiskZone, SeekSpec};
 use lanemark_schema::units::{Bytes, Duration};
 
 /// Returns a 7,200 rpm disk with two zones and a capacity of 78 MiB.
@@ -10,8 +10,8 @@ pub(crate) fn small_disk() -> DiskSpec {
         rpm: 7_200,
         heads: 3,
         zones: vec![
-            Zone { cylinders: 100, sectors_per_track: 333 },
-            Zone { cylinders: 100, sectors_per_track: 201 },
+            DiskZone { cylinders: 100, sectors_per_track: 333 },
+            DiskZone { cylinders: 100, sectors_per_track: 201 },
         ],
         read_seek: SeekSpec { track_to_track: us(300), average: us(4_000), full_stroke: us(9_000) },
         write_seek: SeekSpec {

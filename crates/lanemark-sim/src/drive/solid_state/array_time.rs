@@ -3,13 +3,13 @@
 //! Ended operations are counted when they end; operations in progress are counted when the times are read.
 
 use super::flash::Flash;
-use super::operation::{FlashOperation, FlashTask};
+use super::operation::{DieTask, FlashOperation};
 use crate::engine::slab::Handle;
 use lanemark_schema::units::{Duration, Instant};
 
 /// Busy times, summed over all dies or all channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ArrayTime {
+pub(crate) struct FlashWorkTime {
     /// Sensing, including repeated reads.
     pub read: Duration,
     /// Programming.
@@ -20,14 +20,14 @@ pub(crate) struct ArrayTime {
     pub channel: Duration,
 }
 
-impl ArrayTime {
+impl FlashWorkTime {
     #[inline]
     pub(super) fn count(&mut self, operation: &FlashOperation, time: Duration) {
         match operation.task {
-            FlashTask::Program { .. } | FlashTask::ProgramMap | FlashTask::ProgramMoved => {
+            DieTask::Program { .. } | DieTask::ProgramMap | DieTask::ProgramMoved => {
                 self.program += time;
             }
-            FlashTask::Erase { .. } => self.erase += time,
+            DieTask::Erase { .. } => self.erase += time,
             _ => self.read += time,
         }
     }
@@ -40,7 +40,7 @@ impl ArrayTime {
 
 impl Flash {
     /// Returns the busy times until `at`, which must not be earlier than in a previous call.
-    pub(crate) fn array_time(&self, at: Instant) -> ArrayTime {
+    pub(crate) fn array_time(&self, at: Instant) -> FlashWorkTime {
         let mut time = self.array;
         for handle in
             self.lanes.iter().map(|lane| lane.current).filter(|&handle| handle != Handle::NONE)

@@ -4,10 +4,10 @@
 //! and data 10 µs.
 
 use super::flash::Flash;
-use super::operation::{DieSite, FlashTask};
+use super::operation::{DieSite, DieTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::Handle;
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
@@ -21,7 +21,7 @@ fn us(microseconds: u64) -> Duration {
 
 /// Returns the times in µs for which the array of a die has read, programmed and erased until `at`, and the busy time
 /// of the channel. Each task begins at the given microsecond, and reads are repeated `retries` times.
-fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u64; 4] {
+fn worked(die: DieSpec, tasks: &[(u64, DieTask)], retries: u32, at: u64) -> [u64; 4] {
     let small = small_drive();
     let spec = FlashSpec {
         channels: 1,
@@ -33,7 +33,7 @@ fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u
     };
     let key = lanemark_schema::rng::StreamKey::from_seed(1);
     let mut flash = Flash::new(DriveNumber(0), &spec, 1.0, key);
-    let mut events = Schedule::new();
+    let mut events = EventSchedule::new();
     let mut tasks = tasks.iter().copied().peekable();
     let end = Instant::from_picoseconds(at * US);
     loop {
@@ -45,8 +45,8 @@ fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u
         if next.is_some_and(|next| event.is_none_or(|event| next <= event)) {
             let (at, task) = tasks.next().unwrap();
             let (time, bytes, retries) = match task {
-                FlashTask::Read { .. } => (50, 10_000, retries),
-                FlashTask::Erase { .. } => (3_000, 0, 0),
+                DieTask::Read { .. } => (50, 10_000, retries),
+                DieTask::Erase { .. } => (3_000, 0, 0),
                 _ => (600, 10_000, 0),
             };
             let site = DieSite { die: DieNumber(0), plane: 0, time: us(time), retries };
@@ -65,9 +65,9 @@ fn before(at: u64, spans: &[(u64, u64)]) -> u64 {
     spans.iter().map(|&(start, end)| at.clamp(start, end) - start).sum()
 }
 
-const READ: FlashTask = FlashTask::Read { command: Handle::NONE };
-const PROGRAM: FlashTask = FlashTask::Program { unit: 0, held: 0, epoch: 0 };
-const ERASE: FlashTask = FlashTask::Erase { superblock: SuperblockNumber(0) };
+const READ: DieTask = DieTask::Read { command: Handle::NONE };
+const PROGRAM: DieTask = DieTask::Program { unit: 0, held: 0, epoch: 0 };
+const ERASE: DieTask = DieTask::Erase { superblock: SuperblockNumber(0) };
 
 fn suspending() -> DieSpec {
     let suspend = Some(SuspendSpec { enter: us(20), resume: us(10) });

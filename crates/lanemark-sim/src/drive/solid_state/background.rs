@@ -6,11 +6,11 @@
 //! buffered data, the data waits, the buffer fills, and the host must wait. An idle drive folds its pseudo-SLC cache
 //! and collects up to `erased_idle` superblocks.
 
-use super::operation::{DieSite, FlashTask, Relocation};
-use super::translation::{CollectionStep, FullUnit, Stream};
-use super::{Pending, SolidState};
+use super::operation::{DieSite, DieTask, Relocation};
+use super::translation::{CollectionStep, FullUnit, WriteStream};
+use super::{PendingCommand, SolidState};
 use crate::engine::number::{DieNumber, SuperblockNumber};
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
 use lanemark_schema::units::{Bytes, Instant};
@@ -25,7 +25,7 @@ impl SolidState {
         now: Instant,
         first: u64,
         end: u64,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u64 {
         let in_place = self.spec.technology.in_place();
         for slot in first..end {
@@ -37,7 +37,7 @@ impl SolidState {
             let Some(stream) = self.translation.stream_for(slot) else { return slot };
             if let Some(filled) = self.translation.append(stream, slot) {
                 self.program(now, filled, filled.slots, events);
-                if self.translation.owes(filled.slots) {
+                if self.translation.is_collection_behind(filled.slots) {
                     self.collect(now, events);
                 }
             }
@@ -46,7 +46,7 @@ impl SolidState {
     }
 
     /// Programs a unit on its die; `held` slots of the buffer are released when the unit is stored.
-    fn program(&mut self, now: Instant, filled: FullUnit, held: u32, events: &mut Schedule) {
+    fn program(&mut self, now: Instant, filled: FullUnit, held: u32, events: &mut EventSchedule) {
         let FullUnit { unit, .. } = filled;
         let time = match self.spec.translation.pseudo_slc {
             Some(cache) if self.translation.is_pseudo_slc(unit) => cache.program,
@@ -54,17 +54,17 @@ impl SolidState {
         };
         let epoch = if held > 0 { self.flushes.begin() } else { 0 };
         let site = self.site(unit, 0, time);
-        let task = FlashTask::Program { unit, held, epoch };
+        let task = DieTask::Program { unit, held, epoch };
         self.flash.start(now, site, task, self.spec.unit(), events);
     }
 
     /// Moves the amount of data that collection owes.
-    fn collect(&mut self, now: Instant, events: &mut Schedule) {
-        while self.relocate(now, false, events) && self.translation.owes(0) {}
+    fn collect(&mut self, now: Instant, events: &mut EventSchedule) {
+        while self.relocate(now, false, events) && self.translation.is_collection_behind(0) {}
     }
 
     /// Performs one step of collection; returns false if there is nothing to collect.
-    fn relocate(&mut self, now: Instant, fold: bool, events: &mut Schedule) -> bool {
+    fn relocate(&mut self, now: Instant, fold: bool, events: &mut EventSchedule) -> bool {
         let progress = self.translation.relocate(fold, &mut self.sources);
         if let CollectionStep::Filled(filled) = progress {
             let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
@@ -79,7 +79,7 @@ impl SolidState {
                 self.relocations[relocation].reads += 1;
                 let site = self.site(source.unit, source.unit, self.read_time(source.unit));
                 let bytes = SLOT * u64::from(source.slots);
-                self.flash.start(now, site, FlashTask::Move { relocation }, bytes, events);
+                self.flash.start(now, site, DieTask::Move { relocation }, bytes, events);
             }
             self.sources = sources;
             if self.relocations[relocation].reads == 0 {
@@ -91,11 +91,11 @@ impl SolidState {
     }
 
     /// Processes a completed read of data to be moved.
-    pub(super) fn moved(
+    pub(super) fn on_move_read(
         &mut self,
         now: Instant,
         relocation: RelocationHandle,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         self.relocations[relocation].reads -= 1;
         if self.relocations[relocation].reads == 0 {
@@ -105,15 +105,15 @@ impl SolidState {
 
     /// Assigns the outstanding moves of collection to dies, if the cost of collection is a constant and its moves are
     /// not simulated.
-    pub(super) fn move_beside(&mut self, now: Instant, events: &mut Schedule) {
+    pub(super) fn move_beside(&mut self, now: Instant, events: &mut EventSchedule) {
         let (slots, dies) = (self.translation.slots_per_unit(), self.flash.dies());
-        let mut next =
+        let mut next_moved =
             || self.beside.as_mut().and_then(|one| Some((one.next(slots, dies)?, one.time)));
-        while let Some((die, time)) = next() {
+        while let Some((die, time)) = next_moved() {
             self.translation.count_moved(slots);
             let site = DieSite { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
             // The channel carries the data twice: out of the die and back.
-            self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
+            self.flash.start(now, site, DieTask::ProgramMoved, self.spec.unit() * 2, events);
         }
     }
 
@@ -123,24 +123,29 @@ impl SolidState {
         &mut self,
         now: Instant,
         die: DieNumber,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         let Some(refresh) = &mut self.refresh else { return };
         if refresh.moves_after_read(die) {
             self.refreshed += 1;
             let site = DieSite { die, plane: 0, time: refresh.time, retries: 0 };
-            self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
+            self.flash.start(now, site, DieTask::ProgramMoved, self.spec.unit() * 2, events);
         }
     }
 
-    fn store_moved(&mut self, now: Instant, relocation: RelocationHandle, events: &mut Schedule) {
+    fn store_moved(
+        &mut self,
+        now: Instant,
+        relocation: RelocationHandle,
+        events: &mut EventSchedule,
+    ) {
         let Relocation { filled, .. } = self.relocations[relocation];
         self.relocations.free(relocation);
         self.program(now, filled, 0, events);
     }
 
     /// Collects as fast as the dies allow, because data waits for erased flash.
-    pub(super) fn make_room(&mut self, now: Instant, events: &mut Schedule) {
+    pub(super) fn make_room(&mut self, now: Instant, events: &mut EventSchedule) {
         let most = self.flash.dies() as usize * RELOCATIONS_PER_DIE;
         let mut steps = 0;
         // If the flash is not storing data, no later event resumes collection, and emptied superblocks wait for a
@@ -164,26 +169,26 @@ impl SolidState {
     }
 
     /// Stores the partial units of host data.
-    pub(super) fn pad(&mut self, now: Instant, events: &mut Schedule) {
-        for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
+    pub(super) fn pad(&mut self, now: Instant, events: &mut EventSchedule) {
+        for stream in [WriteStream::Host, WriteStream::Hot, WriteStream::PseudoSlc] {
             if let Some(filled) = self.translation.pad(stream) {
                 self.program(now, filled, filled.slots, events);
             }
         }
     }
 
-    pub(super) fn erased(&mut self, superblock: SuperblockNumber) {
+    pub(super) fn on_erased(&mut self, superblock: SuperblockNumber) {
         let Some(dies) = self.erasing.get_mut(superblock.0) else { return };
         *dies -= 1;
         if *dies == 0 {
             self.erasing.remove(superblock.0);
-            self.translation.erased(superblock);
+            self.translation.note_erased(superblock);
         }
     }
 
     /// Makes slots of the buffer wait for erased flash.
     pub(super) fn leave_unmapped(&mut self, first: u64, end: u64) {
-        self.unmapped.push_back(Pending::Write(first, end));
+        self.unmapped.push_back(PendingCommand::Write(first, end));
         for slot in first..end {
             match self.unmapped_slots.get_mut(slot as u32) {
                 Some(count) => *count += 1,
@@ -208,7 +213,7 @@ impl SolidState {
     pub(super) fn drop_unmapped(&mut self, first: u64, end: u64) -> u64 {
         let mut dropped = 0;
         for pending in std::mem::take(&mut self.unmapped) {
-            let Pending::Write(from, to) = pending else {
+            let PendingCommand::Write(from, to) = pending else {
                 self.unmapped.push_back(pending);
                 continue;
             };
@@ -217,7 +222,7 @@ impl SolidState {
             dropped += high - low;
             for (from, to) in [(from, low), (high, to)] {
                 if from < to {
-                    self.unmapped.push_back(Pending::Write(from, to));
+                    self.unmapped.push_back(PendingCommand::Write(from, to));
                 }
             }
         }
@@ -225,19 +230,19 @@ impl SolidState {
     }
 
     /// Continues with data that waits for erased flash, or with background work.
-    pub(super) fn go_on(&mut self, now: Instant, events: &mut Schedule) {
+    pub(super) fn go_on(&mut self, now: Instant, events: &mut EventSchedule) {
         while let Some(&pending) = self.unmapped.front() {
             match pending {
-                Pending::Write(first, end) => {
+                PendingCommand::Write(first, end) => {
                     let mapped = self.map_slots(now, first, end, events);
                     self.unmapped_no_more(first, mapped);
                     if mapped < end {
-                        self.unmapped[0] = Pending::Write(mapped, end);
+                        self.unmapped[0] = PendingCommand::Write(mapped, end);
                         self.make_room(now, events);
                         return;
                     }
                 }
-                Pending::Flush(command) => {
+                PendingCommand::Flush(command) => {
                     self.pad(now, events);
                     self.flushes.add(command);
                 }
@@ -252,7 +257,7 @@ impl SolidState {
     }
 
     /// Erases superblocks that have lost their last valid data.
-    fn erase_emptied(&mut self, now: Instant, events: &mut Schedule) {
+    fn erase_emptied(&mut self, now: Instant, events: &mut EventSchedule) {
         while let Some(superblock) = self.translation.next_to_erase() {
             self.erase(now, superblock, events);
         }
@@ -262,17 +267,17 @@ impl SolidState {
         &mut self,
         now: Instant,
         superblock: SuperblockNumber,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         self.erasing.insert(superblock.0, self.flash.dies());
         for die in 0..self.flash.dies() {
             let site = self.site(die, 0, self.spec.erase);
-            let task = FlashTask::Erase { superblock };
+            let task = DieTask::Erase { superblock };
             self.flash.start(now, site, task, Bytes::ZERO, events);
         }
     }
 
-    pub(super) fn work_in_background(&mut self, now: Instant, events: &mut Schedule) {
+    pub(super) fn work_in_background(&mut self, now: Instant, events: &mut EventSchedule) {
         let most = self.flash.dies() as usize;
         while self.relocations.live() < most
             && self.translation.works_when_idle()

@@ -8,8 +8,8 @@ mod bench;
 
 use self::bench::{Bench, HostCommand};
 use crate::spec::{
-    Condition, DieSpec, DriveSpec, MapSpec, Policy, PriorContent, PseudoSlcSpec, SLOT, SuspendSpec,
-    Technology, TranslationSpec, WriteCache,
+    CollectionPolicy, DieSpec, DriveCondition, DriveSpec, MapSpec, PriorContent, PseudoSlcSpec,
+    SLOT, SuspendSpec, Technology, TranslationSpec, WriteCacheMode,
 };
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, Duration};
@@ -56,7 +56,7 @@ prop_compose! {
             in_host: if in_host { Bytes::kibi(8) } else { Bytes::ZERO },
         });
         TranslationSpec {
-            policy: [Policy::Greedy, Policy::CostBenefit, Policy::Windowed(3)][policy],
+            policy: [CollectionPolicy::Greedy, CollectionPolicy::CostBenefit, CollectionPolicy::Windowed(3)][policy],
             erased_min,
             erased_idle,
             idle_after: Duration::from_microseconds(300),
@@ -76,7 +76,7 @@ prop_compose! {
         spare in 0u64..4,
     ) -> DriveSpec {
         let mut drive = small_drive();
-        let caches = [WriteCache::Volatile, WriteCache::Protected, WriteCache::Off];
+        let caches = [WriteCacheMode::Volatile, WriteCacheMode::Protected, WriteCacheMode::Off];
         drive.write_cache = caches[write_cache];
         drive.read_ahead = if read_ahead { SLOT * 16 } else { Bytes::ZERO };
         let flash = drive.flash_mut();
@@ -101,7 +101,7 @@ prop_compose! {
             emptied_when_idle: false,
         });
         flash.condition =
-            [Condition::Fresh, Condition::Purged, Condition::Sequential, Condition::Random][condition];
+            [DriveCondition::Fresh, DriveCondition::Purged, DriveCondition::Sequential, DriveCondition::Random][condition];
         let spare = flash.superblocks_spare() + spare;
         flash.blocks_per_plane = 8 + spare as u32;
         let unit = flash.unit();
@@ -213,7 +213,7 @@ fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     (flash.channels, flash.dies_per_channel, flash.planes) = (1, 1, 1);
     (flash.pages_per_block, flash.blocks_per_plane) = (6, 12);
     flash.translation.erased_min = 2;
-    flash.condition = Condition::Sequential;
+    flash.condition = DriveCondition::Sequential;
     let superblock = flash.superblock();
     drive.capacity = superblock * 8;
     let size = superblock.get() / SLOT.get();

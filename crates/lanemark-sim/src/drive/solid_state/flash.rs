@@ -16,12 +16,12 @@
 //!
 //! Not modelled: partial page programs, ZQ calibration, the two-stage programs of some TLC and QLC flash.
 
-use super::array_time::ArrayTime;
-use super::operation::{DieSite, EndedOperation, FlashOperation, FlashTask};
+use super::array_time::FlashWorkTime;
+use super::operation::{DieSite, DieTask, EndedOperation, FlashOperation};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber};
-use crate::engine::schedule::Schedule;
-use crate::engine::slab::{Chain, Handle, OperationHandle, Operations, Slab};
+use crate::engine::schedule::EventSchedule;
+use crate::engine::slab::{Handle, OperationHandle, Operations, Slab, SlabQueue};
 use crate::engine::station::{ServiceSpan, Station};
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -31,7 +31,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneGroup {
     /// Waiting reads of the host.
-    reads: Chain<Operations>,
+    reads: SlabQueue<Operations>,
     /// The read whose page is being sensed or is in the page register.
     pub(super) current: OperationHandle,
     /// The read whose data leaves the cache register.
@@ -41,7 +41,7 @@ pub(super) struct PlaneGroup {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Die {
     /// Waiting operations other than reads of the host, in order of arrival.
-    others: Chain<Operations>,
+    others: SlabQueue<Operations>,
     /// The program or erase in the array.
     pub(super) storing: OperationHandle,
     /// The suspended program or erase.
@@ -74,7 +74,7 @@ pub(crate) struct Flash {
     pub(super) lanes: Vec<PlaneGroup>,
     pub(super) operations: Slab<FlashOperation, Operations>,
     /// Times of operations that have ended.
-    pub(super) array: ArrayTime,
+    pub(super) array: FlashWorkTime,
     rng: Rng,
 }
 
@@ -83,7 +83,7 @@ impl Flash {
     pub(crate) fn new(drive: DriveNumber, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
         let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
         let lane =
-            PlaneGroup { reads: Chain::EMPTY, current: Handle::NONE, draining: Handle::NONE };
+            PlaneGroup { reads: SlabQueue::EMPTY, current: Handle::NONE, draining: Handle::NONE };
         Self {
             drive,
             lanes_per_die,
@@ -95,7 +95,7 @@ impl Flash {
             dies: vec![Die::IDLE; spec.dies() as usize],
             lanes: vec![lane; spec.dies() as usize * lanes_per_die as usize],
             operations: Slab::new(),
-            array: ArrayTime::default(),
+            array: FlashWorkTime::default(),
             rng: Rng::new(key.of_drive(drive.0)),
         }
     }
@@ -110,7 +110,7 @@ impl Flash {
     }
 
     /// Returns the number of times that a read must be repeated if each attempt fails with `probability`.
-    pub(crate) fn retries(&mut self, probability: f64) -> u32 {
+    pub(crate) fn draw_retry_count(&mut self, probability: f64) -> u32 {
         let mut count = 0;
         while probability > 0.0 && count < 8 && self.rng.chance(probability) {
             count += 1;
@@ -119,19 +119,19 @@ impl Flash {
     }
 
     /// Cuts the power: the operations in the dies are lost. Returns the tasks of the programs that had not ended.
-    pub(crate) fn power_cut(&mut self, now: Instant) -> Vec<FlashTask> {
+    pub(crate) fn power_cut(&mut self, now: Instant) -> Vec<DieTask> {
         for die in &mut self.dies {
             let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };
             *die = Die { busy: die.busy + until_now, ..Die::IDLE };
         }
         self.lanes.fill(PlaneGroup {
-            reads: Chain::EMPTY,
+            reads: SlabQueue::EMPTY,
             current: Handle::NONE,
             draining: Handle::NONE,
         });
         let operations = std::mem::take(&mut self.operations);
         let tasks = operations.handles().into_iter().map(|handle| operations[handle].task);
-        tasks.filter(|task| matches!(task, FlashTask::Program { .. })).collect()
+        tasks.filter(|task| matches!(task, DieTask::Program { .. })).collect()
     }
 
     /// Assigns a task to a die, which begins the task now or in turn.
@@ -139,9 +139,9 @@ impl Flash {
         &mut self,
         now: Instant,
         site: DieSite,
-        task: FlashTask,
+        task: DieTask,
         bytes: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) {
         let DieSite { die, plane, time, retries } = site;
         let lane = die.0 * self.lanes_per_die + plane % self.lanes_per_die;
@@ -162,7 +162,7 @@ impl Flash {
             channel_wait: Duration::ZERO,
             channel_service: Duration::ZERO,
         });
-        let at_once = matches!(task, FlashTask::Read { .. } | FlashTask::ReadMap { .. });
+        let at_once = matches!(task, DieTask::Read { .. } | DieTask::ReadMap { .. });
         if at_once && self.can.reads_first > 0 {
             self.lanes[lane as usize].reads.push(&mut self.operations, handle);
             self.dies[usize::from(die)].reads_waiting += 1;
@@ -173,7 +173,7 @@ impl Flash {
     }
 
     /// Begins every operation that a die can begin now.
-    fn dispatch(&mut self, now: Instant, index: usize, events: &mut Schedule) {
+    fn dispatch(&mut self, now: Instant, index: usize, events: &mut EventSchedule) {
         loop {
             let die = self.dies[index];
             if die.storing != Handle::NONE {
@@ -205,7 +205,7 @@ impl Flash {
     }
 
     /// Begins waiting reads of the host on all free lanes, and returns whether any began.
-    fn begin_reads(&mut self, now: Instant, die: usize, events: &mut Schedule) -> bool {
+    fn begin_reads(&mut self, now: Instant, die: usize, events: &mut EventSchedule) -> bool {
         let first = die * self.lanes_per_die as usize;
         let mut began = false;
         for lane in first..first + self.lanes_per_die as usize {
@@ -224,7 +224,7 @@ impl Flash {
 
     /// Resumes the suspended operation, or begins the next waiting operation in order; returns false if neither is
     /// possible yet.
-    fn begin_other(&mut self, now: Instant, index: usize, events: &mut Schedule) -> bool {
+    fn begin_other(&mut self, now: Instant, index: usize, events: &mut EventSchedule) -> bool {
         let die = self.dies[index];
         if die.suspended != Handle::NONE {
             if die.reads_active > 0 {
@@ -260,7 +260,7 @@ impl Flash {
         true
     }
 
-    fn begin_read(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn begin_read(&mut self, now: Instant, handle: OperationHandle, events: &mut EventSchedule) {
         let lane = self.operations[handle].lane as usize;
         self.lanes[lane].current = handle;
         let die = usize::from(self.operations[handle].die);
@@ -294,7 +294,7 @@ impl Flash {
         }
     }
 
-    fn begin_store(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn begin_store(&mut self, now: Instant, handle: OperationHandle, events: &mut EventSchedule) {
         let die = usize::from(self.operations[handle].die);
         self.occupy(now, die);
         self.dies[die].storing = handle;
@@ -361,22 +361,22 @@ impl Flash {
         &mut self,
         now: Instant,
         handle: OperationHandle,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> Option<EndedOperation> {
         let operation = &self.operations[handle];
         if !operation.reads() {
-            return self.stored(now, handle, events);
+            return self.finish_program_or_erase(now, handle, events);
         }
         if operation.sensed {
             return Some(self.page_out(now, handle, events));
         }
-        self.sensed(now, handle, events);
+        self.on_sensed(now, handle, events);
         None
     }
 
     /// Ends sensing: the data is sent over the channel.
     #[inline]
-    fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn on_sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut EventSchedule) {
         let operation = &mut self.operations[handle];
         operation.sensed = true;
         self.array.read += operation.array * u64::from(operation.retries + 1);
@@ -392,7 +392,7 @@ impl Flash {
     }
 
     /// Moves a page to the cache register, so that its plane is free for the next page.
-    fn drain(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn drain(&mut self, now: Instant, handle: OperationHandle, events: &mut EventSchedule) {
         let lane = &mut self.lanes[self.operations[handle].lane as usize];
         lane.current = Handle::NONE;
         lane.draining = handle;
@@ -401,7 +401,7 @@ impl Flash {
         self.send_out(now, handle, events);
     }
 
-    fn send_out(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+    fn send_out(&mut self, now: Instant, handle: OperationHandle, events: &mut EventSchedule) {
         let service = self.time_out(self.operations[handle].bytes);
         let end = self.use_channel(now, handle, service);
         events.schedule(end, Event::Media(self.drive, handle));
@@ -422,7 +422,7 @@ impl Flash {
         &mut self,
         now: Instant,
         handle: OperationHandle,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> EndedOperation {
         let operation = &self.operations[handle];
         let index = usize::from(operation.die);
@@ -446,11 +446,11 @@ impl Flash {
     /// Ends a program or erase: starts the next task of the die, and removes and returns the ended operation. Returns
     /// `None` if the operation was suspended after this end had been scheduled.
     #[inline]
-    fn stored(
+    fn finish_program_or_erase(
         &mut self,
         now: Instant,
         handle: OperationHandle,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> Option<EndedOperation> {
         let operation = &self.operations[handle];
         let index = usize::from(operation.die);
@@ -522,7 +522,7 @@ impl Flash {
 
 impl Die {
     const IDLE: Self = Self {
-        others: Chain::EMPTY,
+        others: SlabQueue::EMPTY,
         storing: Handle::NONE,
         suspended: Handle::NONE,
         reads_waiting: 0,

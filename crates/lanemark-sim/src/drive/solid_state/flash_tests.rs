@@ -5,10 +5,10 @@
 //! operation 10 µs on the channel. The expected times are sums of these numbers.
 
 use super::flash::Flash;
-use super::operation::{DieSite, FlashTask};
+use super::operation::{DieSite, DieTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::EventSchedule;
 use crate::engine::slab::Handle;
 use crate::engine::trace::MediaTimes;
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
@@ -49,7 +49,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     };
     let (mut flash, mut events) = (
         Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1)),
-        Schedule::new(),
+        EventSchedule::new(),
     );
     let mut done = vec![None; asks.len()];
     let mut submitted = 0;
@@ -60,10 +60,10 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             let (_, ask) = asks[submitted];
             let number = submitted as u32;
             let (task, time, bytes) = match ask {
-                Read(..) => (FlashTask::Read { command: Handle::of(number) }, 50, 10_000),
-                Move => (FlashTask::Move { relocation: Handle::of(number) }, 50, 10_000),
-                Program => (FlashTask::Program { unit: number, held: 0, epoch: 0 }, 600, 10_000),
-                Erase => (FlashTask::Erase { superblock: SuperblockNumber(number) }, 3_000, 0),
+                Read(..) => (DieTask::Read { command: Handle::of(number) }, 50, 10_000),
+                Move => (DieTask::Move { relocation: Handle::of(number) }, 50, 10_000),
+                Program => (DieTask::Program { unit: number, held: 0, epoch: 0 }, 600, 10_000),
+                Erase => (DieTask::Erase { superblock: SuperblockNumber(number) }, 3_000, 0),
             };
             let (plane, retries) =
                 if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
@@ -85,10 +85,10 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         let ended = flash.step(now, handle, &mut events);
         if let Some(operation) = ended {
             let number = match operation.task {
-                FlashTask::Read { command } => command.number(),
-                FlashTask::Move { relocation } => relocation.number(),
-                FlashTask::Program { unit, .. } => unit,
-                FlashTask::Erase { superblock } => superblock.0,
+                DieTask::Read { command } => command.number(),
+                DieTask::Move { relocation } => relocation.number(),
+                DieTask::Program { unit, .. } => unit,
+                DieTask::Erase { superblock } => superblock.0,
                 other => panic!("{other:?} was not requested"),
             };
             done[number as usize] = Some(now.picoseconds());
@@ -293,7 +293,7 @@ fn independent_planes_read_pages_of_their_own() {
 fn a_read_is_repeated_up_to_eight_times() {
     let key = lanemark_schema::rng::StreamKey::from_seed(1);
     let mut flash = Flash::new(DriveNumber(0), small_drive().flash(), 1.0, key);
-    assert_eq!((flash.retries(1.0), flash.retries(0.0)), (8, 0));
+    assert_eq!((flash.draw_retry_count(1.0), flash.draw_retry_count(0.0)), (8, 0));
 }
 
 /// A die that loses power is busy until the cut, and idle after it.
@@ -301,10 +301,10 @@ fn a_read_is_repeated_up_to_eight_times() {
 fn a_cut_ends_all_operations_and_returns_the_programs() {
     let key = lanemark_schema::rng::StreamKey::from_seed(1);
     let mut flash = Flash::new(DriveNumber(0), small_drive().flash(), 1.0, key);
-    let mut events = Schedule::new();
+    let mut events = EventSchedule::new();
     let at = |us: u64| Instant::ZERO + Duration::from_microseconds(us);
-    let program = FlashTask::Program { unit: 7, held: 3, epoch: 0 };
-    for (die, task) in [(0, program), (1, FlashTask::Erase { superblock: SuperblockNumber(0) })] {
+    let program = DieTask::Program { unit: 7, held: 3, epoch: 0 };
+    for (die, task) in [(0, program), (1, DieTask::Erase { superblock: SuperblockNumber(0) })] {
         let time = Duration::from_microseconds(600);
         let site = DieSite { die: DieNumber(die), plane: 0, time, retries: 0 };
         flash.start(at(10), site, task, Bytes(0), &mut events);

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::CommandHandle;
 
 /// Waiting flushes.
 #[derive(Clone, Debug)]
-pub(crate) struct Flushes {
+pub(crate) struct WaitingFlushes {
     /// Number of units in progress in each epoch from `first` onward; the last is the current epoch.
     under_way: VecDeque<u32>,
     first: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Flushes {
     waiting: VecDeque<CommandHandle>,
 }
 
-impl Flushes {
+impl WaitingFlushes {
     /// Creates an empty list of flushes.
     pub(crate) fn new() -> Self {
         Self { under_way: VecDeque::from([0]), first: 0, waiting: VecDeque::new() }
@@ -42,9 +42,9 @@ impl Flushes {
         self.under_way.push_back(0);
     }
 
-    pub(crate) fn emit_done(&mut self, outcomes: &mut Outcomes) {
+    pub(crate) fn emit_done(&mut self, outcomes: &mut OutcomeQueue) {
         while let Some(command) = self.next_done() {
-            outcomes.emit(Outcome::Done(command));
+            outcomes.emit(DriveOutcome::Done(command));
         }
     }
 
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {
-        let mut flushes = Flushes::new();
+        let mut flushes = WaitingFlushes::new();
         let (first, second) = (flushes.begin(), flushes.begin());
         flushes.add(Handle::of(7));
         let third = flushes.begin();

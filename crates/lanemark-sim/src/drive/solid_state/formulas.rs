@@ -3,7 +3,7 @@
 use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
 use crate::spec::{
-    Condition, DieSpec, FlashSpec, PseudoSlcSpec, SLOT, SuspendSpec, TranslationSpec,
+    DieSpec, DriveCondition, FlashSpec, PseudoSlcSpec, SLOT, SuspendSpec, TranslationSpec,
 };
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -143,7 +143,7 @@ fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
 fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
     let holds_all = |cache: &&PseudoSlcSpec| test.span_end() <= cache.capacity + cache.growth;
     let cache = flash.translation.pseudo_slc.as_ref().filter(holds_all);
-    match cache.filter(|_| flash.condition == Condition::Fresh) {
+    match cache.filter(|_| flash.condition == DriveCondition::Fresh) {
         Some(cache) => (cache.read, cache.program),
         None => (flash.read.mean(), flash.program.mean()),
     }

@@ -6,7 +6,7 @@
 //! it is evicted. The die of a page in flash is `page mod dies`; garbage collection of the map's own blocks is not
 //! modelled.
 
-use crate::engine::table::Table;
+use crate::engine::table::HashTable;
 use crate::spec::{MapSpec, SLOT};
 use lanemark_schema::result::Reserve;
 
@@ -36,21 +36,21 @@ pub(crate) struct MapLookup {
 /// The pages of the map in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct MapCache {
-    drive: Clock,
-    host: Option<Clock>,
+    drive: SecondChanceCache,
+    host: Option<SecondChanceCache>,
 }
 
 /// Pages in one memory, with the second-chance rule.
 #[derive(Clone, Debug)]
-struct Clock {
+struct SecondChanceCache {
     capacity: usize,
-    pages: Vec<Page>,
-    index: Table<u32>,
+    pages: Vec<CachedPage>,
+    index: HashTable<u32>,
     hand: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Page {
+struct CachedPage {
     number: u32,
     used: bool,
     changed: bool,
@@ -62,8 +62,8 @@ impl MapCache {
         let pages = |bytes: lanemark_schema::units::Bytes| (bytes.get() / SLOT.get()) as usize;
         let host = pages(spec.in_host);
         Self {
-            drive: Clock::new(pages(spec.cached).max(1)),
-            host: (host > 0).then(|| Clock::new(host)),
+            drive: SecondChanceCache::new(pages(spec.cached).max(1)),
+            host: (host > 0).then(|| SecondChanceCache::new(host)),
         }
     }
 
@@ -74,7 +74,7 @@ impl MapCache {
 
     /// Appends the number of pages for which the drive's memory, and the host's memory, still have room.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
-        let room = |clock: &Clock| (clock.capacity - clock.pages.len()) as u64;
+        let room = |clock: &SecondChanceCache| (clock.capacity - clock.pages.len()) as u64;
         left.push((Reserve::DriveMap, room(&self.drive)));
         left.extend(self.host.as_ref().map(|host| (Reserve::HostMap, room(host))));
     }
@@ -84,7 +84,7 @@ impl MapCache {
         if self.drive.touch(page, changes) {
             return MapLookup { found: MapLocation::AtHand, stores: None };
         }
-        let evicted = self.drive.insert(Page { number: page, used: true, changed: changes });
+        let evicted = self.drive.insert(CachedPage { number: page, used: true, changed: changes });
         let Some(host) = &mut self.host else {
             let stores = evicted.filter(|page| page.changed).map(|page| page.number);
             return MapLookup { found: MapLocation::InFlash, stores };
@@ -101,9 +101,9 @@ impl MapCache {
     }
 }
 
-impl Clock {
+impl SecondChanceCache {
     fn new(capacity: usize) -> Self {
-        Self { capacity, pages: Vec::new(), index: Table::new(), hand: 0 }
+        Self { capacity, pages: Vec::new(), index: HashTable::new(), hand: 0 }
     }
 
     fn touch(&mut self, number: u32, changes: bool) -> bool {
@@ -114,7 +114,7 @@ impl Clock {
         true
     }
 
-    fn insert(&mut self, page: Page) -> Option<Page> {
+    fn insert(&mut self, page: CachedPage) -> Option<CachedPage> {
         if self.pages.len() < self.capacity {
             self.index.insert(page.number, self.pages.len() as u32);
             self.pages.push(page);
@@ -191,7 +191,7 @@ mod tests {
 
     /// The second-chance rule as a queue: a used page at the front loses its mark and moves to the end.
     #[derive(Default)]
-    struct Queue(Vec<Page>);
+    struct Queue(Vec<CachedPage>);
 
     impl Queue {
         fn touch(&mut self, number: u32, changes: bool) -> bool {
@@ -201,12 +201,12 @@ mod tests {
             true
         }
 
-        fn insert(&mut self, capacity: u64, page: Page) -> Option<Page> {
+        fn insert(&mut self, capacity: u64, page: CachedPage) -> Option<CachedPage> {
             let mut leaves = None;
             if self.0.len() as u64 == capacity {
                 while self.0[0].used {
                     let used = self.0.remove(0);
-                    self.0.push(Page { used: false, ..used });
+                    self.0.push(CachedPage { used: false, ..used });
                 }
                 leaves = Some(self.0.remove(0));
             }
@@ -229,7 +229,7 @@ mod tests {
                     proptest::prop_assert_eq!(seen, MapLookup { found: MapLocation::AtHand, stores: None });
                     continue;
                 }
-                let page = Page { number, used: true, changed: changes };
+                let page = CachedPage { number, used: true, changed: changes };
                 let mut leaves = drive.insert(cached, page);
                 let mut found = MapLocation::InFlash;
                 if in_host > 0 {

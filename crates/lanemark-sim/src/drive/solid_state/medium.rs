@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use super::flushes::Flushes;
+use super::flushes::WaitingFlushes;
 use super::map_cache::MapCache;
-use super::operation::{EndedOperation, FlashTask};
+use super::operation::{DieTask, EndedOperation};
 use super::read_ahead::ReadAheadHit;
-use super::{Pending, SolidState, overlap};
+use super::{PendingCommand, SolidState, overlap};
 use crate::drive::buffer::slots_of;
-use crate::drive::medium::{MapMisses, Medium, PowerLoss, WriteBurst};
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::medium::{MapMisses, Medium, PowerCutData, WriteBurst};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::budget::{HOPS, Hop};
 use crate::engine::event::Event;
 use crate::engine::number::SuperblockNumber;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::{CommandHandle, OperationHandle, Slab, StretchHandle};
-use crate::engine::table::Table;
+use crate::engine::table::HashTable;
 use crate::engine::trace::MediaTimes;
-use crate::spec::{SLOT, WriteCache};
+use crate::spec::{SLOT, WriteCacheMode};
 use lanemark_schema::result::{DriveUse, Reserve};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
@@ -31,7 +31,7 @@ impl Medium for SolidState {
         offset: Bytes,
         length: Bytes,
         changes: bool,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> MapMisses {
         match self.map {
             Some(_) => self.look_up_pages(now, command, offset, length, changes, events),
@@ -48,7 +48,7 @@ impl Medium for SolidState {
         command: CommandHandle,
         offset: Bytes,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u32 {
         let (first, end) = slots_of(offset, length);
         let Some(ahead) = &mut self.ahead else {
@@ -65,7 +65,7 @@ impl Medium for SolidState {
             let next = match found {
                 ReadAheadHit::Here(next) => {
                     let bytes = overlap(slot, next, offset, length);
-                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
+                    events.schedule_burst(now, DataBurst { command, bytes }, Event::FromBuffer);
                     bursts += 1;
                     next
                 }
@@ -113,12 +113,12 @@ impl Medium for SolidState {
         &mut self,
         now: Instant,
         burst: WriteBurst,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
         let (first, end) = slots_of(burst.offset, burst.length);
         if let Some(ahead) = &mut self.ahead {
-            ahead.changed(first, end);
+            ahead.note_changed_slots(first, end);
         }
         if let Some(beside) = &mut self.beside {
             beside.writes(first, end);
@@ -137,8 +137,8 @@ impl Medium for SolidState {
             return;
         }
         match self.write_cache {
-            WriteCache::Off => self.flush(now, burst.command, events, outcomes),
-            _ => outcomes.emit(Outcome::Done(burst.command)),
+            WriteCacheMode::Off => self.flush(now, burst.command, events, outcomes),
+            _ => outcomes.emit(DriveOutcome::Done(burst.command)),
         }
     }
 
@@ -146,34 +146,34 @@ impl Medium for SolidState {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
-        if self.write_cache == WriteCache::Protected {
-            outcomes.emit(Outcome::Done(command));
+        if self.write_cache == WriteCacheMode::Protected {
+            outcomes.emit(DriveOutcome::Done(command));
             return;
         }
         if self.unmapped.is_empty() {
             self.pad(now, events);
             self.flushes.add(command);
         } else {
-            self.unmapped.push_back(Pending::Flush(command));
+            self.unmapped.push_back(PendingCommand::Flush(command));
         }
         self.flushes.emit_done(outcomes);
     }
 
     /// Discards the data in a range, except in slots that the range covers only in part.
-    fn trim(&mut self, offset: Bytes, length: Bytes, outcomes: &mut Outcomes) {
+    fn trim(&mut self, offset: Bytes, length: Bytes, outcomes: &mut OutcomeQueue) {
         let first = offset.get().div_ceil(SLOT.get());
         let end = (offset + length).get() / SLOT.get();
         if let Some(ahead) = &mut self.ahead {
-            ahead.changed(first, end);
+            ahead.note_changed_slots(first, end);
         }
         if !self.spec.technology.in_place() && first < end {
             self.translation.trim(first, end);
             let dropped = self.drop_unmapped(first, end);
             if dropped > 0 {
-                outcomes.emit(Outcome::Room(SLOT * dropped));
+                outcomes.emit(DriveOutcome::Room(SLOT * dropped));
             }
         }
     }
@@ -183,18 +183,20 @@ impl Medium for SolidState {
         &mut self,
         now: Instant,
         handle: OperationHandle,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
-    ) -> Option<Outcome> {
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
+    ) -> Option<DriveOutcome> {
         let EndedOperation { task, bytes, passage } = self.flash.step(now, handle, events)?;
         match task {
-            FlashTask::Read { command } => return Some(Outcome::Data { command, bytes, passage }),
-            FlashTask::ReadMap { command } => return Some(Outcome::Map { command, passage }),
-            FlashTask::Prefetch { stretch } => self.is_ahead(now, stretch, outcomes),
-            FlashTask::Move { relocation } => self.moved(now, relocation, events),
-            task => self.stored(now, task, events, outcomes),
+            DieTask::Read { command } => {
+                return Some(DriveOutcome::Data { command, bytes, passage });
+            }
+            DieTask::ReadMap { command } => return Some(DriveOutcome::Map { command, passage }),
+            DieTask::Prefetch { stretch } => self.is_ahead(now, stretch, outcomes),
+            DieTask::Move { relocation } => self.on_move_read(now, relocation, events),
+            task => self.finish_die_task(now, task, events, outcomes),
         }
-        Some(Outcome::Nothing)
+        Some(DriveOutcome::Nothing)
     }
 
     #[inline]
@@ -216,7 +218,7 @@ impl Medium for SolidState {
             .then(|| now + self.spec.translation.idle_after)
     }
 
-    fn idle(&mut self, now: Instant, events: &mut Schedule) {
+    fn idle(&mut self, now: Instant, events: &mut EventSchedule) {
         let idle_after = self.spec.translation.idle_after;
         if self.commands == 0 && self.idle_since + idle_after <= now {
             self.in_background = true;
@@ -225,43 +227,43 @@ impl Medium for SolidState {
     }
 
     /// Cuts the power. Data in a protected buffer is stored, or is kept until it can be stored.
-    fn power_cut(&mut self, now: Instant) -> PowerLoss {
-        let protected = self.write_cache == WriteCache::Protected;
+    fn power_cut(&mut self, now: Instant) -> PowerCutData {
+        let protected = self.write_cache == WriteCacheMode::Protected;
         let programs = self.flash.power_cut(now);
         let mut lost: BTreeSet<u32> = self.translation.power_cut(protected).into_iter().collect();
         if self.spec.technology.in_place() && !protected {
             lost.extend(programs.iter().filter_map(|task| match task {
-                FlashTask::Program { unit, held: 1.., .. } => Some(*unit),
+                DieTask::Program { unit, held: 1.., .. } => Some(*unit),
                 _ => None,
             }));
         }
         let mut held = 0;
         for pending in &self.unmapped {
             match *pending {
-                Pending::Write(first, end) if protected => held += end - first,
-                Pending::Write(first, end) => lost.extend(first as u32..end as u32),
-                Pending::Flush(_) => {}
+                PendingCommand::Write(first, end) if protected => held += end - first,
+                PendingCommand::Write(first, end) => lost.extend(first as u32..end as u32),
+                PendingCommand::Flush(_) => {}
             }
         }
         if protected {
-            self.unmapped.retain(|pending| !matches!(pending, Pending::Flush(_)));
+            self.unmapped.retain(|pending| !matches!(pending, PendingCommand::Flush(_)));
         } else {
             self.unmapped.clear();
-            self.unmapped_slots = Table::new();
+            self.unmapped_slots = HashTable::new();
         }
-        (self.relocations, self.flushes) = (Slab::new(), Flushes::new());
+        (self.relocations, self.flushes) = (Slab::new(), WaitingFlushes::new());
         self.sources.clear();
         self.last_moved = None;
         self.map = self.spec.translation.map.map(MapCache::new);
         self.ahead = self.ahead.as_ref().map(|ahead| ahead.emptied());
         (self.commands, self.in_background) = (0, false);
         // Without a write cache, a write that is not stored was not acknowledged.
-        let lost = if self.write_cache == WriteCache::Off { 0 } else { lost.len() as u64 };
-        PowerLoss { lost: SLOT * lost, held: SLOT * held }
+        let lost = if self.write_cache == WriteCacheMode::Off { 0 } else { lost.len() as u64 };
+        PowerCutData { lost: SLOT * lost, held: SLOT * held }
     }
 
     /// Restores the power: interrupted erases start again, and data in a protected buffer is stored.
-    fn power_up(&mut self, now: Instant, events: &mut Schedule) {
+    fn power_up(&mut self, now: Instant, events: &mut EventSchedule) {
         for superblock in self.erasing.keys() {
             self.erasing.remove(superblock);
             self.erase(now, SuperblockNumber(superblock), events);
@@ -317,32 +319,32 @@ impl Medium for SolidState {
 
 impl SolidState {
     /// Ends the read of a stretch, and delivers its data to the waiting commands.
-    fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut Outcomes) {
+    fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut OutcomeQueue) {
         let Some(ahead) = &mut self.ahead else { return };
-        for (command, bytes) in ahead.here(stretch) {
+        for (command, bytes) in ahead.on_stretch_arrived(stretch) {
             let passage = MediaTimes::waited(now);
-            outcomes.emit(Outcome::Data { command, bytes, passage });
+            outcomes.emit(DriveOutcome::Data { command, bytes, passage });
         }
     }
 
     /// Ends a program or an erase.
     #[inline(never)]
-    fn stored(
+    fn finish_die_task(
         &mut self,
         now: Instant,
-        task: FlashTask,
-        events: &mut Schedule,
-        outcomes: &mut Outcomes,
+        task: DieTask,
+        events: &mut EventSchedule,
+        outcomes: &mut OutcomeQueue,
     ) {
         match task {
-            FlashTask::Program { unit, held, epoch } => {
+            DieTask::Program { unit, held, epoch } => {
                 if held > 0 {
                     self.flushes.end(epoch);
-                    outcomes.emit(Outcome::Room(SLOT * u64::from(held)));
+                    outcomes.emit(DriveOutcome::Room(SLOT * u64::from(held)));
                 }
-                self.translation.stored(unit);
+                self.translation.note_unit_stored(unit);
             }
-            FlashTask::Erase { superblock } => self.erased(superblock),
+            DieTask::Erase { superblock } => self.on_erased(superblock),
             _ => {}
         }
         self.go_on(now, events);

@@ -2,10 +2,10 @@
 //! in-place writes in a power cut.
 
 use super::*;
-use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::Handle;
-use crate::spec::{Condition, MapSpec, PseudoSlcSpec, Technology};
+use crate::spec::{DriveCondition, MapSpec, PseudoSlcSpec, Technology};
 use crate::tests::runs::small_drive;
 
 fn us(microseconds: u64) -> Duration {
@@ -20,8 +20,8 @@ fn medium(change: impl FnOnce(&mut DriveSpec)) -> SolidState {
 }
 
 /// Lets the media complete all operations in progress.
-fn drain(medium: &mut SolidState, events: &mut Schedule) {
-    let mut outcomes = Outcomes::default();
+fn drain(medium: &mut SolidState, events: &mut EventSchedule) {
+    let mut outcomes = OutcomeQueue::default();
     while let Some((now, event)) = events.pop() {
         if let Event::Media(_, handle) = event {
             medium.step(now, handle, events, &mut outcomes);
@@ -35,7 +35,7 @@ fn collecting(erased_idle: u32) -> SolidState {
     medium(|drive| {
         let flash = drive.flash_mut();
         flash.blocks_per_plane = 60;
-        flash.condition = Condition::Random;
+        flash.condition = DriveCondition::Random;
         flash.translation.erased_idle = erased_idle;
         flash.translation.idle_after = us(100);
     })
@@ -45,7 +45,7 @@ fn collecting(erased_idle: u32) -> SolidState {
 fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let start = Instant::ZERO + us(50);
     let begins = |after: Duration, takes: u32| {
-        let (mut medium, mut events) = (collecting(20), Schedule::new());
+        let (mut medium, mut events) = (collecting(20), EventSchedule::new());
         medium.takes(1);
         assert_eq!(medium.gives(start), Some(start + us(100)));
         if takes > 0 {
@@ -98,7 +98,7 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
 #[test]
 fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
-        let (mut medium, mut events) = (collecting(20), Schedule::new());
+        let (mut medium, mut events) = (collecting(20), EventSchedule::new());
         medium.takes(1);
         let at = medium.gives(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);
@@ -124,9 +124,9 @@ fn a_trim_forgets_whole_slots_only() {
         (100, 200, 0..0),
     ] {
         let mut medium = medium(|_| ());
-        medium.trim(Bytes(offset), Bytes(length), &mut Outcomes::default());
+        medium.trim(Bytes(offset), Bytes(length), &mut OutcomeQueue::default());
         let left: Vec<bool> =
-            (0..4).map(|slot| medium.locate(slot, slot + 1).0 != Location::Nowhere).collect();
+            (0..4).map(|slot| medium.locate(slot, slot + 1).0 != SlotLocation::Nowhere).collect();
         let expected: Vec<bool> = (0..4).map(|slot| !trimmed.contains(&slot)).collect();
         assert_eq!(left, expected, "{length} bytes from {offset}");
     }
@@ -134,7 +134,8 @@ fn a_trim_forgets_whole_slots_only() {
 
 #[test]
 fn read_ahead_data_is_held_per_slot() {
-    let (mut medium, mut events) = (medium(|drive| drive.read_ahead = SLOT * 8), Schedule::new());
+    let (mut medium, mut events) =
+        (medium(|drive| drive.read_ahead = SLOT * 8), EventSchedule::new());
     for first in [0, 4] {
         medium.read(Instant::ZERO, Handle::of(0), SLOT * first, SLOT * 4, &mut events);
     }
@@ -148,7 +149,7 @@ fn read_ahead_data_is_held_per_slot() {
 fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
     let four = Bytes::mebi(4);
     for in_host in [false, true] {
-        let mut events = Schedule::new();
+        let mut events = EventSchedule::new();
         let mut medium = medium(|drive| {
             let in_host = if in_host { Bytes::kibi(8) } else { Bytes::ZERO };
             drive.flash_mut().translation.map = Some(MapSpec { cached: Bytes::kibi(4), in_host });
@@ -173,16 +174,16 @@ fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
 
 #[test]
 fn a_cut_takes_in_place_writes_that_were_not_stored() {
-    for cache in [WriteCache::Volatile, WriteCache::Protected, WriteCache::Off] {
+    for cache in [WriteCacheMode::Volatile, WriteCacheMode::Protected, WriteCacheMode::Off] {
         for done in [0u64, 1, 5, 12] {
-            let mut events = Schedule::new();
+            let mut events = EventSchedule::new();
             let mut medium = medium(|drive| {
                 drive.write_cache = cache;
                 let flash = drive.flash_mut();
                 (flash.technology, flash.planes, flash.page) = (Technology::XPoint, 1, SLOT);
                 flash.pages_per_block = 512;
             });
-            let mut outcomes = Outcomes::default();
+            let mut outcomes = OutcomeQueue::default();
             for slot in 0..12 {
                 let (command, offset) = (Handle::of(slot as u32), SLOT * slot);
                 let burst = WriteBurst { command, offset, length: SLOT, last: true };
@@ -203,15 +204,18 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
             let rooms = std::iter::from_fn(|| outcomes.take());
             let room: u64 = rooms
                 .map(|outcome| match outcome {
-                    Outcome::Room(bytes) => bytes.get() / SLOT.get(),
+                    DriveOutcome::Room(bytes) => bytes.get() / SLOT.get(),
                     _ => 0,
                 })
                 .sum();
             assert_eq!(room, done, "each gives its room back as it is stored");
-            let lost =
-                if cache == WriteCache::Volatile { SLOT * (12 - done).max(1) } else { Bytes::ZERO };
+            let lost = if cache == WriteCacheMode::Volatile {
+                SLOT * (12 - done).max(1)
+            } else {
+                Bytes::ZERO
+            };
             let loss = medium.power_cut(now);
-            assert_eq!(loss, PowerLoss { lost, held: Bytes::ZERO }, "{cache:?}, {done} stored");
+            assert_eq!(loss, PowerCutData { lost, held: Bytes::ZERO }, "{cache:?}, {done} stored");
         }
     }
 }

@@ -41,9 +41,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use self::flash::Flash;
-use self::flushes::Flushes;
+use self::flushes::WaitingFlushes;
 use self::map_cache::{MapCache, MapLocation};
-use self::operation::{DieSite, FlashTask, Relocation};
+use self::operation::{DieSite, DieTask, Relocation};
 use self::parallel_collection::ParallelCollection;
 use self::read_ahead::ReadAhead;
 use self::refresh::ReadRefresh;
@@ -52,10 +52,10 @@ use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
 use crate::engine::event::Event;
 use crate::engine::number::DriveNumber;
-use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::schedule::{DataBurst, EventSchedule};
 use crate::engine::slab::{CommandHandle, Relocations, Slab};
-use crate::engine::table::Table;
-use crate::spec::{DriveSpec, FlashSpec, PageTimes, PriorContent, SLOT, WriteCache};
+use crate::engine::table::HashTable;
+use crate::spec::{DriveSpec, FlashSpec, PageTimes, PriorContent, SLOT, WriteCacheMode};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
@@ -66,7 +66,7 @@ pub(crate) struct SolidState {
     flash: Flash,
     translation: Translation,
     spec: FlashSpec,
-    write_cache: WriteCache,
+    write_cache: WriteCacheMode,
     /// Number of slots of the drive.
     slots: u64,
     map: Option<MapCache>,
@@ -77,12 +77,12 @@ pub(crate) struct SolidState {
     /// The unit from which data to be moved was last read.
     last_moved: Option<u32>,
     /// For each superblock that is being erased, the number of dies that have not erased their part.
-    erasing: Table<u32>,
+    erasing: HashTable<u32>,
     /// Buffered data that waits for erased flash, and flushes after this data.
-    unmapped: VecDeque<Pending>,
+    unmapped: VecDeque<PendingCommand>,
     /// The number of times that each slot occurs in the data of `unmapped`.
-    unmapped_slots: Table<u32>,
-    flushes: Flushes,
+    unmapped_slots: HashTable<u32>,
+    flushes: WaitingFlushes,
     /// Garbage collection that is not simulated.
     beside: Option<ParallelCollection>,
     /// Refresh of blocks that are read often.
@@ -99,7 +99,7 @@ pub(crate) struct SolidState {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Pending {
+enum PendingCommand {
     /// Written slots: the first slot and the slot after the last.
     Write(u64, u64),
     /// A flush, which waits for the writes before it.
@@ -108,7 +108,7 @@ enum Pending {
 
 /// The location of a run of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Location {
+enum SlotLocation {
     /// The slots have never been written.
     Nowhere,
     /// The drive's memory.
@@ -140,10 +140,10 @@ impl SolidState {
             relocations: Slab::new(),
             sources: Vec::new(),
             last_moved: None,
-            erasing: Table::new(),
+            erasing: HashTable::new(),
             unmapped: VecDeque::new(),
-            unmapped_slots: Table::new(),
-            flushes: Flushes::new(),
+            unmapped_slots: HashTable::new(),
+            flushes: WaitingFlushes::new(),
             beside: ParallelCollection::of(flash),
             refresh: ReadRefresh::of(flash),
             refreshed: 0,
@@ -164,7 +164,7 @@ impl SolidState {
         offset: Bytes,
         length: Bytes,
         changes: bool,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> MapMisses {
         let Some(map) = &mut self.map else { return MapMisses::default() };
         let (first, end) = slots_of(offset, length);
@@ -182,12 +182,12 @@ impl SolidState {
         misses.from_media = reads.len() as u32;
         for page in reads {
             let site = self.site(page, 0, self.map_read_time());
-            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
+            self.flash.start(now, site, DieTask::ReadMap { command }, SLOT, events);
         }
         for page in stores {
             self.map_stored += 1;
             let site = self.site(page, 0, self.spec.program.mean());
-            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
+            self.flash.start(now, site, DieTask::ProgramMap, self.spec.unit(), events);
         }
         misses
     }
@@ -199,7 +199,7 @@ impl SolidState {
         slots: Range<u64>,
         offset: Bytes,
         length: Bytes,
-        events: &mut Schedule,
+        events: &mut EventSchedule,
     ) -> u32 {
         let Range { start: mut slot, end } = slots;
         let mut bursts = 0;
@@ -207,14 +207,14 @@ impl SolidState {
             let (location, slots) = self.locate(slot, end);
             let bytes = overlap(slot, slot + slots, offset, length);
             match location {
-                Location::Flash(place) => {
+                SlotLocation::Flash(place) => {
                     let site = self.site_of_read(place);
-                    let task = FlashTask::Read { command };
+                    let task = DieTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
                     self.refresh_after_read(now, site.die, events);
                 }
-                Location::Nowhere | Location::Memory => {
-                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
+                SlotLocation::Nowhere | SlotLocation::Memory => {
+                    events.schedule_burst(now, DataBurst { command, bytes }, Event::FromBuffer);
                 }
             }
             slot += slots;
@@ -224,27 +224,27 @@ impl SolidState {
     }
 
     /// Starts reads ahead of a stream.
-    fn prefetch(&mut self, now: Instant, stream: usize, events: &mut Schedule) {
+    fn prefetch(&mut self, now: Instant, stream: usize, events: &mut EventSchedule) {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };
-        let wanted = ahead.wanted(stream, last);
+        let wanted = ahead.slots_to_read_ahead(stream, last);
         // The last read includes all remaining data of its unit.
         let end = last.min(wanted.end + u64::from(self.translation.slots_per_unit()));
         let mut slot = wanted.start;
         while slot < wanted.end {
             let (location, slots) = self.locate(slot, end);
-            if location == Location::Nowhere {
+            if location == SlotLocation::Nowhere {
                 return;
             }
             let Some(ahead) = &mut self.ahead else { return };
             let stretch = ahead.begin(stream, slot, slot + slots);
-            if let Location::Flash(place) = location {
+            if let SlotLocation::Flash(place) = location {
                 let site = self.site_of_read(place);
-                let task = FlashTask::Prefetch { stretch };
+                let task = DieTask::Prefetch { stretch };
                 self.flash.start(now, site, task, SLOT * slots, events);
                 self.refresh_after_read(now, site.die, events);
             } else {
-                ahead.here(stretch);
+                ahead.on_stretch_arrived(stretch);
             }
             slot += slots;
         }
@@ -253,14 +253,14 @@ impl SolidState {
     /// Returns the location of `slot`, and the number of slots from `slot` onward, up to `end`, that one operation
     /// reads from that location.
     #[inline]
-    fn locate(&self, slot: u64, end: u64) -> (Location, u64) {
+    fn locate(&self, slot: u64, end: u64) -> (SlotLocation, u64) {
         if self.spec.technology.in_place() {
-            return (Location::Flash(slot as u32), 1);
+            return (SlotLocation::Flash(slot as u32), 1);
         }
         let waits = |slot: &u64| self.unmapped_slots.contains(*slot as u32);
         let any_waits = !self.unmapped_slots.is_empty();
         if any_waits && waits(&slot) {
-            return (Location::Memory, (slot..end).take_while(waits).count() as u64);
+            return (SlotLocation::Memory, (slot..end).take_while(waits).count() as u64);
         }
         let SlotRun { place, mut slots } = self.translation.locate(slot, end);
         if any_waits {
@@ -268,11 +268,11 @@ impl SolidState {
             slots = behind.find(waits).map_or(slots, |next| next - slot);
         }
         let location = match place {
-            None => Location::Nowhere,
+            None => SlotLocation::Nowhere,
             Some(place) if self.translation.is_unstored(self.translation.unit_of(place)) => {
-                Location::Memory
+                SlotLocation::Memory
             }
-            Some(place) => Location::Flash(place),
+            Some(place) => SlotLocation::Flash(place),
         };
         (location, slots)
     }
@@ -289,7 +289,7 @@ impl SolidState {
         let mut site = self.site(unit, plane, time);
         if let Some(retries) = self.retries {
             let probability = retries.probability(self.translation.cycles(unit));
-            site.retries = self.flash.retries(probability);
+            site.retries = self.flash.draw_retry_count(probability);
         }
         site
     }

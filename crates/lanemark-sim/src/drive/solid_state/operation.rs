@@ -11,7 +11,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 
 /// A task of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FlashTask {
+pub(crate) enum DieTask {
     /// Read data of a command.
     Read {
         /// The command that waits for the data.
@@ -77,7 +77,7 @@ pub(crate) struct DieSite {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlashOperation {
     /// The task of the operation.
-    pub task: FlashTask,
+    pub task: DieTask,
     /// Data that crosses the channel.
     pub bytes: Bytes,
     pub(super) die: DieNumber,
@@ -105,7 +105,7 @@ pub(crate) struct FlashOperation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedOperation {
     /// The task of the operation.
-    pub task: FlashTask,
+    pub task: DieTask,
     /// Data that crosses the channel.
     pub bytes: Bytes,
     /// Times that the data spent in the die and on the channel.
@@ -122,16 +122,16 @@ impl Linked for FlashOperation {
 impl FlashOperation {
     /// Returns whether the operation transfers data out of the die.
     pub(super) fn reads(&self) -> bool {
-        use FlashTask::{Move, Prefetch, Read, ReadMap};
+        use DieTask::{Move, Prefetch, Read, ReadMap};
         matches!(self.task, Read { .. } | ReadMap { .. } | Prefetch { .. } | Move { .. })
     }
 
     #[inline]
     pub(super) fn ended(&self) -> EndedOperation {
-        let spent = |wait: Duration, service: Duration| HopTime { wait, service };
+        let hop_time = |wait: Duration, service: Duration| HopTime { wait, service };
         let passage = MediaTimes::Counted {
-            media: spent(self.die_wait, self.die_service),
-            channels: spent(self.channel_wait, self.channel_service),
+            media: hop_time(self.die_wait, self.die_service),
+            channels: hop_time(self.channel_wait, self.channel_service),
         };
         EndedOperation { task: self.task, bytes: self.bytes, passage }
     }

@@ -57,8 +57,8 @@ impl ParallelCollection {
 
     /// Records that a command writes the slots from `first` up to `end`.
     pub(super) fn writes(&mut self, first: u64, end: u64) {
-        let within = |extent: &&(u64, u64)| extent.0 <= first && end <= extent.1;
-        let extent = self.extents.iter().find(within);
+        let contains_write = |extent: &&(u64, u64)| extent.0 <= first && end <= extent.1;
+        let extent = self.extents.iter().find(contains_write);
         let is_in_order = extent.is_some_and(|extent| SLOT * (extent.1 - extent.0) >= LONG);
         if !is_in_order {
             self.debt += (end - first) as f64 * self.moved_per_slot;

@@ -35,7 +35,7 @@ pub(crate) struct ReadAheadRange {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Stream {
+struct ReadStream {
     next: u64,
     ahead: u64,
     reads: u32,
@@ -49,7 +49,7 @@ struct Stream {
 #[derive(Clone, Debug)]
 pub(crate) struct ReadAhead {
     window: u64,
-    streams: Vec<Stream>,
+    streams: Vec<ReadStream>,
     stretches: Slab<ReadAheadRange, Stretches>,
     clock: u64,
 }
@@ -68,7 +68,12 @@ pub(crate) enum ReadAheadHit {
 impl ReadAhead {
     /// Creates a read-ahead of `window` slots, without streams.
     pub(crate) fn new(window: u64) -> Self {
-        Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
+        Self {
+            window,
+            streams: vec![ReadStream::default(); STREAMS],
+            stretches: Slab::new(),
+            clock: 0,
+        }
     }
 
     /// Returns a read-ahead with the same window and without streams.
@@ -147,13 +152,13 @@ impl ReadAhead {
     }
 
     /// Returns the slots to read ahead for a stream now, up to `last`.
-    pub(crate) fn wanted(&mut self, stream: usize, last: u64) -> Range<u64> {
-        let own = &mut self.streams[stream];
-        let next = own.next;
-        own.gaps.retain(|gap| gap.end + self.window > next);
-        let asked = own.gaps.iter().map(|gap| gap.start).fold(next, u64::min);
+    pub(crate) fn slots_to_read_ahead(&mut self, stream: usize, last: u64) -> Range<u64> {
+        let read_stream = &mut self.streams[stream];
+        let next = read_stream.next;
+        read_stream.gaps.retain(|gap| gap.end + self.window > next);
+        let first_requested = read_stream.gaps.iter().map(|gap| gap.start).fold(next, u64::min);
         while let Some(&handle) = self.streams[stream].stretches.front() {
-            if self.stretches[handle].end > asked {
+            if self.stretches[handle].end > first_requested {
                 break;
             }
             self.streams[stream].stretches.pop_front();
@@ -181,7 +186,10 @@ impl ReadAhead {
     }
 
     /// Records that a stretch has arrived, and returns the commands that wait for it.
-    pub(crate) fn here(&mut self, handle: StretchHandle) -> Vec<(CommandHandle, Bytes)> {
+    pub(crate) fn on_stretch_arrived(
+        &mut self,
+        handle: StretchHandle,
+    ) -> Vec<(CommandHandle, Bytes)> {
         let stretch = &mut self.stretches[handle];
         stretch.here = true;
         let waiting = std::mem::take(&mut stretch.waiting);
@@ -192,7 +200,7 @@ impl ReadAhead {
     }
 
     /// Records that the slots from `first` up to `end` are written or trimmed.
-    pub(crate) fn changed(&mut self, first: u64, end: u64) {
+    pub(crate) fn note_changed_slots(&mut self, first: u64, end: u64) {
         for index in 0..STREAMS {
             let stream = &self.streams[index];
             let from = stream.stretches.front().map(|&handle| self.stretches[handle].first);

@@ -9,14 +9,14 @@ fn the_second_read_in_a_row_is_read_ahead_and_a_write_ends_it() {
     assert_eq!(ahead.stream(0, 8), None);
     let stream = ahead.stream(8, 16).unwrap();
     assert_eq!(ahead.find(stream, 8, 16), ReadAheadHit::Not);
-    assert_eq!(ahead.wanted(stream, 1000), 16..80);
+    assert_eq!(ahead.slots_to_read_ahead(stream, 1000), 16..80);
     let stretch = ahead.begin(stream, 16, 24);
     assert_eq!(ahead.stream(16, 20), Some(stream));
     assert_eq!(ahead.find(stream, 16, 20), ReadAheadHit::Coming(20, stretch));
     ahead.wait(stretch, CommandHandle::of(5), Bytes(4096));
-    assert_eq!(ahead.here(stretch), [(CommandHandle::of(5), Bytes(4096))]);
+    assert_eq!(ahead.on_stretch_arrived(stretch), [(CommandHandle::of(5), Bytes(4096))]);
     assert_eq!(ahead.find(stream, 20, 28), ReadAheadHit::Here(24));
-    ahead.changed(22, 23);
+    ahead.note_changed_slots(22, 23);
     assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
 }
 
@@ -26,12 +26,12 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
     let mut ahead = ReadAhead::new(64);
     ahead.stream(0, 8);
     let stream = ahead.stream(8, 16).unwrap();
-    assert_eq!(ahead.wanted(stream, 1000), 16..80);
+    assert_eq!(ahead.slots_to_read_ahead(stream, 1000), 16..80);
     let stretches: Vec<_> =
         (16..80).step_by(8).map(|first| ahead.begin(stream, first, first + 8)).collect();
     // The reads from 16 and from 24 are late.
     assert_eq!(ahead.stream(32, 40), Some(stream));
-    assert_eq!(ahead.wanted(stream, 1000), 80..104);
+    assert_eq!(ahead.slots_to_read_ahead(stream, 1000), 80..104);
     assert_eq!(ahead.find(stream, 32, 40), ReadAheadHit::Coming(40, stretches[2]));
     assert_eq!(ahead.stream(24, 32), Some(stream));
     assert_eq!(ahead.find(stream, 24, 32), ReadAheadHit::Coming(32, stretches[1]));
@@ -39,7 +39,7 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
     assert_eq!(ahead.stream(16, 24), Some(stream));
     assert_eq!(ahead.find(stream, 16, 24), ReadAheadHit::Coming(24, stretches[0]));
     assert!(ahead.streams[stream].gaps.is_empty());
-    ahead.wanted(stream, 1000);
+    ahead.slots_to_read_ahead(stream, 1000);
     assert_eq!(ahead.find(stream, 16, 24), ReadAheadHit::Not, "read once, it is dropped");
     assert_eq!(ahead.stream(16, 24), None, "a second read of it is not of the stream");
 }
@@ -52,7 +52,7 @@ fn a_gap_that_is_never_read_is_given_up() {
     let stream = ahead.stream(8, 16).unwrap();
     let mut next = 16;
     for read in 0..100 {
-        let wanted = ahead.wanted(stream, 1 << 20);
+        let wanted = ahead.slots_to_read_ahead(stream, 1 << 20);
         if !wanted.is_empty() {
             ahead.begin(stream, wanted.start, wanted.end);
         }
@@ -69,7 +69,7 @@ fn read_ahead_stops_at_the_end_of_the_drive() {
     let mut ahead = ReadAhead::new(64);
     ahead.stream(0, 8);
     let stream = ahead.stream(8, 16).unwrap();
-    assert_eq!(ahead.wanted(stream, 40), 16..40);
+    assert_eq!(ahead.slots_to_read_ahead(stream, 40), 16..40);
 }
 
 /// Returns a stream that has been read up to slot 16. Slots 16 to 80 are read ahead in stretches of 8, with a window of
@@ -78,7 +78,7 @@ fn followed() -> (ReadAhead, usize) {
     let mut ahead = ReadAhead::new(64);
     ahead.stream(0, 8);
     let stream = ahead.stream(8, 16).unwrap();
-    for first in ahead.wanted(stream, 1000).step_by(8) {
+    for first in ahead.slots_to_read_ahead(stream, 1000).step_by(8) {
         ahead.begin(stream, first, first + 8);
     }
     (ahead, stream)
@@ -86,7 +86,7 @@ fn followed() -> (ReadAhead, usize) {
 
 /// Reads all wanted slots ahead in one stretch, which arrives immediately.
 fn read_on(ahead: &mut ReadAhead, stream: usize) {
-    let wanted = ahead.wanted(stream, 1 << 40);
+    let wanted = ahead.slots_to_read_ahead(stream, 1 << 40);
     if !wanted.is_empty() {
         ahead.begin(stream, wanted.start, wanted.end);
     }
@@ -105,7 +105,7 @@ fn a_write_ends_every_stream_that_holds_its_slots() {
     for stream in [one, other] {
         assert!(matches!(ahead.find(stream, 120, 121), ReadAheadHit::Coming(121, _)), "{stream}");
     }
-    ahead.changed(120, 121);
+    ahead.note_changed_slots(120, 121);
     assert!(!ahead.holds(120) && !ahead.holds(64) && !ahead.holds(179));
     assert_eq!((ahead.stream(64, 65), ahead.stream(116, 117)), (None, None), "both have ended");
 }
@@ -121,7 +121,7 @@ fn a_write_ends_a_stream_if_it_touches_read_ahead_data() {
         (0, 90, true),
     ] {
         let (mut ahead, _) = followed();
-        ahead.changed(first, end);
+        ahead.note_changed_slots(first, end);
         assert_eq!(ahead.holds(16), !ends, "{first}..{end}");
         assert_eq!(ahead.holds(79), !ends, "{first}..{end}");
         assert_eq!(ahead.stream(16, 24).is_none(), ends, "{first}..{end}");
@@ -131,7 +131,7 @@ fn a_write_ends_a_stream_if_it_touches_read_ahead_data() {
 #[test]
 fn a_stream_that_was_ended_is_not_overtaken_any_more() {
     let (mut ahead, _) = followed();
-    ahead.changed(70, 71);
+    ahead.note_changed_slots(70, 71);
     assert_eq!(ahead.stream(32, 40), None);
 }
 
@@ -142,7 +142,7 @@ fn a_stream_begins_without_the_gaps_of_the_one_before() {
         let (mut ahead, stream) = followed();
         assert_eq!(ahead.stream(24, 32), Some(stream));
         if ended {
-            ahead.changed(70, 71);
+            ahead.note_changed_slots(70, 71);
         }
         (1..=8).for_each(|other| assert_eq!(ahead.stream(other << 20, (other << 20) + 8), None));
         assert_eq!(ahead.stream((8 << 20) + 8, (8 << 20) + 16), Some(stream), "it took the place");
@@ -159,7 +159,7 @@ fn data_on_its_way_is_held_like_data_that_arrived() {
     for here in [false, true] {
         let held = [15, 16, 23, 24].map(|slot| ahead.holds(slot));
         assert_eq!(held, [false, true, true, false], "here: {here}");
-        ahead.here(stretch);
+        ahead.on_stretch_arrived(stretch);
     }
     assert_eq!(ahead.find(stream, 15, 24), ReadAheadHit::Not);
     assert_eq!(ahead.find(stream, 23, 40), ReadAheadHit::Here(24));
@@ -172,7 +172,7 @@ fn a_stretch_is_kept_until_all_of_it_was_requested() {
     for (end, kept) in [(23, 16), (24, 24), (25, 24)] {
         let (mut ahead, stream) = followed();
         assert_eq!(ahead.stream(16, end), Some(stream));
-        assert_eq!(ahead.wanted(stream, 1000), 80..end + 64);
+        assert_eq!(ahead.slots_to_read_ahead(stream, 1000), 80..end + 64);
         assert!(ahead.holds(kept) && !ahead.holds(kept - 1), "read up to {end}");
     }
 }
@@ -183,13 +183,15 @@ fn dropped_stretches_are_forgotten() {
     let (mut ahead, stream) = followed();
     let stretches: Vec<_> = ahead.streams[stream].stretches.iter().copied().collect();
     ahead.wait(stretches[1], CommandHandle::of(3), Bytes(512));
-    ahead.here(stretches[0]);
+    ahead.on_stretch_arrived(stretches[0]);
     assert_eq!(ahead.stretches.live(), 8);
-    ahead.changed(16, 17);
+    ahead.note_changed_slots(16, 17);
     assert_eq!(ahead.stretches.live(), 7, "the seven on their way");
-    assert_eq!(ahead.here(stretches[1]), [(CommandHandle::of(3), Bytes(512))]);
+    assert_eq!(ahead.on_stretch_arrived(stretches[1]), [(CommandHandle::of(3), Bytes(512))]);
     assert_eq!(ahead.stretches.live(), 6);
-    stretches[2..].iter().for_each(|&stretch| assert!(ahead.here(stretch).is_empty()));
+    stretches[2..]
+        .iter()
+        .for_each(|&stretch| assert!(ahead.on_stretch_arrived(stretch).is_empty()));
     assert_eq!(ahead.stretches.live(), 0);
 }
 
@@ -234,7 +236,7 @@ fn a_gap_is_kept_until_the_stream_is_a_window_further() {
         let (mut ahead, stream) = followed();
         assert_eq!(ahead.stream(24, 32), Some(stream));
         assert_eq!(ahead.stream(32, end), Some(stream));
-        ahead.wanted(stream, 1000);
+        ahead.slots_to_read_ahead(stream, 1000);
         // The gap is from 16 to 24, and the window is 64 slots.
         assert_eq!(ahead.holds(16), kept, "read up to {end}");
     }
@@ -258,7 +260,7 @@ proptest! {
             let known = model.iter().position(|one| one.is_some_and(|(of, ..)| of == region));
             if kind == 0 {
                 // A write changes data that was read ahead, if there is any.
-                ahead.changed(first + 1, first + 2);
+                ahead.note_changed_slots(first + 1, first + 2);
                 if let Some(at) = known && model[at].is_some_and(|(.., held)| held) {
                     model[at] = None;
                 }

@@ -226,13 +226,13 @@ impl Pcie {
     /// Returns the time for which posted writes of `payload` bytes occupy their direction: their time on the wire, or
     /// the time in which their credits return, whichever is longer.
     pub fn post_time(&self, payload: Bytes) -> Duration {
-        longer(self.write_time(payload), self.post_window, payload)
+        longer_with_window(self.write_time(payload), self.post_window, payload)
     }
 
     /// Returns the time for which the completions of `payload` bytes occupy their direction: their time on the wire, or
     /// the time in which their tags return, whichever is longer.
     pub(crate) fn fetch_time(&self, payload: Bytes) -> Duration {
-        longer(self.completion_time(payload), self.fetch_window, payload)
+        longer_with_window(self.completion_time(payload), self.fetch_window, payload)
     }
 
     /// Returns the time for which ACK and flow-control packets occupy one direction while `bytes` on the wire fill the
@@ -265,7 +265,11 @@ impl fmt::Display for Pcie {
 }
 
 /// Returns the time on the wire or, if there is a window and its time is longer, the time of the window.
-fn longer(on_wire: Duration, window: Option<InFlightLimit>, payload: Bytes) -> Duration {
+fn longer_with_window(
+    on_wire: Duration,
+    window: Option<InFlightLimit>,
+    payload: Bytes,
+) -> Duration {
     window.map_or(on_wire, |InFlightLimit { in_flight, round_trip }| {
         on_wire.max(round_trip.scaled(payload.get(), in_flight))
     })

@@ -2,7 +2,7 @@
 
 use super::{Pcie, PcieGeneration};
 use crate::link::formulas::{
-    BurstPosition, LinkFormulas, LinkLoad, Phase, PhaseTime, ProtocolAccesses,
+    BurstPosition, CommandPhase, LinkFormulas, LinkLoad, PhaseTime, ProtocolAccesses,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;
@@ -11,19 +11,23 @@ use lanemark_schema::workload::fault::TrainedRate;
 const ALONE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl LinkFormulas for Pcie {
-    fn cost(&self, phase: Phase) -> PhaseTime {
+    fn cost(&self, phase: CommandPhase) -> PhaseTime {
         match phase {
-            Phase::Command(_) | Phase::Completion(_) => PhaseTime::NONE,
-            Phase::ToHost(bytes, _) => PhaseTime {
+            CommandPhase::Command(_) | CommandPhase::Completion(_) => PhaseTime::NONE,
+            CommandPhase::ToHost(bytes, _) => PhaseTime {
                 to_host: self.post_time(bytes),
                 to_drive: self.answer_time(self.write_bytes(bytes)),
             },
-            Phase::ToDrive(bytes, _) => PhaseTime {
+            CommandPhase::ToDrive(bytes, _) => PhaseTime {
                 to_host: self.read_request_time(bytes)
                     + self.answer_time(self.completion_bytes(bytes)),
                 to_drive: self.fetch_time(bytes),
             },
-            Phase::Accesses(ProtocolAccesses { host_writes, device_writes, device_reads }) => {
+            CommandPhase::Accesses(ProtocolAccesses {
+                host_writes,
+                device_writes,
+                device_reads,
+            }) => {
                 let (bytes, requests) = device_reads;
                 let written: Duration =
                     device_writes.into_iter().map(|bytes| self.write_time(bytes)).sum();
@@ -44,12 +48,12 @@ impl LinkFormulas for Pcie {
     fn ceiling(&self, LinkLoad { test, transfer_max, end, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
-        let completion = self.cost(Phase::Accesses(end)).to_host * count;
+        let completion = self.cost(CommandPhase::Accesses(end)).to_host * count;
         let read = (self.post_time(test.block) + completion).as_seconds();
         let write = self.fetch_time(test.block).as_seconds();
-        let asked = self.cost(Phase::ToDrive(test.block, ALONE)).to_host.as_seconds();
-        let answers = self.cost(Phase::ToHost(test.block, ALONE)).to_drive.as_seconds();
-        let to_host = read * share + (asked + completion.as_seconds()) * (1.0 - share);
+        let request_time = self.cost(CommandPhase::ToDrive(test.block, ALONE)).to_host.as_seconds();
+        let answers = self.cost(CommandPhase::ToHost(test.block, ALONE)).to_drive.as_seconds();
+        let to_host = read * share + (request_time + completion.as_seconds()) * (1.0 - share);
         let to_drive = write * (1.0 - share) + answers * share;
         BytesPerSecond((test.block.get() as f64 / to_host.max(to_drive)) as u64)
     }
@@ -103,10 +107,10 @@ mod tests {
         let ended = time(link.write_time(Bytes(16))) + time(link.write_time(Bytes(4)));
         let read = (
             time(link.post_time(block)) + ended,
-            time(link.cost(Phase::ToHost(block, ALONE)).to_drive),
+            time(link.cost(CommandPhase::ToHost(block, ALONE)).to_drive),
         );
         let write = (
-            time(link.cost(Phase::ToDrive(block, ALONE)).to_host) + ended,
+            time(link.cost(CommandPhase::ToDrive(block, ALONE)).to_host) + ended,
             time(link.fetch_time(block)),
         );
         for share in [0.0, 0.3, 0.5, 0.8, 1.0] {

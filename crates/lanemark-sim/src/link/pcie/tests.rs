@@ -142,7 +142,7 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
 /// also occupies the direction to the host, with its read requests and acknowledgements.
 #[test]
 fn answers_go_against_the_data_alone() {
-    use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
+    use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, PhaseTime};
     let pcie = set_up(|_| ());
     let (block, whole) = (Bytes::mebi(1), BurstPosition { first: true, last: true });
     // An interval of PCIe 3.0 x4 with 128 B packets is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, or 678.4
@@ -151,10 +151,10 @@ fn answers_go_against_the_data_alone() {
         let expected = pcie.wire_time(bytes).as_seconds() * 16.0 / 678.4;
         (seen.as_seconds() / expected - 1.0).abs() < 1e-4
     };
-    let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToHost(block, whole));
+    let PhaseTime { to_host, to_drive } = pcie.cost(CommandPhase::ToHost(block, whole));
     assert_eq!(to_host, pcie.write_time(block));
     assert!(near(to_drive, block.get() / 128 * 152), "{to_drive}");
-    let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
+    let PhaseTime { to_host, to_drive } = pcie.cost(CommandPhase::ToDrive(block, whole));
     assert_eq!(to_drive, pcie.completion_time(block));
     let request_time = pcie.read_request_time(block);
     assert!(

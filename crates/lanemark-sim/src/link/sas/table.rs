@@ -4,17 +4,17 @@ use std::fmt;
 
 use super::{Sas, SasRate};
 use crate::link::LINE_BITS;
-use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{CommandPhase, LinkFormulas, LinkLoad, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;
 
 impl LinkFormulas for Sas {
-    fn cost(&self, phase: Phase) -> PhaseTime {
+    fn cost(&self, phase: CommandPhase) -> PhaseTime {
         match phase {
-            Phase::Command(_) => {
+            CommandPhase::Command(_) => {
                 PhaseTime { to_host: self.frame_acknowledge_time(), to_drive: self.command_time() }
             }
-            Phase::ToHost(bytes, place) => {
+            CommandPhase::ToHost(bytes, place) => {
                 let response = match place.last {
                     true => self.response_behind_data_time(),
                     false => Duration::ZERO,
@@ -22,14 +22,14 @@ impl LinkFormulas for Sas {
                 let to_host = self.read_data_time(bytes) + response;
                 PhaseTime { to_host, to_drive: self.data_acknowledge_time(bytes) }
             }
-            Phase::ToDrive(bytes, _) => PhaseTime {
+            CommandPhase::ToDrive(bytes, _) => PhaseTime {
                 to_host: self.transfer_ready_time() + self.data_acknowledge_time(bytes),
                 to_drive: self.write_data_time(bytes),
             },
-            Phase::Completion(_) => {
+            CommandPhase::Completion(_) => {
                 PhaseTime { to_host: self.response_time(), to_drive: self.frame_acknowledge_time() }
             }
-            Phase::Accesses(_) => PhaseTime::NONE,
+            CommandPhase::Accesses(_) => PhaseTime::NONE,
         }
     }
 

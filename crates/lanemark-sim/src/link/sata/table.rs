@@ -3,7 +3,7 @@
 use super::{Sata, SataRate};
 use crate::engine::station::Demand;
 use crate::link::LINE_BITS;
-use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{CommandPhase, LinkFormulas, LinkLoad, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::TrainedRate;
@@ -11,22 +11,24 @@ use lanemark_schema::workload::fault::TrainedRate;
 impl LinkFormulas for Sata {
     /// SATA announces a command's first burst with a DMA Setup frame; the end of the command follows the last burst.
     /// FLUSH CACHE and DATA SET MANAGEMENT are not queued, so the drive does not release the bus before their end.
-    fn cost(&self, phase: Phase) -> PhaseTime {
+    fn cost(&self, phase: CommandPhase) -> PhaseTime {
         let end = |last, time| if last { time } else { Duration::ZERO };
         let to_host = |to_host| PhaseTime { to_host, ..PhaseTime::NONE };
         let to_drive = |to_drive| PhaseTime { to_drive, ..PhaseTime::NONE };
         match phase {
-            Phase::Command(operation) if operation.moves_data() => to_drive(self.issue_time()),
-            Phase::Command(_) => to_drive(self.register_time()),
-            Phase::ToHost(bytes, place) => to_host(
+            CommandPhase::Command(operation) if operation.moves_data() => {
+                to_drive(self.issue_time())
+            }
+            CommandPhase::Command(_) => to_drive(self.register_time()),
+            CommandPhase::ToHost(bytes, place) => to_host(
                 self.read_data_time(bytes, place.first)
                     + end(place.last, self.read_completion_time()),
             ),
-            Phase::ToDrive(bytes, place) => to_drive(
+            CommandPhase::ToDrive(bytes, place) => to_drive(
                 self.write_data_time(bytes, place.first) + end(place.last, self.completion_time()),
             ),
-            Phase::Completion(Operation::Flush) => to_host(self.register_time()),
-            Phase::Completion(_) | Phase::Accesses(_) => PhaseTime::NONE,
+            CommandPhase::Completion(Operation::Flush) => to_host(self.register_time()),
+            CommandPhase::Completion(_) | CommandPhase::Accesses(_) => PhaseTime::NONE,
         }
     }
 
@@ -39,7 +41,7 @@ impl LinkFormulas for Sata {
     fn ceiling(&self, LinkLoad { test, transfer_max, least, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let (count, rest) =
             (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());
-        let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
+        let time_of_whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
             0 => time(transfer_max) * count,
             rest => time(transfer_max) * count + time(Bytes(rest)),
         };
@@ -57,8 +59,8 @@ impl LinkFormulas for Sata {
             self.read_data_time(length, true).min(one_by_one + rest)
         };
         let demand = Demand {
-            read: whole(&|length| issue + read_data(length) + read_end),
-            write: whole(&|length| issue + self.write_data_time(length, true) + write_end),
+            read: time_of_whole(&|length| issue + read_data(length) + read_end),
+            write: time_of_whole(&|length| issue + self.write_data_time(length, true) + write_end),
         };
         demand.rate(test.block, test.read_share(), 1).unwrap_or_default()
     }

@@ -250,7 +250,7 @@ fn data_of_any_length_meets_the_closed_form_frame_by_frame() {
 /// Device Bits after its last data.
 #[test]
 fn phases_of_a_command_take_their_frames_and_one_direction() {
-    use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
+    use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, PhaseTime};
     use lanemark_schema::workload::Operation::{Flush, Read, Trim, Write};
     for rate in RATES {
         let sata = queued(rate);
@@ -263,22 +263,22 @@ fn phases_of_a_command_take_their_frames_and_one_direction() {
             assert!(off[0] < 1e-3 && off[1] < 1e-3, "{phase:?} at {rate:?}: {up} {down}");
         };
         for operation in [Read, Write] {
-            is(Phase::Command(operation), &[], &[5.0, 5.0]);
-            is(Phase::Completion(operation), &[], &[]);
+            is(CommandPhase::Command(operation), &[], &[5.0, 5.0]);
+            is(CommandPhase::Completion(operation), &[], &[]);
         }
         for operation in [Flush, Trim] {
-            is(Phase::Command(operation), &[], &[5.0]);
+            is(CommandPhase::Command(operation), &[], &[5.0]);
         }
-        is(Phase::Completion(Flush), &[5.0], &[]);
+        is(CommandPhase::Completion(Flush), &[5.0], &[]);
         let sector = |first, last| (Bytes(512), BurstPosition { first, last });
         let (bytes, place) = sector(true, true);
-        is(Phase::ToHost(bytes, place), &[7.0, 129.0, 2.0], &[]);
-        is(Phase::ToDrive(bytes, place), &[], &[7.0, 1.0, 129.0, 2.0]);
+        is(CommandPhase::ToHost(bytes, place), &[7.0, 129.0, 2.0], &[]);
+        is(CommandPhase::ToDrive(bytes, place), &[], &[7.0, 1.0, 129.0, 2.0]);
         let (bytes, place) = sector(false, false);
-        is(Phase::ToHost(bytes, place), &[129.0], &[]);
-        is(Phase::ToDrive(bytes, place), &[], &[1.0, 129.0]);
+        is(CommandPhase::ToHost(bytes, place), &[129.0], &[]);
+        is(CommandPhase::ToDrive(bytes, place), &[], &[1.0, 129.0]);
         let (bytes, place) = sector(false, true);
-        is(Phase::ToHost(bytes, place), &[129.0, 2.0], &[]);
-        is(Phase::ToDrive(bytes, place), &[], &[1.0, 129.0, 2.0]);
+        is(CommandPhase::ToHost(bytes, place), &[129.0, 2.0], &[]);
+        is(CommandPhase::ToDrive(bytes, place), &[], &[1.0, 129.0, 2.0]);
     }
 }

@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{CommandPhase, LinkFormulas, LinkLoad, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;
 
@@ -26,14 +26,18 @@ pub struct Bridge {
 }
 
 impl LinkFormulas for Bridge {
-    fn cost(&self, phase: Phase) -> PhaseTime {
+    fn cost(&self, phase: CommandPhase) -> PhaseTime {
         match phase {
-            Phase::Command(_) => PhaseTime { to_drive: self.command_time, ..PhaseTime::NONE },
-            Phase::ToHost(bytes, _) => PhaseTime { to_host: bytes / self.rate, ..PhaseTime::NONE },
-            Phase::ToDrive(bytes, _) => {
+            CommandPhase::Command(_) => {
+                PhaseTime { to_drive: self.command_time, ..PhaseTime::NONE }
+            }
+            CommandPhase::ToHost(bytes, _) => {
+                PhaseTime { to_host: bytes / self.rate, ..PhaseTime::NONE }
+            }
+            CommandPhase::ToDrive(bytes, _) => {
                 PhaseTime { to_drive: bytes / self.rate, ..PhaseTime::NONE }
             }
-            Phase::Completion(_) | Phase::Accesses(_) => PhaseTime::NONE,
+            CommandPhase::Completion(_) | CommandPhase::Accesses(_) => PhaseTime::NONE,
         }
     }
 

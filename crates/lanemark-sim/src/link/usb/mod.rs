@@ -219,10 +219,10 @@ impl Usb {
     /// Returns the symbols at the beginning of a transfer to the host: ERDY, and the ACK that requests data. USB 2.0
     /// has neither.
     fn ask_in(&self) -> SymbolCounts {
-        let one = HEADER_PACKET + LINK_COMMANDS;
+        let header_symbols = HEADER_PACKET + LINK_COMMANDS;
         match self.rate {
             UsbRate::High => SymbolCounts::NONE,
-            _ => SymbolCounts { forth: one, back: one },
+            _ => SymbolCounts { forth: header_symbols, back: header_symbols },
         }
     }
 

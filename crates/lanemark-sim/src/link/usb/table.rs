@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{HEADER_PACKET, LINK_COMMANDS, SymbolCounts, Usb, UsbRate, UsbTransport};
-use crate::link::formulas::{BurstPosition, LinkFormulas, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, LinkLoad, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::TrainedRate;
@@ -23,32 +23,32 @@ impl Usb {
 
     /// Returns the total time for which a command of `length` occupies each direction.
     fn whole_command(&self, operation: Operation, length: Bytes) -> PhaseTime {
-        let issue = self.cost(Phase::Command(operation));
+        let issue = self.cost(CommandPhase::Command(operation));
         match operation {
-            Operation::Read => issue + self.cost(Phase::ToHost(length, ALONE)),
+            Operation::Read => issue + self.cost(CommandPhase::ToHost(length, ALONE)),
             _ => {
-                let data = self.cost(Phase::ToDrive(length, ALONE));
-                issue + data + self.cost(Phase::Completion(operation))
+                let data = self.cost(CommandPhase::ToDrive(length, ALONE));
+                issue + data + self.cost(CommandPhase::Completion(operation))
             }
         }
     }
 }
 
 impl LinkFormulas for Usb {
-    fn cost(&self, phase: Phase) -> PhaseTime {
-        let when = |is, symbols| if is { symbols } else { SymbolCounts::NONE };
+    fn cost(&self, phase: CommandPhase) -> PhaseTime {
+        let symbols_if = |is, symbols| if is { symbols } else { SymbolCounts::NONE };
         match phase {
-            Phase::Command(_) => self.cost_to_drive(self.command()),
-            Phase::ToHost(bytes, place) => self.cost_to_host(
-                when(place.first, self.ask_in())
+            CommandPhase::Command(_) => self.cost_to_drive(self.command()),
+            CommandPhase::ToHost(bytes, place) => self.cost_to_host(
+                symbols_if(place.first, self.ask_in())
                     + self.data(bytes)
-                    + when(place.last, self.status()),
+                    + symbols_if(place.last, self.status()),
             ),
-            Phase::ToDrive(bytes, place) => {
-                self.cost_to_drive(when(place.first, self.ask_out()) + self.data(bytes))
+            CommandPhase::ToDrive(bytes, place) => {
+                self.cost_to_drive(symbols_if(place.first, self.ask_out()) + self.data(bytes))
             }
-            Phase::Completion(_) => self.cost_to_host(self.status()),
-            Phase::Accesses(_) => PhaseTime::NONE,
+            CommandPhase::Completion(_) => self.cost_to_host(self.status()),
+            CommandPhase::Accesses(_) => PhaseTime::NONE,
         }
     }
 
@@ -63,12 +63,13 @@ impl LinkFormulas for Usb {
         let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
         let share = test.read_share().get();
         let time = |direction: fn(PhaseTime) -> Duration| {
-            let of = |operation| {
-                let one = |length| direction(self.whole_command(operation, length)).as_seconds();
-                let last = if rest > 0 { one(Bytes(rest)) } else { 0.0 };
-                count as f64 * one(transfer_max) + last
+            let time_of = |operation| {
+                let time_of_command =
+                    |length| direction(self.whole_command(operation, length)).as_seconds();
+                let last = if rest > 0 { time_of_command(Bytes(rest)) } else { 0.0 };
+                count as f64 * time_of_command(transfer_max) + last
             };
-            of(Operation::Read) * share + of(Operation::Write) * (1.0 - share)
+            time_of(Operation::Read) * share + time_of(Operation::Write) * (1.0 - share)
         };
         let (up, down) = (time(|cost| cost.to_host), time(|cost| cost.to_drive));
         let seconds = match self.rate {

@@ -1,7 +1,7 @@
 //! Computes the USB formula independently: symbols are counted by hand, and rates are computed from the formula.
 
 use super::*;
-use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
+use crate::link::formulas::{BurstPosition, CommandPhase, LinkFormulas, PhaseTime};
 use lanemark_schema::workload::Operation;
 
 const RATES: [UsbRate; 4] = [UsbRate::High, UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
@@ -38,8 +38,8 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
         let formula: f64 = coded * 1024.0 / packet * skips;
         assert!((formula - expected).abs() < 0.1, "{formula} MB/s");
         let block = Bytes::mebi(32);
-        let read = uasp(rate).cost(Phase::ToHost(block, MIDDLE)).to_host;
-        let write = uasp(rate).cost(Phase::ToDrive(block, MIDDLE)).to_drive;
+        let read = uasp(rate).cost(CommandPhase::ToHost(block, MIDDLE)).to_host;
+        let write = uasp(rate).cost(CommandPhase::ToDrive(block, MIDDLE)).to_drive;
         assert_eq!(read, write);
         let seen = megabytes(block, read);
         assert!((seen / formula - 1.0).abs() < 1e-4, "{seen} for {formula} MB/s");
@@ -56,17 +56,17 @@ fn usb_2_carries_thirteen_transactions_in_a_microframe() {
     use lanemark_schema::workload::Test;
     let link = Usb::new(UsbRate::High, UsbTransport::BulkOnly);
     let block = Bytes::mebi(13);
-    let PhaseTime { to_host, to_drive } = link.cost(Phase::ToHost(block, MIDDLE));
+    let PhaseTime { to_host, to_drive } = link.cost(CommandPhase::ToHost(block, MIDDLE));
     assert!((megabytes(block, to_host) - 53.248).abs() < 1e-3);
     assert_eq!(
-        (to_drive, link.cost(Phase::ToDrive(block, MIDDLE)).to_drive),
+        (to_drive, link.cost(CommandPhase::ToDrive(block, MIDDLE)).to_drive),
         (Duration::ZERO, to_host)
     );
     // Counted by hand, the command, eight transactions and the status are 86 + 8 * 567 + 68 B at 60 MB/s, with 7,500 B
     // sent for every 7,371.
     let by_hand = Duration::from_nanoseconds((4690.0 / 0.06 * 7500.0 / 7371.0) as u64);
-    let cost = link.cost(Phase::Command(Operation::Read))
-        + link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
+    let cost = link.cost(CommandPhase::Command(Operation::Read))
+        + link.cost(CommandPhase::ToHost(Bytes::kibi(4), WHOLE));
     let seen = cost.to_host + cost.to_drive;
     assert!(seen.nanoseconds().abs_diff(by_hand.nanoseconds()) <= 2, "{seen} for {by_hand}");
     let model = LinkModel::Usb(link);
@@ -87,9 +87,9 @@ fn usb_2_carries_thirteen_transactions_in_a_microframe() {
 #[test]
 fn answers_go_against_the_data() {
     let block = Bytes::kibi(64);
-    let PhaseTime { to_drive, .. } = uasp(UsbRate::Gen1).cost(Phase::ToHost(block, MIDDLE));
+    let PhaseTime { to_drive, .. } = uasp(UsbRate::Gen1).cost(CommandPhase::ToHost(block, MIDDLE));
     assert!((symbols(to_drive) - 64.0 * 36.0).abs() < 0.01);
-    let PhaseTime { to_host, .. } = uasp(UsbRate::Gen1).cost(Phase::ToDrive(block, MIDDLE));
+    let PhaseTime { to_host, .. } = uasp(UsbRate::Gen1).cost(CommandPhase::ToDrive(block, MIDDLE));
     assert!((symbols(to_host) - 64.0 * 36.0).abs() < 0.01);
 }
 
@@ -99,18 +99,20 @@ fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
         [(UsbTransport::AttachedScsi, 32.0, 16.0), (UsbTransport::BulkOnly, 31.0, 13.0)]
     {
         let link = Usb::new(UsbRate::Gen1, transport);
-        let PhaseTime { to_host, to_drive } = link.cost(Phase::Command(Operation::Read));
+        let PhaseTime { to_host, to_drive } = link.cost(CommandPhase::Command(Operation::Read));
         assert!((symbols(to_drive) - (command + 32.0 + 16.0)).abs() < 0.01);
         assert!((symbols(to_host) - 36.0).abs() < 0.01);
         // ERDY and its link commands precede the data and the status; each is a separate packet.
-        let PhaseTime { to_host, to_drive } = link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
+        let PhaseTime { to_host, to_drive } =
+            link.cost(CommandPhase::ToHost(Bytes::kibi(4), WHOLE));
         let up = 36.0 + 4.0 * 1072.0 + 36.0 + (status + 48.0);
         assert!((symbols(to_host) - up).abs() < 0.01);
         assert!((symbols(to_drive) - (36.0 + 4.0 * 36.0 + 36.0 + 36.0)).abs() < 0.01);
-        let PhaseTime { to_host, to_drive } = link.cost(Phase::ToDrive(Bytes::kibi(4), WHOLE));
+        let PhaseTime { to_host, to_drive } =
+            link.cost(CommandPhase::ToDrive(Bytes::kibi(4), WHOLE));
         assert!((symbols(to_drive) - (16.0 + 4.0 * 1072.0)).abs() < 0.01);
         assert!((symbols(to_host) - (20.0 + 4.0 * 36.0)).abs() < 0.01);
-        let PhaseTime { to_host, .. } = link.cost(Phase::Completion(Operation::Write));
+        let PhaseTime { to_host, .. } = link.cost(CommandPhase::Completion(Operation::Write));
         assert!((symbols(to_host) - (36.0 + status + 48.0)).abs() < 0.01);
     }
 }
@@ -118,7 +120,8 @@ fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
 #[test]
 fn a_burst_costs_the_same_as_its_packets_one_by_one() {
     for rate in RATES {
-        let time = |bytes| uasp(rate).cost(Phase::ToHost(bytes, MIDDLE)).to_host.picoseconds();
+        let time =
+            |bytes| uasp(rate).cost(CommandPhase::ToHost(bytes, MIDDLE)).to_host.picoseconds();
         let (burst, parts) =
             (time(Bytes(16 * 1024 + 514)), 16 * time(Bytes(1024)) + time(Bytes(514)));
         assert!(burst.abs_diff(parts) <= 17, "{burst} for {parts} ps");
@@ -128,7 +131,7 @@ fn a_burst_costs_the_same_as_its_packets_one_by_one() {
 #[test]
 fn two_lanes_take_half_the_time_of_one() {
     let block = Bytes::kibi(128);
-    let time = |rate| uasp(rate).cost(Phase::ToDrive(block, WHOLE)).to_drive.as_seconds();
+    let time = |rate| uasp(rate).cost(CommandPhase::ToDrive(block, WHOLE)).to_drive.as_seconds();
     assert!((time(UsbRate::Gen2) / time(UsbRate::Gen2x2) - 2.0).abs() < 1e-6);
 }
 

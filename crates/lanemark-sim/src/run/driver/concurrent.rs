@@ -7,7 +7,7 @@
 //!
 //! Not modelled: tests with rounds and transactions in parallel with other tests.
 
-use super::lane::{Lane, LanePosition, LaneTag};
+use super::lane::{LanePosition, LaneTag, TestLane};
 use super::{RunLength, WATCH_EVENTS, run_length_watched};
 use crate::fault::RequestStatus;
 use crate::run::progress::Progress;
@@ -17,7 +17,7 @@ use crate::storage::Storage;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Instant;
-use lanemark_schema::workload::{CheckedTest, Requests};
+use lanemark_schema::workload::{CheckedTest, SyntheticRequests};
 
 /// Runs one repeat of `tests` in parallel, each with the random streams of its key, and returns their samples in the
 /// same order. A single test runs like [`run_length_watched`]; parallel tests are simulated completely. The test with
@@ -76,7 +76,7 @@ struct ConcurrentTests<'t> {
     tests: &'t [(CheckedTest, StreamKey)],
     storage: Storage,
     /// The tests that have not ended.
-    lanes: Vec<Option<Lane>>,
+    lanes: Vec<Option<TestLane>>,
     /// The samples of the tests that have ended.
     samples: Vec<Option<Sample>>,
     /// Number of bytes that all tests have moved.
@@ -94,7 +94,7 @@ impl<'t> ConcurrentTests<'t> {
             let place =
                 LanePosition { number: number as u32, threads_before, from: test.start.delay };
             threads_before += test.threads * spec.targets().len() as u32;
-            Ok(Some(Lane::new(spec, test, requests, *key, place)))
+            Ok(Some(TestLane::new(spec, test, requests, *key, place)))
         });
         let content = PriorContent::of_all(tests.iter().map(|(test, _)| &**test));
         Ok(Self {
@@ -109,14 +109,14 @@ impl<'t> ConcurrentTests<'t> {
 
     /// Returns the progress of the test that will end last.
     fn progress(&self, now: Instant) -> Progress {
-        let mut all = Progress { requests: 0, now, share: None };
+        let mut total = Progress { requests: 0, now, share: None };
         for (lane, (test, _)) in self.lanes.iter().zip(self.tests) {
             let Some(lane) = lane else { continue };
-            let own = lane.progress(now, test);
-            all.requests += own.requests;
-            all.share = all.share.into_iter().chain(own.share).reduce(f64::min);
+            let lane_progress = lane.progress(now, test);
+            total.requests += lane_progress.requests;
+            total.share = total.share.into_iter().chain(lane_progress.share).reduce(f64::min);
         }
-        all
+        total
     }
 
     /// Ends the tests whose duration ends before `completion`.
@@ -139,7 +139,7 @@ impl<'t> ConcurrentTests<'t> {
 }
 
 /// Returns the requests of a test, if the test can run in parallel with others.
-fn requests(test: &CheckedTest) -> Result<&Requests, SimError> {
+fn requests(test: &CheckedTest) -> Result<&SyntheticRequests, SimError> {
     if test.rounds.is_some() {
         return Err(SimError::NotSimulated {
             what: "rounds until steady state in parallel with another test",

@@ -29,18 +29,18 @@ mod precision;
 use super::tally::Tally;
 use crate::fault::standing_retries;
 use crate::run::ceiling::ceilings;
-use crate::run::energy::Metering;
+use crate::run::energy::EnergyMetering;
 use crate::run::path_use::{HopBusyTimes, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
-use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
+use crate::spec::{DriveCondition, DriveSpec, MediaSpec, SystemSpec};
 use lanemark_schema::result::series::SteadyPart;
 use lanemark_schema::result::{
-    Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve,
+    ConvergedTest, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve,
 };
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Fault, Load, LoadKind, Test};
-use precision::{Estimate, deviation, mean_of, rate_half_width};
+use precision::{DeviationEstimate, deviation, mean_of, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
@@ -69,7 +69,7 @@ const STEADY_USE: f64 = 0.25;
 
 /// The point at which a run of requests may end before the test does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RunEnd {
+pub(super) enum EarlyEnd {
     /// `None` if the whole test is simulated.
     Whole,
     /// Once the figures have converged.
@@ -80,7 +80,7 @@ pub(super) enum RunEnd {
     Settled(u64),
 }
 
-impl RunEnd {
+impl EarlyEnd {
     /// Returns whether a run that has not converged ends without a result at `now`.
     pub(super) fn gives_up(self, now: Instant) -> bool {
         matches!(self, Self::ConvergedBefore(until) if now > until)
@@ -99,7 +99,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
     let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
     // Reads of a purged drive encounter more and more of the data that the test writes.
     let purged = |drive: &DriveSpec| match &drive.media {
-        MediaSpec::Flash(flash) => flash.condition == Condition::Purged,
+        MediaSpec::Flash(flash) => flash.condition == DriveCondition::Purged,
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
     let fills = test.reads() && test.writes() && spec.drive_specs().any(purged);
@@ -128,7 +128,7 @@ fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     let bytes = volume.min(rate * seconds);
     // With few requests, the requests outstanding at the beginning and at the end affect the rate of a group.
     let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
-    let shortest = GROUPS as u64 * batch(first_check(test));
+    let shortest = GROUPS as u64 * batch_size(first_check(test));
     let enough = shortest.max((GROUPS as u64 / 2 * outstanding).min(GROUPS as u64 * BATCH));
     bytes >= test.block_mean() * enough as f64
 }
@@ -142,7 +142,7 @@ fn first_check(test: &Test) -> u64 {
 }
 
 /// Returns the initial number of requests in a batch of a run whose first checkpoint is after `first` requests.
-fn batch(first: u64) -> u64 {
+fn batch_size(first: u64) -> u64 {
     (first / GROUPS as u64).clamp(1, BATCH)
 }
 
@@ -191,7 +191,7 @@ pub(super) struct SteadyRun {
     pub(super) busy: HopBusyTimes,
     pub(super) drive: DriveUse,
     pub(super) power: Option<Vec<PowerReading>>,
-    pub(super) converged: Converged,
+    pub(super) converged: ConvergedTest,
     pub(super) phases: Vec<RatePhase>,
     /// The requests of the steady part, from which the rest of a series is computed; `None` if the run needs no series.
     pub(super) part: Option<SteadyPart>,
@@ -203,7 +203,7 @@ impl Convergence {
         let first = first_check(test);
         Self {
             requests: 0,
-            batch: batch(first),
+            batch: batch_size(first),
             in_batch: 0,
             batches: Vec::new(),
             parts: Vec::new(),
@@ -258,9 +258,9 @@ impl Convergence {
         tally: &mut Tally,
         now: Instant,
         simulator: &Simulator,
-        metering: &Metering,
+        metering: &EnergyMetering,
         left: (Option<Duration>, Option<u64>),
-    ) -> Option<Candidate> {
+    ) -> Option<SteadyCandidate> {
         let done = std::mem::replace(tally, Tally::since(simulator));
         self.parts.push(RunSegment {
             end: now,
@@ -277,9 +277,9 @@ impl Convergence {
     /// Returns the steady part, if there is one and the rest of the test is `left`.
     pub(super) fn until(
         &self,
-        candidate: &Candidate,
+        candidate: &SteadyCandidate,
         left: (Option<Duration>, Option<u64>),
-    ) -> Option<Candidate> {
+    ) -> Option<SteadyCandidate> {
         self.steady(candidate.first, left)
     }
 
@@ -290,16 +290,17 @@ impl Convergence {
         now: Instant,
         latency: &LatencyHistogram,
         left: Duration,
-    ) -> Option<Converged> {
+    ) -> Option<ConvergedTest> {
         self.check_at = self.requests * 3 / 2;
         let elapsed = now.since(self.from);
         let more = left.as_seconds() / elapsed.as_seconds();
         let groups = self.groups(self.from)?;
-        let half_width = rate_half_width(&groups.times, Estimate::Independent)?;
-        let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
+        let half_width = rate_half_width(&groups.times, DeviationEstimate::Independent)?;
+        let lasting =
+            !groups.collects && groups.reserves.iter().all(|left| reserve_lasts(left, more));
         let known = half_width <= RATE_HALF_WIDTH && percentiles_known(latency, 1.0 + more);
         let may_end = lasting && known && more >= 0.5;
-        (may_end || left == Duration::ZERO).then(|| Converged {
+        (may_end || left == Duration::ZERO).then(|| ConvergedTest {
             simulated: self.requests,
             requests: (self.requests as f64 * (1.0 + more)) as u64,
             elapsed: elapsed + left,
@@ -310,20 +311,20 @@ impl Convergence {
 
     /// Returns all requests of a run that did not converge, its phases, and the precision of its rate if the rate is
     /// known; `rest` contains the requests since the last checkpoint.
-    pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>, Option<Converged>) {
+    pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>, Option<ConvergedTest>) {
         let (phases, precision) = (self.phases(None), self.precision());
         (self.all(rest), phases, precision)
     }
 
     /// Returns the precision of the rate of a complete run, if the run, or a later part of it, is stationary.
-    fn precision(&self) -> Option<Converged> {
+    fn precision(&self) -> Option<ConvergedTest> {
         let last = self.batches.last()?;
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
         let half_width = starts.into_iter().find_map(|start| {
             let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
-            rate_half_width(&self.groups(from)?.times, Estimate::Independent)
+            rate_half_width(&self.groups(from)?.times, DeviationEstimate::Independent)
         })?;
-        Some(Converged {
+        Some(ConvergedTest {
             simulated: self.requests,
             requests: self.requests,
             elapsed: last.end.since(self.from),
@@ -339,7 +340,11 @@ impl Convergence {
     }
 
     /// Returns the candidate that begins with the part `first`, if the run is steady from there on.
-    fn steady(&self, first: usize, left: (Option<Duration>, Option<u64>)) -> Option<Candidate> {
+    fn steady(
+        &self,
+        first: usize,
+        left: (Option<Duration>, Option<u64>),
+    ) -> Option<SteadyCandidate> {
         let (from, before) = match first.checked_sub(1) {
             Some(last) => (self.parts[last].end, self.parts[last].requests),
             None => (self.from, 0),
@@ -362,7 +367,7 @@ impl Convergence {
         let more = left / all;
         let half_width = rate_half_width(&groups.times, self.estimate())?;
         let lasting = self.is_settled(first, groups.collects, more)
-            && groups.reserves.iter().all(|left| lasts(left, more));
+            && groups.reserves.iter().all(|left| reserve_lasts(left, more));
         let most = match self.turnover {
             None => RATE_HALF_WIDTH,
             Some(_) => COLLECTING_HALF_WIDTH,
@@ -371,39 +376,35 @@ impl Convergence {
             return None;
         }
         let total = requests as f64 * (1.0 + more);
-        let known = |of: fn(&Tally) -> &DirectionResult| {
+        let merged_latency = |of: fn(&Tally) -> &DirectionResult| {
             let mut sum = LatencyHistogram::new();
             self.parts[first..].iter().for_each(|part| sum.merge(&of(&part.tally).latency));
             percentiles_known(&sum, total / requests as f64)
         };
-        (known(|tally| &tally.reads) && known(|tally| &tally.writes)).then_some(Candidate {
-            first,
-            from,
-            half_width,
-            more,
-        })
+        (merged_latency(|tally| &tally.reads) && merged_latency(|tally| &tally.writes))
+            .then_some(SteadyCandidate { first, from, half_width, more })
     }
 
-    fn estimate(&self) -> Estimate {
-        self.turnover.map_or(Estimate::Independent, |_| Estimate::Spectrum)
+    fn estimate(&self) -> DeviationEstimate {
+        self.turnover.map_or(DeviationEstimate::Independent, |_| DeviationEstimate::Spectrum)
     }
 
     /// Returns whether the state of the flash is steady from the part `first` on. `collects` states whether collection
     /// has moved data since then. The rest of the test is `more` times as long; if it is not longer than the steady
     /// part, it is assumed to continue in the same way.
     fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
-        let writes = |part: &RunSegment| part.tally.writes.latency.count();
+        let write_count = |part: &RunSegment| part.tally.writes.latency.count();
         match self.turnover {
             None => !collects,
             Some(turnover) => {
-                more <= 1.0 || self.parts[first..].iter().map(writes).sum::<u64>() >= turnover
+                more <= 1.0 || self.parts[first..].iter().map(write_count).sum::<u64>() >= turnover
             }
         }
     }
 
     /// Returns the requests of the steady part.
-    pub(super) fn steady_part(&self, candidate: &Candidate) -> SteadyPart {
-        let &Candidate { first, from, .. } = candidate;
+    pub(super) fn steady_part(&self, candidate: &SteadyCandidate) -> SteadyPart {
+        let &SteadyCandidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
         let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
         let mut drive = DriveUse::default();
@@ -418,14 +419,15 @@ impl Convergence {
     }
 
     /// Returns the batches since `from` in groups of equal size, or `None` if there are too few batches.
-    fn groups(&self, from: Instant) -> Option<Groups> {
+    fn groups(&self, from: Instant) -> Option<BatchGroups> {
         let since = self.batches.partition_point(|batch| batch.end <= from);
-        let each = (self.batches.len() - since) / GROUPS;
-        if each == 0 {
+        let batches_per_group = (self.batches.len() - since) / GROUPS;
+        if batches_per_group == 0 {
             return None;
         }
-        let begin = self.batches.len() - each * GROUPS;
-        let ends = (0..GROUPS).map(|group| &self.batches[begin + (group + 1) * each - 1]);
+        let begin = self.batches.len() - batches_per_group * GROUPS;
+        let ends =
+            (0..GROUPS).map(|group| &self.batches[begin + (group + 1) * batches_per_group - 1]);
         let before = begin.checked_sub(1).map(|last| &self.batches[last]);
         let mut start = before.map_or(self.from, |batch| batch.end);
         let mut times = [0.0; GROUPS];
@@ -439,12 +441,16 @@ impl Convergence {
                 .for_each(|(all, &(_, left))| all.push(left as f64));
         }
         let collected = before.map_or(0, |batch| batch.collected);
-        Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
+        Some(BatchGroups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
     /// Returns the weighted run. With `keeps_all`, it includes the parts before the steady part, as in the whole test.
-    pub(super) fn weigh(&mut self, candidate: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
-        let &Candidate { first, from, half_width, more } = candidate;
+    pub(super) fn weighted_run(
+        &mut self,
+        candidate: &SteadyCandidate,
+        keeps_all: bool,
+    ) -> Option<SteadyRun> {
+        let &SteadyCandidate { first, from, half_width, more } = candidate;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
         let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
@@ -482,7 +488,7 @@ impl Convergence {
             busy,
             drive,
             power,
-            converged: Converged {
+            converged: ConvergedTest {
                 simulated: self.requests,
                 requests: self.requests + rest as u64,
                 elapsed: before + steady + steady.times(more),
@@ -498,14 +504,14 @@ impl Convergence {
         let last = self.parts.last()?.power.as_ref()?;
         let Some(before) = first.checked_sub(1) else { return Some(last.clone()) };
         let before = self.parts[before].power.as_ref()?;
-        let each = last.iter().zip(before);
-        Some(each.map(|(now, before)| now.since(before).plus(before, weight)).collect())
+        let paired_readings = last.iter().zip(before);
+        Some(paired_readings.map(|(now, before)| now.since(before).plus(before, weight)).collect())
     }
 }
 
 /// A part of a run that may be steady: the number of its first segment, its beginning, the half-width of its rate, and
 /// the length of the rest of the test as a multiple of this part.
-pub(super) struct Candidate {
+pub(super) struct SteadyCandidate {
     first: usize,
     pub(super) from: Instant,
     half_width: f64,
@@ -513,26 +519,26 @@ pub(super) struct Candidate {
 }
 
 /// Groups of batches: the time of each group, whether collection moved data, and the amounts left of each reserve.
-struct Groups {
+struct BatchGroups {
     times: [f64; GROUPS],
     collects: bool,
     reserves: Vec<Vec<f64>>,
 }
 
 /// Returns whether a reserve with the amounts `left` is used up steadily and lasts for `more` times this part.
-fn lasts(left: &[f64], more: f64) -> bool {
+fn reserve_lasts(left: &[f64], more: f64) -> bool {
     let (first, second) = left.split_at(left.len() / 2);
-    let used = mean_of(first) - mean_of(second);
+    let consumed = mean_of(first) - mean_of(second);
     let (one, other) = (deviation(first), deviation(second));
     let error = ((one * one + other * other) / second.len() as f64).sqrt();
-    if used <= 3.0 * error {
+    if consumed <= 3.0 * error {
         return true;
     }
     let of_half = |half: &[f64]| half[0] - half[half.len() - 1];
     let (one, other) = (of_half(first), of_half(second));
     let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
     // The means of the halves differ by half of the total use.
-    is_steady && left[left.len() - 1] > 2.0 * used * more * 1.05
+    is_steady && left[left.len() - 1] > 2.0 * consumed * more * 1.05
 }
 
 /// Returns whether all percentiles that the whole test, of `factor` times as many requests, can report are known.
@@ -551,8 +557,10 @@ fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
             };
             return (high - low) as f64 <= width * (high + low) as f64;
         }
-        let at = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
-        let (Some(low), Some(high)) = (at(beyond + margin), at(beyond - margin)) else {
+        let percentile_beyond = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
+        let (Some(low), Some(high)) =
+            (percentile_beyond(beyond + margin), percentile_beyond(beyond - margin))
+        else {
             return false;
         };
         (high - low) as f64 <= width * (high + low) as f64

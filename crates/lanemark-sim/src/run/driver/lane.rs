@@ -1,25 +1,26 @@
 //! A lane: the threads of one test on a system that other tests may share. It submits and counts their requests.
 
-use super::super::energy::{Metering, energy};
-use super::convergence::{Convergence, RunEnd, SteadyRun, may_converge};
-use super::open::OpenLoop;
+use super::super::energy::{EnergyMetering, energy};
+use super::convergence::{Convergence, EarlyEnd, SteadyRun, may_converge};
+use super::open::OpenLoopArrivals;
 use super::tally::{RoundsRun, Tally};
 use crate::fault::RequestStatus;
 use crate::run::path_use::{HopBusyTimes, busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
-use crate::spec::target::Target;
+use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
-use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::steady::{SteadyState, WINDOW};
 use lanemark_schema::result::{
-    Converged, DirectionResult, DriveUse, EnergyUse, InFlight, RatePhase, RequestErrors, Sample,
+    ConvergedTest, DirectionResult, DriveUse, EnergyUse, RatePhase, RequestErrors,
+    RequestsInFlight, Sample,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Access, Accesses, Operation, Requests, Test};
+use lanemark_schema::workload::{Access, Accesses, Operation, SyntheticRequests, Test};
 
 /// The position of a lane among the lanes of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,16 +34,16 @@ pub(super) struct LanePosition {
 }
 
 /// A running test.
-pub(super) struct Lane {
+pub(super) struct TestLane {
     place: LanePosition,
     /// The threads of each namespace in turn, from the first namespace of the first drive.
     threads: Vec<Accesses>,
-    targets: Vec<Target>,
+    targets: Vec<DriveNamespace>,
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
     /// The times of requests in an open loop. A tag is the number of a slot in an open loop, and otherwise of a thread.
-    open: Option<OpenLoop>,
+    open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
     /// Instant at which counting begins.
@@ -64,7 +65,7 @@ pub(super) struct Lane {
     /// The phases of the whole test, once it has ended.
     phases: Vec<RatePhase>,
     /// The precision of the rate of the whole test, after its end.
-    precision: Option<Converged>,
+    precision: Option<ConvergedTest>,
     rounds: Option<RoundsRun>,
     /// Whether only the steady part of a converged run is counted.
     counts_steady_only: bool,
@@ -74,7 +75,7 @@ pub(super) struct Lane {
     beside_rounds: Option<Tally>,
     /// The outcome of the rounds, if the test ended early.
     outcome: Option<SteadyState>,
-    series: Option<Recorder>,
+    series: Option<SeriesRecorder>,
     errors: RequestErrors,
 }
 
@@ -96,12 +97,12 @@ impl LaneTag {
     }
 }
 
-impl Lane {
+impl TestLane {
     /// Creates the test, without submitted requests.
     pub(super) fn new(
         spec: &CheckedSystem,
         test: &Test,
-        requests: &Requests,
+        requests: &SyntheticRequests,
         key: StreamKey,
         place: LanePosition,
     ) -> Self {
@@ -118,7 +119,7 @@ impl Lane {
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
             think: requests.think,
-            open: OpenLoop::of(test, test.threads * count as u32, key, place.from),
+            open: OpenLoopArrivals::of(test, test.threads * count as u32, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -135,16 +136,16 @@ impl Lane {
             may_settle: false,
             beside_rounds: None,
             outcome: None,
-            series: Recorder::of(test),
+            series: SeriesRecorder::of(test),
             errors: RequestErrors::default(),
         }
     }
 
     /// Returns the meters for a run that consists of only this test.
-    pub(super) fn metering(&self, spec: &SystemSpec, test: &Test) -> Metering {
+    pub(super) fn metering(&self, spec: &SystemSpec, test: &Test) -> EnergyMetering {
         let timed = test.duration.map(|_| self.deadline);
         let until = timed.or(test.rounds.map(|rounds| self.counting_from + rounds.length));
-        Metering::new(spec, self.counting_from, until)
+        EnergyMetering::new(spec, self.counting_from, until)
     }
 
     /// Submits the first requests of all threads.
@@ -255,8 +256,8 @@ impl Lane {
             .duration
             .map(|duration| share_of_time(now, self.place.from + test.ramp + duration));
         let of_volume = test.volume.map(|volume| {
-            let all = volume.get() * self.targets.len() as u64;
-            1.0 - self.volume_left as f64 / all.max(1) as f64
+            let total_volume = volume.get() * self.targets.len() as u64;
+            1.0 - self.volume_left as f64 / total_volume.max(1) as f64
         });
         let share = of_time.into_iter().chain(of_volume).reduce(f64::max);
         Progress { requests: self.submitted, now, share }
@@ -286,7 +287,7 @@ impl Lane {
         &mut self,
         at: Instant,
         simulator: &Simulator,
-        metering: &mut Metering,
+        metering: &mut EnergyMetering,
     ) -> bool {
         if self.rounds.is_some() && at >= self.counting_from {
             self.begin(simulator, 0);
@@ -305,7 +306,7 @@ impl Lane {
     /// Counts a request of the test, if counting has begun; all lanes have moved `moved` bytes before this request.
     pub(super) fn count(&mut self, completion: &mut Completion, simulator: &Simulator, moved: u64) {
         if let RequestStatus::Failed(kind) = completion.status {
-            self.errors.count(kind);
+            self.errors.record(kind);
         }
         if completion.completed < self.counting_from {
             return;
@@ -341,18 +342,18 @@ impl Lane {
         &mut self,
         spec: &SystemSpec,
         test: &Test,
-        end: RunEnd,
+        end: EarlyEnd,
     ) -> Option<Convergence> {
         let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
         let rule = Convergence::new(test, outstanding, self.counting_from);
         match end {
-            RunEnd::Whole => None,
-            RunEnd::Converged => may_converge(spec, test).then_some(rule),
-            RunEnd::ConvergedBefore(_) => {
+            EarlyEnd::Whole => None,
+            EarlyEnd::Converged => may_converge(spec, test).then_some(rule),
+            EarlyEnd::ConvergedBefore(_) => {
                 self.counts_steady_only = true;
                 Some(rule)
             }
-            RunEnd::Settled(turnover) => {
+            EarlyEnd::Settled(turnover) => {
                 self.may_settle = self.rounds.is_some();
                 Some(Convergence::of_turnover(turnover, self.may_settle, rule))
             }
@@ -366,7 +367,7 @@ impl Lane {
         rule: &mut Convergence,
         completion: &Completion,
         simulator: &Simulator,
-        metering: &Metering,
+        metering: &EnergyMetering,
     ) -> Option<SteadyRun> {
         let tally = self.tally.as_mut()?;
         if !rule.count(completion, simulator) {
@@ -374,15 +375,16 @@ impl Lane {
         }
         let now = completion.completed;
         if let (Some(rounds), Some(all)) = (&self.rounds, &mut self.beside_rounds) {
-            let left = |count: usize| (Some(rounds.left(count, now)), None);
-            let found = rule.check(all, now, simulator, metering, left(rounds.first_end()))?;
+            let rounds_left = |count: usize| (Some(rounds.left(count, now)), None);
+            let found =
+                rule.check(all, now, simulator, metering, rounds_left(rounds.first_end()))?;
             let part = rule.steady_part(&found);
             let until_now = tally.point(simulator.drive_use());
             let outcome = rounds.outcome(&until_now, &part, found.from, now)?;
             let count = outcome.rounds.len();
-            let found = rule.until(&found, left(count))?;
+            let found = rule.until(&found, rounds_left(count))?;
             self.outcome = Some(outcome);
-            return rule.weigh(&found, count <= WINDOW);
+            return rule.weighted_run(&found, count <= WINDOW);
         }
         let timed = self.deadline < Instant::from_picoseconds(u64::MAX);
         let time = timed.then(|| self.deadline.since_or_zero(now));
@@ -390,7 +392,7 @@ impl Lane {
         let of_read = if self.copied.is_some() { 2 } else { 1 };
         let data = (self.volume_left < u64::MAX / 2).then(|| self.volume_left * of_read);
         let found = rule.check(tally, now, simulator, metering, (time, data))?;
-        rule.weigh(&found, !self.counts_steady_only)
+        rule.weighted_run(&found, !self.counts_steady_only)
     }
 
     /// Makes the test count as a whole, because it has not converged.
@@ -411,11 +413,12 @@ impl Lane {
         past: Option<&Completion>,
         end: Instant,
         tally: &Tally,
-    ) -> Option<InFlight> {
+    ) -> Option<RequestsInFlight> {
         let past = past.map(|completion| (completion.tag, completion.submitted));
-        let own = storage.in_flight().into_iter().chain(past);
-        let own = own.filter(|(tag, _)| LaneTag::of(*tag).lane == self.place.number);
-        let ages = own.filter_map(|(tag, submitted)| {
+        let own_requests = storage.in_flight().into_iter().chain(past);
+        let own_requests =
+            own_requests.filter(|(tag, _)| LaneTag::of(*tag).lane == self.place.number);
+        let ages = own_requests.filter_map(|(tag, submitted)| {
             let began = match &self.open {
                 Some(open) => open.due(tag as u32),
                 None => submitted,
@@ -428,7 +431,7 @@ impl Lane {
         {
             ages.extend(open.unsubmitted(end));
         }
-        InFlight::of(&ages, tally.longest())
+        RequestsInFlight::of(&ages, tally.longest())
     }
 
     /// Returns the sample of the test, which has ended. `moved` is the amount of data that all lanes have moved, if
@@ -521,16 +524,16 @@ impl Lane {
         let carried = carried.unwrap_or_else(|| tally.bytes());
         let requests = tally.requests();
         let path = path_use(spec, simulator, &busy, &tally.budget, requests, carried, elapsed);
-        let some =
+        let if_counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         Sample {
             elapsed,
             drive: Some(drive),
-            reads: some(tally.reads),
-            writes: some(tally.writes),
-            flushes: some(tally.flushes),
-            trims: some(tally.trims),
-            punctuality: self.open.map(OpenLoop::finish),
+            reads: if_counted(tally.reads),
+            writes: if_counted(tally.writes),
+            flushes: if_counted(tally.flushes),
+            trims: if_counted(tally.trims),
+            punctuality: self.open.map(OpenLoopArrivals::finish),
             path: Some(path),
             energy,
             errors: self.errors,
@@ -551,10 +554,10 @@ struct CountedRequests {
 }
 
 /// Returns the accesses of a thread, counted over all namespaces. Sequential threads divide their namespace's span.
-fn stream(test: &Test, requests: &Requests, thread: u32, key: StreamKey) -> Accesses {
-    let own = thread % test.threads;
+fn stream(test: &Test, requests: &SyntheticRequests, thread: u32, key: StreamKey) -> Accesses {
+    let thread_of_test = thread % test.threads;
     match requests.is_in_order() {
-        true => Accesses::of(test, requests, StreamKey { thread: own, ..key }),
+        true => Accesses::of(test, requests, StreamKey { thread: thread_of_test, ..key }),
         false => Accesses::of(test, requests, StreamKey { thread, ..key }),
     }
 }

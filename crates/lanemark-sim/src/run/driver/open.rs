@@ -9,11 +9,11 @@ use crate::simulator::Completion;
 use lanemark_schema::result::{LatencyHistogram, Punctuality};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Duration, Instant};
-use lanemark_schema::workload::{Schedule, Test};
+use lanemark_schema::workload::{ArrivalSchedule, Test};
 
 /// The times of all threads.
-pub(super) struct OpenLoop {
-    schedules: Vec<Schedule>,
+pub(super) struct OpenLoopArrivals {
+    schedules: Vec<ArrivalSchedule>,
     /// Instant at which the request of each slot was due, grouped by thread.
     due: Vec<Instant>,
     queue_depth: u32,
@@ -22,15 +22,15 @@ pub(super) struct OpenLoop {
     kept: Punctuality,
 }
 
-impl OpenLoop {
+impl OpenLoopArrivals {
     /// Returns the times of `threads` threads of `test`, if it is an open loop. The load begins at `from`.
     pub(super) fn of(test: &Test, threads: u32, key: StreamKey, from: Duration) -> Option<Self> {
         let schedule = |thread: u32| {
             // Each namespace has the rate of the test and repeats the threads of the first namespace.
-            let own = StreamKey { thread: thread % test.threads, ..key };
-            Schedule::new(test, own)
+            let thread_key = StreamKey { thread: thread % test.threads, ..key };
+            ArrivalSchedule::new(test, thread_key)
         };
-        let schedules: Option<Vec<Schedule>> = (0..threads).map(schedule).collect();
+        let schedules: Option<Vec<ArrivalSchedule>> = (0..threads).map(schedule).collect();
         let kept = Punctuality {
             lateness: LatencyHistogram::new(),
             held_back: 0,

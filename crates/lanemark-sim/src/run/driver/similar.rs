@@ -11,7 +11,7 @@
 //!
 //! A drive with `m` times fewer superblocks, and `m` times less data, is also similar. This drive needs the same number
 //! of open superblocks and of superblocks that collection keeps erased, so only the number of the other superblocks is
-//! reduced ([`Scale`]).
+//! reduced ([`DriveScale`]).
 //!
 //! A test that only reads does not change the drive, so only the time of the test is reduced.
 //!
@@ -34,15 +34,18 @@
 
 mod skew;
 
-use super::convergence::{RunEnd, may_converge};
+use super::convergence::{EarlyEnd, may_converge};
 use crate::run::ceiling::ceilings;
 use crate::spec::{
-    CheckedSystem, Condition, DriveSpec, FlashSpec, MediaSpec, Policy, SLOT, SystemSpec,
+    CheckedSystem, CollectionPolicy, DriveCondition, DriveSpec, FlashSpec, MediaSpec, SLOT,
+    SystemSpec,
 };
-use lanemark_schema::result::series::Recorder;
-use lanemark_schema::result::{Converged, Sample, SimilarRun};
+use lanemark_schema::result::series::SeriesRecorder;
+use lanemark_schema::result::{ConvergedTest, Sample, ScaledRun};
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, Rounds, Test};
+use lanemark_schema::workload::{
+    CheckedTest, Load, LoadKind, Pattern, RoundSettings, SeriesInterval, Test,
+};
 
 /// Minimum number of requests in a shortened test.
 const REQUESTS: f64 = 4e6;
@@ -76,18 +79,18 @@ const OVERWRITTEN_MIN: f64 = 1.0;
 
 /// Returns whether [`RunLength::Converged`](super::RunLength::Converged) simulates a test of `spec` for a shorter time.
 pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
-    shortening(spec, test).is_some()
+    time_scaling(spec, test).is_some()
 }
 
 /// The scale of a smaller drive: the factors by which its number of pages per block and its number of superblocks are
 /// smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Scale {
+struct DriveScale {
     pages: u32,
     superblocks: u32,
 }
 
-impl Scale {
+impl DriveScale {
     /// The scale of the real drive.
     const WHOLE: Self = Self { pages: 1, superblocks: 1 };
 
@@ -99,27 +102,27 @@ impl Scale {
 
 /// The factor by which the time of a test is shortened, and the scale of its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shortening {
+struct TimeScaling {
     factor: u32,
-    drive: Scale,
+    drive: DriveScale,
 }
 
 /// A shortened test and its drive.
-pub(super) struct SimilarTest {
+pub(super) struct ScaledTest {
     pub(super) spec: CheckedSystem,
     pub(super) test: CheckedTest,
-    shortening: Shortening,
+    shortening: TimeScaling,
     turnover: Option<u64>,
 }
 
-impl SimilarTest {
+impl ScaledTest {
     /// Returns the shortened form of `test`, or `None` if `test` is simulated unchanged.
     pub(super) fn of(spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
-        Self::by(shortening(spec, test)?, spec, test)
+        Self::by(time_scaling(spec, test)?, spec, test)
     }
 
     /// Returns the shortened test, or `None` if the smaller drive or the shorter test is not valid.
-    fn by(shortening: Shortening, spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
+    fn by(shortening: TimeScaling, spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
         let mut smaller: SystemSpec = (**spec).clone();
         for attachment in &mut smaller.attachments {
             shrink(&mut attachment.drive, shortening.drive);
@@ -132,27 +135,27 @@ impl SimilarTest {
     }
 
     /// Returns the point at which the shortened test may end.
-    pub(super) fn end(&self) -> RunEnd {
-        self.turnover.map_or(RunEnd::Whole, RunEnd::Settled)
+    pub(super) fn end(&self) -> EarlyEnd {
+        self.turnover.map_or(EarlyEnd::Whole, EarlyEnd::Settled)
     }
 
     /// Computes the sample of `test` from the sample of the shortened test.
     pub(super) fn enlarged(&self, sample: Sample, test: &Test) -> Sample {
         let factor = u64::from(self.shortening.factor);
-        let more = |count: u64| count.saturating_mul(factor);
+        let multiplied = |count: u64| count.saturating_mul(factor);
         // A test that was simulated to its end consists of only the simulated requests.
         let ended = sample.converged.filter(|converged| converged.requests > converged.simulated);
-        let converged = ended.map(|converged| Converged {
-            requests: more(converged.requests),
+        let converged = ended.map(|converged| ConvergedTest {
+            requests: multiplied(converged.requests),
             elapsed: converged.elapsed * factor,
             steady_from: converged.steady_from * factor,
             ..converged
         });
         let (requests, elapsed) = match converged {
             Some(converged) => (converged.requests, converged.elapsed),
-            None => (more(sample.operations()), sample.elapsed * factor),
+            None => (multiplied(sample.operations()), sample.elapsed * factor),
         };
-        let similar = SimilarRun {
+        let similar = ScaledRun {
             factor: self.shortening.factor,
             drive_factor: self.shortening.drive.factor(),
             requests,
@@ -178,7 +181,7 @@ impl SimilarTest {
 }
 
 /// Returns the shortening of a test, or `None` if the test is not shortened.
-fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
+fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
     let LoadKind::Requests(requests) = &test.asks else { return None };
     let length = match (test.rounds, test.duration) {
         (Some(rounds), None) => rounds.length * ROUNDS,
@@ -207,17 +210,17 @@ fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
     let count = bytes / test.block_mean();
     let wanted = match test.rounds {
         Some(_) => {
-            let each = (count / ROUND_REQUESTS).max(bytes / ROUND_BYTES) / ROUNDS as f64;
-            (count / REQUESTS).max(each)
+            let round_scale = (count / ROUND_REQUESTS).max(bytes / ROUND_BYTES) / ROUNDS as f64;
+            (count / REQUESTS).max(round_scale)
         }
         None => count / REQUESTS,
     };
     let wanted = wanted.min(f64::from(FACTOR_MAX)) as u32;
     let shortening = match test.writes() {
-        false => Shortening { factor: wanted, drive: Scale::WHOLE },
+        false => TimeScaling { factor: wanted, drive: DriveScale::WHOLE },
         true => {
             let drive = scale(spec, test, wanted)?;
-            Shortening { factor: drive.factor(), drive }
+            TimeScaling { factor: drive.factor(), drive }
         }
     };
     (shortening.factor >= FACTOR_MIN).then_some(shortening)
@@ -246,15 +249,16 @@ fn has_adapter_cache(spec: &SystemSpec) -> bool {
 
 /// Returns a scale up to `wanted` times smaller. The number of pages per block is reduced first, and then, if that is
 /// not enough, the number of superblocks.
-fn scale(spec: &SystemSpec, test: &Test, wanted: u32) -> Option<Scale> {
-    let all = |scale: Scale| spec.drive_specs().all(|drive| fits(drive, test, scale));
-    let of_pages = |pages| Scale { pages, superblocks: 1 };
+fn scale(spec: &SystemSpec, test: &Test, wanted: u32) -> Option<DriveScale> {
+    let fits_all_drives =
+        |scale: DriveScale| spec.drive_specs().all(|drive| fits(drive, test, scale));
+    let of_pages = |pages| DriveScale { pages, superblocks: 1 };
     let most = spec.drive_specs().filter_map(flash).map(|flash| flash.pages_per_block).max()?;
-    let paged = (1..=wanted.min(most)).rev().map(of_pages).find(|&scale| all(scale))?;
-    let of_superblocks = |superblocks| Scale { superblocks, ..paged };
+    let paged = (1..=wanted.min(most)).rev().map(of_pages).find(|&scale| fits_all_drives(scale))?;
+    let of_superblocks = |superblocks| DriveScale { superblocks, ..paged };
     let most = spec.drive_specs().filter_map(flash).map(|flash| flash.blocks_per_plane).max()?;
     let fewer = (1..=most.min(wanted / paged.pages)).rev().map(of_superblocks);
-    fewer.into_iter().find(|&scale| all(scale))
+    fewer.into_iter().find(|&scale| fits_all_drives(scale))
 }
 
 /// Returns the flash of a drive that moves data to other blocks, if it has any.
@@ -266,7 +270,7 @@ fn flash(drive: &DriveSpec) -> Option<&FlashSpec> {
 }
 
 /// Returns whether a drive that is scaled by `scale` behaves like `drive` under `test`.
-fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
+fn fits(drive: &DriveSpec, test: &Test, scale: DriveScale) -> bool {
     let Some(flash) = flash(drive) else { return false };
     let buffered = buffer(drive, flash, scale).get() as f64;
     let span = test.span.get() as f64 / f64::from(scale.factor());
@@ -281,8 +285,8 @@ fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
 /// Returns whether a drive with fewer superblocks still has enough superblocks, and enough map pages in its map cache.
 /// A drive with a separate stream of hot data keeps all superblocks: with fewer, the rate of one interval differed by
 /// 4.2%, and the cause is not known.
-fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> bool {
-    let proportion = Proportion::of(flash, scale);
+fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScale) -> bool {
+    let proportion = CollectionShare::of(flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
     let spare = f64::from(proportion.whole) / 2.0 - data * flash.filled.get();
     let of_map = |cached: Bytes| cached.get() / u64::from(scale.factor()) / SLOT.get();
@@ -294,15 +298,15 @@ fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) ->
 }
 
 /// Numbers of superblocks that take part in collection, in halves: on the real drive, and on the smaller drive.
-struct Proportion {
+struct CollectionShare {
     whole: u32,
     kept: u32,
     /// The factor by which the number of pages per superblock is smaller.
     pages: u32,
 }
 
-impl Proportion {
-    fn of(flash: &FlashSpec, scale: Scale) -> Self {
+impl CollectionShare {
+    fn of(flash: &FlashSpec, scale: DriveScale) -> Self {
         let fixed = fixed_halves(flash);
         let cache = 2 * flash.pseudo_slc_superblocks() as u32;
         let whole = (2 * flash.blocks_per_plane).saturating_sub(fixed + cache).max(1);
@@ -328,18 +332,18 @@ fn fixed_halves(flash: &FlashSpec) -> u32 {
 }
 
 /// Returns the buffer of a smaller drive.
-fn buffer(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> Bytes {
+fn buffer(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScale) -> Bytes {
     let least = flash.unit() * (flash.dies() * flash.technology.bits() as u64 * BUFFERED_UNITS);
     Bytes(drive.buffer.get() / u64::from(scale.factor())).max(least.min(drive.buffer))
 }
 
 /// Makes a drive smaller.
-fn shrink(drive: &mut DriveSpec, scale: Scale) {
+fn shrink(drive: &mut DriveSpec, scale: DriveScale) {
     let MediaSpec::Flash(flash) = &drive.media else { return };
-    if scale == Scale::WHOLE {
+    if scale == DriveScale::WHOLE {
         return;
     }
-    let (buffer, proportion) = (buffer(drive, flash, scale), Proportion::of(flash, scale));
+    let (buffer, proportion) = (buffer(drive, flash, scale), CollectionShare::of(flash, scale));
     let slots = |bytes: Bytes| proportion.part(bytes, SLOT.get());
     drive.capacity = slots(drive.capacity);
     drive.buffer = buffer;
@@ -358,7 +362,7 @@ fn shrink(drive: &mut DriveSpec, scale: Scale) {
     if scale.superblocks > 1 {
         let fewer = |count: u32| count.div_ceil(scale.superblocks);
         translation.erased_idle = fewer(translation.erased_idle);
-        if let Policy::Windowed(window) = &mut translation.policy {
+        if let CollectionPolicy::Windowed(window) = &mut translation.policy {
             *window = fewer(*window);
         }
         flash.blocks_per_plane =
@@ -374,7 +378,7 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
         return Some(0);
     }
     let drives = || spec.drive_specs().filter_map(flash);
-    let is_purged = drives().any(|flash| flash.condition == Condition::Purged);
+    let is_purged = drives().any(|flash| flash.condition == DriveCondition::Purged);
     let levels_wear = drives().any(|flash| flash.translation.wear_gap.is_some());
     if levels_wear || (is_purged && test.reads()) {
         return None;
@@ -408,25 +412,27 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
 /// Returns [`slowest`] for a span of several parts, each given as its proportion of the span and its proportion of the
 /// writes.
 fn slowest_of(parts: impl Iterator<Item = [f64; 2]> + Clone) -> Option<f64> {
-    let all = |index: usize| parts.clone().map(|part| part[index]).sum::<f64>();
-    let (span, share) = (all(0), all(1));
+    let sum_of_parts = |index: usize| parts.clone().map(|part| part[index]).sum::<f64>();
+    let (span, share) = (sum_of_parts(0), sum_of_parts(1));
     let written = parts.filter(|part| part.iter().all(|&one| one > 0.0));
     written.map(|part| part[0] / span / (part[1] / share)).reduce(f64::max)
 }
 
 /// Returns `test` on a smaller span of the drives of `spec` and for a shorter time.
-fn shorter(test: &Test, spec: &SystemSpec, shortening: Shortening) -> Test {
+fn shorter(test: &Test, spec: &SystemSpec, shortening: TimeScaling) -> Test {
     let n = u64::from(shortening.factor);
     let time = |time: Duration| time / n;
     // The span must consist of whole blocks and whole slots.
     let step = test.block.get().next_multiple_of(SLOT.get()) * u64::from(test.threads);
-    let smaller = flash(&spec.first().drive).filter(|_| shortening.drive != Scale::WHOLE);
+    let smaller = flash(&spec.first().drive).filter(|_| shortening.drive != DriveScale::WHOLE);
     let part = |bytes: Bytes| match smaller {
         None => bytes,
-        Some(flash) => Proportion::of(flash, shortening.drive).part(bytes, step).max(Bytes(step)),
+        Some(flash) => {
+            CollectionShare::of(flash, shortening.drive).part(bytes, step).max(Bytes(step))
+        }
     };
     let offset = if test.offset == Bytes::ZERO { Bytes::ZERO } else { part(test.offset) };
-    let interval = Recorder::of(test).map(|recorder| recorder.interval());
+    let interval = SeriesRecorder::of(test).map(|recorder| recorder.interval());
     // The intervals cover the test, so that their number does not grow.
     let covering =
         |interval: Duration| Duration::from_picoseconds(interval.picoseconds().div_ceil(n));
@@ -443,8 +449,8 @@ fn shorter(test: &Test, spec: &SystemSpec, shortening: Shortening) -> Test {
         offset,
         duration: test.duration.map(time),
         ramp: time(test.ramp),
-        rounds: test.rounds.map(|rounds| Rounds { length: time(rounds.length), ..rounds }),
-        interval: interval.map(|interval| Interval::Fixed { interval: covering(interval) }),
+        rounds: test.rounds.map(|rounds| RoundSettings { length: time(rounds.length), ..rounds }),
+        interval: interval.map(|interval| SeriesInterval::Fixed { interval: covering(interval) }),
         volume: test.volume.map(|volume| Bytes(volume.get() / n)),
         ..test.clone()
     }

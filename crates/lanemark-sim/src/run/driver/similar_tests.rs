@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::run::driver::{RunLength, run_length_watched, run_requests};
-use crate::spec::{Condition, MapSpec, PseudoSlcSpec};
+use crate::spec::{DriveCondition, MapSpec, PseudoSlcSpec};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::TrackedFigure;
@@ -15,7 +15,7 @@ fn drive() -> SystemSpec {
     let flash = drive.flash_mut();
     flash.pages_per_block = 256;
     flash.blocks_per_plane = 160;
-    flash.condition = Condition::Purged;
+    flash.condition = DriveCondition::Purged;
     spec
 }
 
@@ -24,7 +24,7 @@ fn writes(pattern: Pattern, seconds: u64) -> Test {
     let mut test = Test {
         span: Bytes::mebi(4_320),
         duration: Some(Duration::from_seconds(seconds)),
-        interval: Some(Interval::Fixed { interval: Duration::from_seconds(24) }),
+        interval: Some(SeriesInterval::Fixed { interval: Duration::from_seconds(24) }),
         ..Test::of_blocks(Bytes::kibi(4))
     };
     if let LoadKind::Requests(requests) = &mut test.asks {
@@ -40,24 +40,24 @@ fn run(spec: &CheckedSystem, test: &CheckedTest, length: RunLength) -> Sample {
 }
 
 /// Returns the shortening of tests on a drive of `scale`.
-fn on(scale: Scale) -> Shortening {
-    Shortening { factor: scale.factor(), drive: scale }
+fn on(scale: DriveScale) -> TimeScaling {
+    TimeScaling { factor: scale.factor(), drive: scale }
 }
 
-const A_QUARTER_OF_THE_PAGES: Scale = Scale { pages: 4, superblocks: 1 };
-const A_QUARTER_OF_THE_SUPERBLOCKS: Scale = Scale { pages: 1, superblocks: 4 };
+const A_QUARTER_OF_THE_PAGES: DriveScale = DriveScale { pages: 4, superblocks: 1 };
+const A_QUARTER_OF_THE_SUPERBLOCKS: DriveScale = DriveScale { pages: 1, superblocks: 4 };
 
 /// Returns two samples of a test: of the whole test, and of the shortened test on a drive of `scale`.
-fn both(spec: SystemSpec, test: Test, scale: Scale) -> (Sample, Sample) {
+fn both(spec: SystemSpec, test: Test, scale: DriveScale) -> (Sample, Sample) {
     let (spec, test) = (spec.checked().unwrap(), test.checked().unwrap());
-    let similar = SimilarTest::by(on(scale), &spec, &test).unwrap();
+    let similar = ScaledTest::by(on(scale), &spec, &test).unwrap();
     let short = run(&similar.spec, &similar.test, RunLength::Whole);
     (run(&spec, &test, RunLength::Whole), similar.enlarged(short, &test))
 }
 
 /// Returns the sample of a test on a drive with a quarter of the pages, simulated until `end`.
-fn ended(spec: &CheckedSystem, test: &CheckedTest, end: RunEnd) -> Sample {
-    let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+fn ended(spec: &CheckedSystem, test: &CheckedTest, end: EarlyEnd) -> Sample {
+    let similar = ScaledTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
     let LoadKind::Requests(requests) = &similar.test.asks else { panic!("no requests") };
     let key = StreamKey::from_seed(7);
     let ran = run_requests(&similar.spec, &similar.test, requests, key, end, &mut |_| true);
@@ -66,7 +66,7 @@ fn ended(spec: &CheckedSystem, test: &CheckedTest, end: RunEnd) -> Sample {
 
 /// Returns the sample of a test on a drive with a quarter of the pages, simulated until its state is steady.
 fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
-    let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+    let similar = ScaledTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
     ended(spec, test, similar.end())
 }
 
@@ -144,10 +144,10 @@ fn reads_shorten_the_time_and_not_the_drive() {
         requests.read_share = Ratio::ONE;
     }
     let (spec, checked) = (drive().checked().unwrap(), test.clone().checked().unwrap());
-    let hundredth = Shortening { factor: 100, drive: Scale::WHOLE };
-    let similar = SimilarTest::by(hundredth, &spec, &checked).unwrap();
+    let hundredth = TimeScaling { factor: 100, drive: DriveScale::WHOLE };
+    let similar = ScaledTest::by(hundredth, &spec, &checked).unwrap();
     assert_eq!(*similar.spec, *spec);
-    assert_eq!(similar.end(), RunEnd::Settled(0));
+    assert_eq!(similar.end(), EarlyEnd::Settled(0));
     assert_eq!(
         (similar.test.span, similar.test.duration),
         (test.span, test.duration.map(|time| time / 100))
@@ -190,15 +190,15 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     coarse.first_mut().drive.flash_mut().blocks_per_plane = 640;
     assert!(!is_shortened(&coarse, &day), "blocks cannot lose pages");
     // The factor divides the pages, leaves enough of them, and keeps the buffer a small part of the span.
-    let Shortening { factor, drive } = shortening(&spec, &day).unwrap();
+    let TimeScaling { factor, drive } = time_scaling(&spec, &day).unwrap();
     assert_eq!((factor, drive), (4, A_QUARTER_OF_THE_PAGES), "superblocks cannot become fewer");
     // If blocks have few pages, the number of blocks is reduced instead. The share of spare flash remains the same.
     let mut fine = spec.clone();
     let flash = fine.first_mut().drive.flash_mut();
     (flash.pages_per_block, flash.blocks_per_plane) = (PAGES_MIN, 1280);
     fine.first_mut().drive.capacity = Bytes::mebi(8_640);
-    let Shortening { factor, drive } = shortening(&fine, &day).unwrap();
-    assert_eq!((factor, drive), (7, Scale { pages: 1, superblocks: 7 }));
+    let TimeScaling { factor, drive } = time_scaling(&fine, &day).unwrap();
+    assert_eq!((factor, drive), (7, DriveScale { pages: 1, superblocks: 7 }));
     let spare = |spec: &SystemSpec| {
         let drive = &spec.first().drive;
         let used = 2 * drive.flash().blocks_per_plane - fixed_halves(drive.flash());
@@ -214,7 +214,7 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
 fn a_test_ends_when_its_state_is_steady() {
     for pattern in [Pattern::Uniform, Pattern::Sequential] {
         let (spec, test) = (drive().checked().unwrap(), writes(pattern, 2_400).checked().unwrap());
-        let (whole, settled) = (ended(&spec, &test, RunEnd::Whole), settled(&spec, &test));
+        let (whole, settled) = (ended(&spec, &test, EarlyEnd::Whole), settled(&spec, &test));
         let converged = settled.converged.unwrap();
         assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
         assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
@@ -243,7 +243,7 @@ fn a_test_ends_when_its_state_is_steady() {
 #[test]
 fn the_whole_span_must_be_written_again() {
     let zones = |parts: [[f64; 2]; 3]| {
-        let zone = |[span, share]: [f64; 2]| lanemark_schema::workload::Zone {
+        let zone = |[span, share]: [f64; 2]| lanemark_schema::workload::PatternZone {
             span: Ratio::new(span).unwrap(),
             share: Ratio::new(share).unwrap(),
         };
@@ -282,13 +282,13 @@ fn the_whole_span_must_be_written_again() {
     }
     assert_eq!(turnover(&drive(), &mixed), None, "reads find more and more data");
     let mut used = drive();
-    used.first_mut().drive.flash_mut().condition = Condition::Sequential;
+    used.first_mut().drive.flash_mut().condition = DriveCondition::Sequential;
     assert_eq!(turnover(&used, &mixed), Some(4_320 * 256));
 }
 
 #[test]
 fn rounds_become_steady_at_the_same_rate() {
-    let rounds = Rounds { length: Duration::from_seconds(12), tracked: TrackedFigure::Iops };
+    let rounds = RoundSettings { length: Duration::from_seconds(12), tracked: TrackedFigure::Iops };
     let test = Test {
         duration: None,
         interval: None,
@@ -296,7 +296,7 @@ fn rounds_become_steady_at_the_same_rate() {
         ..writes(Pattern::Uniform, 1)
     };
     let mut steady = drive();
-    steady.first_mut().drive.flash_mut().condition = Condition::Random;
+    steady.first_mut().drive.flash_mut().condition = DriveCondition::Random;
     let (whole, short) = both(steady.clone(), test.clone(), A_QUARTER_OF_THE_PAGES);
     let ratio = short.iops() / whole.iops();
     assert!((0.98..=1.02).contains(&ratio), "{ratio}");
@@ -308,12 +308,12 @@ fn rounds_become_steady_at_the_same_rate() {
 #[test]
 fn rounds_end_when_their_state_is_steady() {
     let mut random = drive();
-    random.first_mut().drive.flash_mut().condition = Condition::Random;
-    let rule = Rounds { length: Duration::from_seconds(120), tracked: TrackedFigure::Iops };
+    random.first_mut().drive.flash_mut().condition = DriveCondition::Random;
+    let rule = RoundSettings { length: Duration::from_seconds(120), tracked: TrackedFigure::Iops };
     let test =
         Test { duration: None, interval: None, rounds: Some(rule), ..writes(Pattern::Uniform, 1) };
     let (spec, test) = (random.checked().unwrap(), test.checked().unwrap());
-    let (whole, settled) = (ended(&spec, &test, RunEnd::Whole), settled(&spec, &test));
+    let (whole, settled) = (ended(&spec, &test, EarlyEnd::Whole), settled(&spec, &test));
     let ratio = settled.iops() / whole.iops();
     assert!((0.985..=1.015).contains(&ratio), "{ratio}");
     let (one, other) = (settled.steady.unwrap(), whole.steady.unwrap());

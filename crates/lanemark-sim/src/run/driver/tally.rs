@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::super::energy::Metering;
+use super::super::energy::EnergyMetering;
 use crate::engine::budget::{BudgetSum, HOPS};
 use crate::simulator::{Completion, Simulator};
-use lanemark_schema::result::series::{Point, SteadyPart};
+use lanemark_schema::result::series::{SeriesPoint, SteadyPart};
 use lanemark_schema::result::steady::{Round, SteadyState, WINDOW};
 use lanemark_schema::result::{DirectionResult, DriveUse};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Operation, Rounds};
+use lanemark_schema::workload::{Operation, RoundSettings};
 
 /// Requests counted since an instant, and the work of hops and drives up to that instant.
 pub(super) struct Tally {
@@ -56,24 +56,24 @@ impl Tally {
 
     /// Returns the totals of reads and writes without their distributions. `drive` is the amount that the drive has
     /// written.
-    pub(super) fn point(&self, drive: DriveUse) -> Point {
+    pub(super) fn point(&self, drive: DriveUse) -> SeriesPoint {
         let mut latency = self.reads.latency.clone();
         latency.merge(&self.writes.latency);
-        Point {
+        SeriesPoint {
             reads: self.reads.latency.count(),
             writes: self.writes.latency.count(),
             read_bytes: self.reads.bytes,
             written_bytes: self.writes.bytes,
             latency_mean_ns: latency.mean_ns(),
             drive: Some(drive.since(&self.drive_before)),
-            ..Point::default()
+            ..SeriesPoint::default()
         }
     }
 
     /// Returns the maximum counted latency, if any request was counted.
     pub(super) fn longest(&self) -> Option<Duration> {
-        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
-        let longest = all.iter().filter_map(|direction| direction.latency.max_ns()).max();
+        let directions = [&self.reads, &self.writes, &self.flushes, &self.trims];
+        let longest = directions.iter().filter_map(|direction| direction.latency.max_ns()).max();
         longest.map(Duration::from_nanoseconds)
     }
 
@@ -113,7 +113,7 @@ impl Tally {
 
 /// The rounds of a test.
 pub(super) struct RoundsRun {
-    rule: Rounds,
+    rule: RoundSettings,
     state: SteadyState,
     /// The end of the current round.
     end: Instant,
@@ -122,7 +122,7 @@ pub(super) struct RoundsRun {
 }
 
 impl RoundsRun {
-    pub(super) fn new(rule: Rounds, start: Instant) -> Self {
+    pub(super) fn new(rule: RoundSettings, start: Instant) -> Self {
         let state = SteadyState::new(rule);
         Self { rule, state, end: start + rule.length, window: VecDeque::new() }
     }
@@ -134,7 +134,7 @@ impl RoundsRun {
         &mut self,
         at: Instant,
         tally: &mut Tally,
-        metering: &mut Metering,
+        metering: &mut EnergyMetering,
         simulator: &Simulator,
     ) -> bool {
         while at >= self.end {
@@ -168,7 +168,7 @@ impl RoundsRun {
     /// current round contains the requests `until_now`. Returns `None` if the last rounds include time before `steady`.
     pub(super) fn outcome(
         &self,
-        until_now: &Point,
+        until_now: &SeriesPoint,
         steady: &SteadyPart,
         from: Instant,
         now: Instant,
@@ -190,7 +190,7 @@ impl RoundsRun {
     }
 
     /// Returns a round with the requests in `requests`.
-    fn round(&self, requests: &Point) -> Round {
+    fn round(&self, requests: &SeriesPoint) -> Round {
         let seconds = self.rule.length.as_seconds();
         Round {
             iops: requests.requests() as f64 / seconds,
@@ -228,7 +228,7 @@ mod tests {
     /// Returns the rounds of a test that has completed rounds of one second with these numbers of writes, and is in the
     /// middle of the next round.
     fn after(rounds: &[u64]) -> RoundsRun {
-        let rule = Rounds { length: SECOND, tracked: TrackedFigure::Iops };
+        let rule = RoundSettings { length: SECOND, tracked: TrackedFigure::Iops };
         let mut run = RoundsRun::new(rule, Instant::ZERO);
         for &writes in rounds {
             let round = run.round(&part(writes).during(SECOND));
@@ -246,7 +246,7 @@ mod tests {
     fn rounds_continue_at_the_steady_rate() {
         // The test has run for a round and a half. The half round had 60 writes.
         let run = after(&[100]);
-        let half = Point { writes: 60, ..Point::default() };
+        let half = SeriesPoint { writes: 60, ..SeriesPoint::default() };
         let outcome = run.outcome(&half, &part(100), at(0), at(3)).unwrap();
         let rates: Vec<f64> = outcome.rounds.iter().map(|round| round.iops).collect();
         assert_eq!(rates, [100.0, 110.0, 100.0, 100.0, 100.0]);
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn faster_rounds_are_not_among_the_last() {
         let run = after(&[400, 400]);
-        let half = Point { writes: 50, ..Point::default() };
+        let half = SeriesPoint { writes: 50, ..SeriesPoint::default() };
         // The test ends after two fast and five slow rounds.
         let outcome = run.outcome(&half, &part(100), at(4), at(5)).unwrap();
         let rates: Vec<f64> = outcome.rounds.iter().map(|round| round.iops).collect();

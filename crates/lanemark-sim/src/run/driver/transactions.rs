@@ -1,4 +1,4 @@
-//! A database that executes transactions on a simulated system ([`Transactions`] states the work of each transaction).
+//! A database that executes transactions on a simulated system ([`TransactionLoad`] states the work of each transaction).
 //!
 //! The model is a closed queueing network: at each time, a user is elsewhere, at the processor, or waiting for the
 //! drives. The processors are the platform's cores with one queue. The simulator charges the submission and completion
@@ -19,7 +19,7 @@ mod log;
 
 use std::collections::VecDeque;
 
-use super::super::energy::Metering;
+use super::super::energy::EnergyMetering;
 use super::RunLength;
 use super::convergence::{Convergence, may_converge};
 use super::tally::Tally;
@@ -34,14 +34,16 @@ use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
 use crate::spec::{CheckedSystem, PriorContent, SystemSpec};
 use crate::storage::Storage;
-use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::result::{
-    Converged, DirectionResult, InFlight, LatencyHistogram, RequestErrors, Sample, ServerTime,
-    TransactionsUse,
+    ConvergedTest, DirectionResult, LatencyHistogram, RequestErrors, RequestsInFlight, Sample,
+    ServerProcessorTime, TransactionFigures,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Access, BufferModel, BufferUse, Operation, Test, Transactions};
+use lanemark_schema::workload::{
+    Access, BufferModel, BufferTraffic, Operation, Test, TransactionLoad,
+};
 use log::{LogWrite, LogWriter};
 
 /// Number of due page writes above which users wait.
@@ -57,7 +59,7 @@ const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// An event outside the drives.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum TransactionEvent {
     /// A user returns and requests a transaction.
     Asks(u32),
     /// A part of a user's transaction leaves the processor.
@@ -66,7 +68,7 @@ enum Event {
 
 /// A request to the drives, and the activity that continues when it completes.
 #[derive(Clone, Copy, Debug)]
-enum Wait {
+enum PendingIo {
     /// A user reads a page.
     Read(u32),
     /// A user writes a page before another page can be read into its buffer slot.
@@ -81,7 +83,7 @@ enum Wait {
 
 /// The current transaction of a user.
 #[derive(Clone, Copy, Debug, Default)]
-struct User {
+struct UserTransaction {
     begun: Instant,
     reads: u32,
     /// Number of pages to write before other pages can be read into their buffer slots.
@@ -92,14 +94,14 @@ struct User {
     part: Duration,
 }
 
-/// Runs one repeat of `test`, a database of [`Transactions`], on the volume or the first drive of `spec`.
+/// Runs one repeat of `test`, a database of [`TransactionLoad`], on the volume or the first drive of `spec`.
 ///
 /// # Errors
 /// Returns a [`SimError`] if the test does not fit the drive.
 pub(super) fn run(
     spec: &CheckedSystem,
     test: &Test,
-    transactions: &Transactions,
+    transactions: &TransactionLoad,
     key: StreamKey,
     length: RunLength,
     watch: &mut dyn FnMut(&Progress) -> bool,
@@ -107,7 +109,7 @@ pub(super) fn run(
     if test.rounds.is_some() || test.volume.is_some() {
         return Err(SimError::NotSimulated { what: "transactions with a volume or with rounds" });
     }
-    let mut run = Run::new(spec, test, transactions, key);
+    let mut run = TransactionRun::new(spec, test, transactions, key);
     if length == RunLength::Converged && may_converge(spec, test) {
         let convergence = Convergence::new(test, test.threads.into(), run.counting_from);
         run.convergence = Some(convergence);
@@ -125,24 +127,24 @@ pub(super) fn run(
     Ok(run.end(spec))
 }
 
-struct Run<'t> {
+struct TransactionRun<'t> {
     test: &'t Test,
-    load: &'t Transactions,
+    load: &'t TransactionLoad,
     storage: Storage,
     /// Requests in flight; the handle of a request is its tag.
-    waits: Slab<Wait, Waits>,
-    metering: Metering,
-    events: EventQueue<Event>,
+    waits: Slab<PendingIo, Waits>,
+    metering: EnergyMetering,
+    events: EventQueue<TransactionEvent>,
     /// Instant of the first event, or [`NEVER`].
     next: Instant,
     processors: Servers,
     cores: u32,
-    users: Vec<User>,
+    users: Vec<UserTransaction>,
     rng: Rng,
     /// Number of pages; the log follows them.
     pages: u64,
     model: BufferModel<'t>,
-    buffer: BufferUse,
+    buffer: BufferTraffic,
     log: LogWriter,
     owed: f64,
     page_writes: u32,
@@ -160,16 +162,21 @@ struct Run<'t> {
     /// The rule by which the run may end before the test does.
     convergence: Option<Convergence>,
     /// The result, once the run has ended by this rule.
-    converged: Option<Converged>,
+    converged: Option<ConvergedTest>,
     response: LatencyHistogram,
     log_writes: u64,
     committed: u64,
-    series: Option<Recorder>,
+    series: Option<SeriesRecorder>,
     errors: RequestErrors,
 }
 
-impl<'t> Run<'t> {
-    fn new(spec: &CheckedSystem, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
+impl<'t> TransactionRun<'t> {
+    fn new(
+        spec: &CheckedSystem,
+        test: &'t Test,
+        load: &'t TransactionLoad,
+        key: StreamKey,
+    ) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         let deadline = counting_from + test.duration.unwrap_or_default();
         // The initial estimate assumes no waiting.
@@ -182,12 +189,12 @@ impl<'t> Run<'t> {
             load,
             storage: Storage::new(spec, PriorContent::of(test), key),
             waits: Slab::new(),
-            metering: Metering::new(spec, counting_from, Some(deadline)),
+            metering: EnergyMetering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),
             next: NEVER,
             processors: Servers::new(spec.cpu.cores as usize),
             cores: spec.cpu.cores,
-            users: vec![User::default(); test.threads as usize],
+            users: vec![UserTransaction::default(); test.threads as usize],
             rng: Rng::new(key),
             pages: (test.span - load.log.area).get() / test.block.get(),
             model,
@@ -208,7 +215,7 @@ impl<'t> Run<'t> {
             response: LatencyHistogram::new(),
             log_writes: 0,
             committed: 0,
-            series: Recorder::of(test),
+            series: SeriesRecorder::of(test),
             errors: RequestErrors::default(),
         }
     }
@@ -220,7 +227,7 @@ impl<'t> Run<'t> {
             completion.check_end()?;
             self.now = completion.completed;
             self.count(&mut completion);
-            self.completed(&completion)?;
+            self.on_completion(&completion)?;
             return Ok(true);
         }
         if self.next >= self.deadline {
@@ -231,8 +238,8 @@ impl<'t> Run<'t> {
         self.next = self.events.next_at().unwrap_or(NEVER);
         self.now = now;
         match event {
-            Event::Asks(user) => self.begin(now, user),
-            Event::Computed(user) => self.go_on(now, user)?,
+            TransactionEvent::Asks(user) => self.begin(now, user),
+            TransactionEvent::Computed(user) => self.go_on(now, user)?,
         }
         Ok(true)
     }
@@ -261,10 +268,10 @@ impl<'t> Run<'t> {
 
     fn leave(&mut self, now: Instant, user: u32) {
         let away = self.exponential(self.load.elsewhere);
-        self.schedule(now + away, Event::Asks(user));
+        self.schedule(now + away, TransactionEvent::Asks(user));
     }
 
-    fn schedule(&mut self, at: Instant, event: Event) {
+    fn schedule(&mut self, at: Instant, event: TransactionEvent) {
         self.next = self.next.min(at);
         self.events.schedule(at, event);
     }
@@ -273,29 +280,30 @@ impl<'t> Run<'t> {
         let reads = self.number(self.buffer.reads);
         let writes = if self.buffer.awaited > 0.0 { self.number(self.buffer.awaited) } else { 0 };
         let part = self.load.processor / u64::from(reads + 1);
-        self.users[user as usize] = User { begun: now, reads, writes, has_room: false, part };
+        self.users[user as usize] =
+            UserTransaction { begun: now, reads, writes, has_room: false, part };
         self.compute(now, user);
     }
 
     fn compute(&mut self, now: Instant, user: u32) {
         let time = self.exponential(self.users[user as usize].part);
         let span = self.processors.serve(now, time);
-        self.schedule(span.end, Event::Computed(user));
+        self.schedule(span.end, TransactionEvent::Computed(user));
     }
 
     /// Continues a transaction: makes room for the next page, reads the page, commits, or ends.
     fn go_on(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
-        let own = &mut self.users[user as usize];
-        if own.writes > 0 && !own.has_room {
-            let access = self.page(Operation::Write);
-            return self.submit(now, access, user, Wait::AwaitedWrite(user));
+        let user_state = &mut self.users[user as usize];
+        if user_state.writes > 0 && !user_state.has_room {
+            let access = self.page_access(Operation::Write);
+            return self.submit(now, access, user, PendingIo::AwaitedWrite(user));
         }
         // The next read needs its own room, and pages that remain after the last read are also written.
-        own.has_room = false;
-        if own.reads == 0 && own.writes > 0 {
+        user_state.has_room = false;
+        if user_state.reads == 0 && user_state.writes > 0 {
             return self.go_on(now, user);
         }
-        if own.reads > 0 {
+        if user_state.reads > 0 {
             if self.owed > OWED_MAX {
                 self.held.push_back(user);
                 return Ok(());
@@ -310,8 +318,8 @@ impl<'t> Run<'t> {
     }
 
     fn read(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
-        let access = self.page(Operation::Read);
-        self.submit(now, access, user, Wait::Read(user))
+        let access = self.page_access(Operation::Read);
+        self.submit(now, access, user, PendingIo::Read(user))
     }
 
     /// Submits a request of `user`; `wait` states the continuation after its completion.
@@ -320,13 +328,13 @@ impl<'t> Run<'t> {
         now: Instant,
         access: Access,
         user: u32,
-        wait: Wait,
+        wait: PendingIo,
     ) -> Result<(), SimError> {
         let tag = self.waits.insert(wait).number().into();
         self.storage.submit(Submission::new(now, access).by(user).tagged(tag))
     }
 
-    fn page(&mut self, operation: Operation) -> Access {
+    fn page_access(&mut self, operation: Operation) -> Access {
         let place = Bytes(self.rng.below(self.pages) * self.test.block.get());
         Access { operation, offset: self.test.offset + place, length: self.test.block }
     }
@@ -350,18 +358,18 @@ impl<'t> Run<'t> {
             self.log.writes.push_back(LogWrite { users, ended: false });
             self.log_writes += u64::from(now >= self.counting_from);
             let access = Access { operation: Operation::Write, offset, length };
-            self.submit(now, access, thread, Wait::LogWrite(number))?;
+            self.submit(now, access, thread, PendingIo::LogWrite(number))?;
         }
         Ok(())
     }
 
-    fn completed(&mut self, completion: &Completion) -> Result<(), SimError> {
+    fn on_completion(&mut self, completion: &Completion) -> Result<(), SimError> {
         let now = completion.completed;
         let handle = WaitHandle::of(completion.tag as u32);
         let wait = self.waits[handle];
         self.waits.free(handle);
         match wait {
-            Wait::PageWrite => {
+            PendingIo::PageWrite => {
                 self.page_writes -= 1;
                 self.write_pages(now)?;
                 while self.owed <= OWED_MAX
@@ -371,22 +379,24 @@ impl<'t> Run<'t> {
                 }
                 Ok(())
             }
-            Wait::LogWrite(number) if self.load.log.flush => {
+            PendingIo::LogWrite(number) if self.load.log.flush => {
                 let flush = Access {
                     operation: Operation::Flush,
                     offset: Bytes::ZERO,
                     length: Bytes::ZERO,
                 };
-                self.submit(now, flush, 0, Wait::LogFlush(number))
+                self.submit(now, flush, 0, PendingIo::LogFlush(number))
             }
-            Wait::LogWrite(number) | Wait::LogFlush(number) => self.stored(now, number),
-            Wait::AwaitedWrite(user) => {
-                let own = &mut self.users[user as usize];
-                own.writes -= 1;
-                own.has_room = true;
+            PendingIo::LogWrite(number) | PendingIo::LogFlush(number) => {
+                self.on_log_write_stored(now, number)
+            }
+            PendingIo::AwaitedWrite(user) => {
+                let user_state = &mut self.users[user as usize];
+                user_state.writes -= 1;
+                user_state.has_room = true;
                 self.go_on(now, user)
             }
-            Wait::Read(user) => {
+            PendingIo::Read(user) => {
                 self.users[user as usize].reads -= 1;
                 self.compute(now, user);
                 Ok(())
@@ -395,7 +405,7 @@ impl<'t> Run<'t> {
     }
 
     /// Records that a log write is stored. This write and later stored writes commit if all earlier writes are stored.
-    fn stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
+    fn on_log_write_stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
         self.log.writes[(number - self.log.first) as usize].ended = true;
         while self.log.writes.front().is_some_and(|write| write.ended) {
             let write = self.log.writes.pop_front().unwrap_or_default();
@@ -457,7 +467,7 @@ impl<'t> Run<'t> {
                 offset: self.test.offset + place,
                 length: Bytes(pages * page),
             };
-            self.submit(now, access, 0, Wait::PageWrite)?;
+            self.submit(now, access, 0, PendingIo::PageWrite)?;
         }
         Ok(())
     }
@@ -477,7 +487,7 @@ impl<'t> Run<'t> {
 
     fn count(&mut self, completion: &mut Completion) {
         if let RequestStatus::Failed(kind) = completion.status {
-            self.errors.count(kind);
+            self.errors.record(kind);
             return;
         }
         if completion.completed < self.counting_from {
@@ -507,7 +517,7 @@ impl<'t> Run<'t> {
         let in_flight = self.storage.in_flight().into_iter();
         let ages = in_flight.filter(|(_, submitted)| *submitted <= self.deadline);
         let ages: Vec<Duration> = ages.map(|(_, at)| self.deadline.since(at)).collect();
-        let in_flight = InFlight::of(&ages, tally.longest());
+        let in_flight = RequestsInFlight::of(&ages, tally.longest());
         let drive = simulator.drive_use();
         let busy = busy_since(simulator, &tally.busy_before);
         let (requests, bytes) = (tally.requests(), tally.bytes());
@@ -518,32 +528,35 @@ impl<'t> Run<'t> {
         let all = elapsed.as_seconds() * f64::from(self.cores);
         let busy_s = (own + (core - core_before)).as_seconds();
         let count = self.response.count();
-        let each = |requests: u64| requests as f64 / count.max(1) as f64;
+        let per_transaction = |requests: u64| requests as f64 / count.max(1) as f64;
         let reads = tally.reads.latency.count();
         let page_writes = tally.writes.latency.count().saturating_sub(self.log_writes);
-        let transactions = TransactionsUse {
+        let transactions = TransactionFigures {
             count,
             per_minute: count as f64 / elapsed.as_seconds() * 60.0,
             processor_busy: Some((busy_s / all).min(1.0)),
-            processor_time: Some(ServerTime { server_s: Some(busy_s), ..ServerTime::default() }),
+            processor_time: Some(ServerProcessorTime {
+                server_s: Some(busy_s),
+                ..ServerProcessorTime::default()
+            }),
             buffer_hit_ratio: self.buffer.hit_ratio,
-            page_reads: Some(each(reads)),
-            page_writes: Some(each(page_writes)),
-            log_writes: Some(each(self.log_writes)),
+            page_reads: Some(per_transaction(reads)),
+            page_writes: Some(per_transaction(page_writes)),
+            log_writes: Some(per_transaction(self.log_writes)),
             commits_per_log_write: Some(self.committed as f64 / self.log_writes.max(1) as f64),
-            log_bytes: Some(each(self.committed) * self.load.log.record.get() as f64),
-            log_flushes: Some(each(tally.flushes.latency.count())),
+            log_bytes: Some(per_transaction(self.committed) * self.load.log.record.get() as f64),
+            log_flushes: Some(per_transaction(tally.flushes.latency.count())),
             response: self.response,
-            ..TransactionsUse::default()
+            ..TransactionFigures::default()
         };
-        let known =
+        let if_counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         Sample {
             elapsed,
             drive: Some(drive.since(&tally.drive_before)),
-            reads: known(tally.reads),
-            writes: known(tally.writes),
-            flushes: known(tally.flushes),
+            reads: if_counted(tally.reads),
+            writes: if_counted(tally.writes),
+            flushes: if_counted(tally.flushes),
             in_flight,
             path: Some(path),
             energy: self.metering.energy(spec),

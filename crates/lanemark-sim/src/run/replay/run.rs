@@ -5,7 +5,8 @@
 //! both values.
 
 use super::{
-    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, ReplayError, ReplayRun, ReplaySettings,
+    RequestRefusal,
 };
 use crate::engine::budget::BudgetSum;
 use crate::fault::RequestStatus;
@@ -14,14 +15,18 @@ use crate::run::path_use::path_use;
 use crate::run::progress::Progress;
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
-use crate::spec::target::Target;
+use crate::spec::target::DriveNamespace;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
-use lanemark_schema::result::{DirectionResult, HopId, HopUse, ReplayUse, RequestErrors, Sample};
+use lanemark_schema::result::{
+    DirectionResult, HopId, HopUse, ReplayCounts, RequestErrors, Sample,
+};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
-use lanemark_schema::workload::{Access, Arrival, LoadKind, Operation, SECTOR, Test, TraceSummary};
+use lanemark_schema::workload::{
+    Access, LoadKind, Operation, SECTOR, Test, TraceArrival, TraceSummary,
+};
 
 /// Alignment that wrapped requests keep, in bytes.
 const WRAP_ALIGNMENT: u64 = 4096;
@@ -29,11 +34,11 @@ const WRAP_ALIGNMENT: u64 = 4096;
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// A running replay.
-pub(super) struct Run {
+pub(super) struct RunningReplay {
     storage: Storage,
-    plan: Replay,
+    plan: ReplaySettings,
     /// Targets on which the devices of the trace are replayed, each with its capacity.
-    targets: Vec<(Target, Bytes)>,
+    targets: Vec<(DriveNamespace, Bytes)>,
     outstanding_limit: u64,
     bytes_limit: u64,
     /// Number of submitted requests.
@@ -62,8 +67,8 @@ pub(super) struct Run {
     errors: RequestErrors,
 }
 
-impl Run {
-    pub(super) fn new(spec: &CheckedSystem, plan: &Replay) -> Self {
+impl RunningReplay {
+    pub(super) fn new(spec: &CheckedSystem, plan: &ReplaySettings) -> Self {
         let (outstanding_limit, bytes_limit) = match plan.pace {
             Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
             Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
@@ -97,18 +102,18 @@ impl Run {
     }
 
     /// Submits a request at its time, or later when there is room, after all earlier completions.
-    pub(super) fn submit<E>(&mut self, arrival: &Arrival) -> Result<(), ReplayError<E>> {
+    pub(super) fn submit<E>(&mut self, arrival: &TraceArrival) -> Result<(), ReplayError<E>> {
         let fail = |fault| ReplayError::Request { line: arrival.line, fault };
         let scheduled = match self.plan.pace {
             Pace::AsFastAsPossible { .. } => None,
             Pace::Recorded(speed) => {
-                let at = arrival.at.ok_or(fail(RequestFault::Untimed))?;
-                let at = speed.scale(at).ok_or(fail(RequestFault::TooLate))?;
+                let at = arrival.at.ok_or(fail(RequestRefusal::Untimed))?;
+                let at = speed.scale(at).ok_or(fail(RequestRefusal::TooLate))?;
                 self.scheduled = self.scheduled.max(at);
                 Some(self.scheduled)
             }
         };
-        let Some((target, access)) = self.placed(arrival).map_err(fail)? else {
+        let Some((target, access)) = self.target_access(arrival).map_err(fail)? else {
             self.empty += 1;
             return Ok(());
         };
@@ -148,11 +153,14 @@ impl Run {
     }
 
     /// Returns the target and the access of a request, or `None` if the request is empty.
-    fn placed(&mut self, arrival: &Arrival) -> Result<Option<(Target, Access)>, RequestFault> {
-        let Arrival { device, access, .. } = *arrival;
+    fn target_access(
+        &mut self,
+        arrival: &TraceArrival,
+    ) -> Result<Option<(DriveNamespace, Access)>, RequestRefusal> {
+        let TraceArrival { device, access, .. } = *arrival;
         let drives = self.targets.len();
         let Some(&(target, capacity)) = self.targets.get(device as usize) else {
-            return Err(RequestFault::NoDrive { device, drives });
+            return Err(RequestRefusal::NoDrive { device, drives });
         };
         let Access { operation, mut offset, length } = access;
         if operation == Operation::Flush {
@@ -163,13 +171,13 @@ impl Run {
             return Ok(None);
         }
         if operation != Operation::Trim && length > BLOCK.max {
-            return Err(RequestFault::TooLong { length });
+            return Err(RequestRefusal::TooLong { length });
         }
         if offset.get().checked_add(length.get()).is_none_or(|end| end > capacity.get()) {
             if !self.plan.wrap || length > capacity {
-                return Err(RequestFault::OutOfRange { offset, length, capacity });
+                return Err(RequestRefusal::OutOfRange { offset, length, capacity });
             }
-            offset = wrapped(offset, length, capacity);
+            offset = wrapped_offset(offset, length, capacity);
             self.wrapped += 1;
         }
         self.end = self.end.max(offset + length);
@@ -180,18 +188,18 @@ impl Run {
     fn complete_one<E>(&mut self, limit: Instant) -> Result<bool, ReplayError<E>> {
         let Some(completion) = self.storage.advance_until(limit) else { return Ok(false) };
         completion.check_end().map_err(ReplayError::Sim)?;
-        self.count(&completion);
+        self.record(&completion);
         Ok(true)
     }
 
-    fn count(&mut self, completion: &Completion) {
+    fn record(&mut self, completion: &Completion) {
         let Completion { tag, access, submitted, completed, status, budget } = completion;
         self.count_to(*completed);
         self.outstanding -= 1;
         self.outstanding_bytes -= access.length.get();
         self.completed = *completed;
         if let RequestStatus::Failed(kind) = status {
-            return self.errors.count(*kind);
+            return self.errors.record(*kind);
         }
         let scheduled = Instant::from_picoseconds(*tag);
         let latency = completed.since(scheduled);
@@ -242,7 +250,7 @@ impl Run {
             path.hops.insert(0, not_yet_submitted(waited_ns));
         }
         let test = self.summary(operations, bytes);
-        let known =
+        let if_counted =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         let (speed, queue_depth, span) = match self.plan.pace {
             Pace::Recorded(speed) => {
@@ -251,7 +259,7 @@ impl Run {
             Pace::AsFastAsPossible { queue_depth } => (None, Some(queue_depth), None),
         };
         let time = elapsed.picoseconds().max(1) as f64;
-        let replay = ReplayUse {
+        let replay = ReplayCounts {
             requests: self.requests,
             speed,
             queue_depth,
@@ -261,15 +269,15 @@ impl Run {
             held_back: self.held_back,
             wrapped: self.wrapped,
             empty: self.empty,
-            flushes: known(self.flushes),
-            trims: known(self.trims),
+            flushes: if_counted(self.flushes),
+            trims: if_counted(self.trims),
         };
         let now = self.storage.now();
         let readings = self.storage.simulator().power(now);
         let sample = Sample {
             elapsed,
-            reads: known(self.reads),
-            writes: known(self.writes),
+            reads: if_counted(self.reads),
+            writes: if_counted(self.writes),
             unified: None,
             cpu: None,
             evidence: None,
@@ -319,7 +327,7 @@ fn not_yet_submitted(wait_ns: f64) -> HopUse {
 }
 
 /// Returns `offset` wrapped into a drive of `capacity` so that `length` fits. Alignment up to 4 KiB is preserved.
-fn wrapped(offset: Bytes, length: Bytes, capacity: Bytes) -> Bytes {
+fn wrapped_offset(offset: Bytes, length: Bytes, capacity: Bytes) -> Bytes {
     let whole = capacity.get() / WRAP_ALIGNMENT * WRAP_ALIGNMENT;
     let inside = match whole {
         0 => 0,

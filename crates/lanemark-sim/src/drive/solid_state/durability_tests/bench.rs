@@ -1,9 +1,9 @@
 //! A test bench for a flash medium, which operates the medium like a system, and a simple model of the contents.
 
-use super::super::translation::Placement;
+use super::super::translation::SlotPlacement;
 use super::super::*;
-use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
-use crate::drive::outcome::{Outcome, Outcomes};
+use crate::drive::medium::{Medium, PowerCutData, WriteBurst};
+use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::Handle;
 use std::collections::BTreeMap;
 
@@ -81,8 +81,8 @@ enum Open {
 /// The test bench: a medium, which it operates like a system, and the model.
 pub(super) struct Bench {
     pub(super) medium: SolidState,
-    events: Schedule,
-    outcomes: Outcomes,
+    events: EventSchedule,
+    outcomes: OutcomeQueue,
     now: Instant,
     pub(super) protected: bool,
     slots: Vec<Slot>,
@@ -112,10 +112,10 @@ impl Bench {
             slots: Vec::new(),
             cells: BTreeMap::new(),
             ahead: BTreeMap::new(),
-            events: Schedule::new(),
-            outcomes: Outcomes::default(),
+            events: EventSchedule::new(),
+            outcomes: OutcomeQueue::default(),
             now: Instant::ZERO,
-            protected: drive.write_cache == WriteCache::Protected,
+            protected: drive.write_cache == WriteCacheMode::Protected,
             number: 0,
             open: BTreeMap::new(),
             commands: 0,
@@ -158,16 +158,20 @@ impl Bench {
     /// Returns the write whose data the drive would return for `slot`.
     fn view(&self, slot: u64) -> Option<u64> {
         if !self.slots[slot as usize].unmapped.is_empty() {
-            assert_eq!(self.medium.locate(slot, slot + 1), (Location::Memory, 1), "slot {slot}");
+            assert_eq!(
+                self.medium.locate(slot, slot + 1),
+                (SlotLocation::Memory, 1),
+                "slot {slot}"
+            );
             return self.slots[slot as usize].content();
         }
         match self.medium.locate(slot, slot + 1).0 {
-            Location::Nowhere => None,
-            Location::Memory => {
+            SlotLocation::Nowhere => None,
+            SlotLocation::Memory => {
                 let place = self.medium.translation.locate(slot, slot + 1).place;
                 Some(self.cell(place.expect("data in memory has a place"), slot).number)
             }
-            Location::Flash(place) => {
+            SlotLocation::Flash(place) => {
                 let cell = self.cell(place, slot);
                 assert!(cell.stored, "slot {slot} is read from flash before it is there");
                 Some(cell.number)
@@ -293,7 +297,7 @@ impl Bench {
 
     /// Tracks data to its new flash address, and processes the outcomes of the drive.
     fn settle(&mut self) {
-        for Placement { slot, place, from } in
+        for SlotPlacement { slot, place, from } in
             std::mem::take(&mut self.medium.translation.placements)
         {
             let slot = u64::from(slot);
@@ -323,9 +327,9 @@ impl Bench {
         }
     }
 
-    fn act(&mut self, outcome: Outcome) {
+    fn act(&mut self, outcome: DriveOutcome) {
         match outcome {
-            Outcome::Data { command, bytes, .. } => {
+            DriveOutcome::Data { command, bytes, .. } => {
                 let Some(Open::Read(bursts, left)) = self.open.get_mut(&command.number()) else {
                     panic!("data of no read")
                 };
@@ -337,7 +341,7 @@ impl Bench {
                     self.completed();
                 }
             }
-            Outcome::Map { command, .. } => {
+            DriveOutcome::Map { command, .. } => {
                 let Some(Open::Parked(pages, host_command)) = self.open.get_mut(&command.number())
                 else {
                     panic!("a page of the map that nothing waits for")
@@ -348,12 +352,12 @@ impl Bench {
                     self.start(command.number(), host_command);
                 }
             }
-            Outcome::Room(bytes) => {
+            DriveOutcome::Room(bytes) => {
                 let slots = bytes.get() / SLOT.get();
                 self.room = self.room.checked_sub(slots).expect("more room than was taken");
             }
-            Outcome::Done(command) => {
-                let keeps = self.medium.write_cache != WriteCache::Volatile;
+            DriveOutcome::Done(command) => {
+                let keeps = self.medium.write_cache != WriteCacheMode::Volatile;
                 match self.open.remove(&command.number()) {
                     Some(Open::Write(versions)) => {
                         for (slot, number) in versions {
@@ -372,12 +376,12 @@ impl Bench {
                     }
                     _ => panic!("neither a write nor a flush is done"),
                 }
-                if self.medium.write_cache == WriteCache::Off {
+                if self.medium.write_cache == WriteCacheMode::Off {
                     self.would_survive();
                 }
                 self.completed();
             }
-            Outcome::Nothing | Outcome::Prepared(_) | Outcome::Stored { .. } => {}
+            DriveOutcome::Nothing | DriveOutcome::Prepared(_) | DriveOutcome::Stored { .. } => {}
         }
     }
 
@@ -396,12 +400,12 @@ impl Bench {
                 let task = self.medium.flash.operations[handle].task;
                 let (events, outcomes) = (&mut self.events, &mut self.outcomes);
                 let outcome = self.medium.step(now, handle, events, outcomes);
-                if let (Some(_), FlashTask::Program { unit, .. }) = (&outcome, task) {
+                if let (Some(_), DieTask::Program { unit, .. }) = (&outcome, task) {
                     let size = self.medium.translation.slots_per_unit();
                     let places = unit * size..(unit + 1) * size;
                     self.cells.range_mut(places).for_each(|(_, cell)| cell.stored = true);
                 }
-                if let (Some(_), FlashTask::Erase { superblock }) = (&outcome, task) {
+                if let (Some(_), DieTask::Erase { superblock }) = (&outcome, task) {
                     let dies = self.erasing.get_mut(&superblock.0).expect("it is being erased");
                     *dies -= 1;
                     if *dies == 0 {
@@ -417,9 +421,9 @@ impl Bench {
                 self.outcomes = behind;
             }
             Event::FromBuffer(burst) => {
-                let Burst { command, bytes } = self.events.take_burst(burst);
+                let DataBurst { command, bytes } = self.events.take_burst(burst);
                 let passage = crate::engine::trace::MediaTimes::waited(now);
-                self.act(Outcome::Data { command, bytes, passage });
+                self.act(DriveOutcome::Data { command, bytes, passage });
             }
             Event::Idle(_) => self.medium.idle(now, &mut self.events),
             event => panic!("{event:?} is not an event of a medium"),
@@ -436,7 +440,11 @@ impl Bench {
 
     /// Checks the content of a drive after a power cut, and the loss that the drive reported. Returns the data of each
     /// slot.
-    fn after_cut(&self, cut: &SolidState, PowerLoss { lost, held }: PowerLoss) -> Vec<Option<u64>> {
+    fn after_cut(
+        &self,
+        cut: &SolidState,
+        PowerCutData { lost, held }: PowerCutData,
+    ) -> Vec<Option<u64>> {
         let mut found = Vec::new();
         let (mut certain, mut possible, mut waits) = (0, 0, 0);
         for (number, slot) in (0..).zip(&self.slots) {
@@ -449,7 +457,7 @@ impl Bench {
             let mut unmapped = slot.unmapped.iter();
             for pending in &cut.unmapped {
                 match *pending {
-                    Pending::Write(first, end) if (first..end).contains(&number) => {
+                    PendingCommand::Write(first, end) if (first..end).contains(&number) => {
                         content = unmapped.next().copied();
                         waits += 1;
                     }
@@ -475,7 +483,7 @@ impl Bench {
         assert_eq!(held, SLOT * waits, "room of what waits in the buffer");
         let lost = lost.get() / SLOT.get();
         match cut.write_cache {
-            WriteCache::Volatile => assert!(
+            WriteCacheMode::Volatile => assert!(
                 (certain..=certain + possible).contains(&lost),
                 "{lost} slots reported as lost; {certain} were acknowledged, {possible} may have been"
             ),
@@ -487,8 +495,8 @@ impl Bench {
     pub(super) fn cut(&mut self) {
         let loss = self.medium.power_cut(self.now);
         let found = self.after_cut(&self.medium, loss);
-        self.events = Schedule::new();
-        self.outcomes = Outcomes::default();
+        self.events = EventSchedule::new();
+        self.outcomes = OutcomeQueue::default();
         self.open.clear();
         self.ahead.clear();
         self.erasing.clear();

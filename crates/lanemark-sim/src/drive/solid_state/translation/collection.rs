@@ -6,9 +6,9 @@
 //! with a victim from the cache.
 
 use super::layout::EMPTY;
-use super::superblock::State;
+use super::superblock::SuperblockState;
 use super::victim::{UPCOMING, Victim, VictimCursor};
-use super::{FullUnit, Stream, Translation};
+use super::{FullUnit, Translation, WriteStream};
 use crate::engine::number::SuperblockNumber;
 
 /// Data that is moved: a number of slots in a unit.
@@ -33,7 +33,7 @@ pub(crate) enum CollectionStep {
 
 impl Translation {
     /// Returns whether collection is slower than its required pace, after the host has filled `filled` more slots.
-    pub(crate) fn owes(&mut self, filled: u32) -> bool {
+    pub(crate) fn is_collection_behind(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
         let least = self.spec.erased_min;
         if ready >= least {
@@ -100,7 +100,7 @@ impl Translation {
             self.victim = None;
             self.superblocks.coming += 1;
             let emptied = self.superblocks.get_mut(victim.superblock);
-            emptied.state = State::Emptied;
+            emptied.state = SuperblockState::Emptied;
             // Some of the superblock's units may be in transit, if it was filled only recently.
             if emptied.pins == 0 && emptied.unstored == 0 {
                 self.release(victim.superblock);
@@ -113,26 +113,26 @@ impl Translation {
 
     /// Ends a partial unit of moved data, because superblocks cannot be erased until this data is stored.
     fn pad_moved(&mut self) -> CollectionStep {
-        let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
+        let padded = self.pad(WriteStream::Moved).or_else(|| self.pad(WriteStream::MovedHot));
         padded.map_or(CollectionStep::Nothing, CollectionStep::Filled)
     }
 
     /// Returns the stream for the data of `victim`: hot data has a separate stream while there is spare erased flash.
-    pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
+    pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<WriteStream> {
         let hot = self.superblocks.get(victim.superblock).hot;
-        let open = self.frontiers[Stream::MovedHot as usize].is_some();
-        if hot && (open || (self.superblocks.erased() > 1 && self.open(Stream::MovedHot))) {
-            return Some(Stream::MovedHot);
+        let open = self.frontiers[WriteStream::MovedHot as usize].is_some();
+        if hot && (open || (self.superblocks.erased() > 1 && self.open(WriteStream::MovedHot))) {
+            return Some(WriteStream::MovedHot);
         }
-        let open = self.frontiers[Stream::Moved as usize].is_some();
-        (open || self.open(Stream::Moved)).then_some(Stream::Moved)
+        let open = self.frontiers[WriteStream::Moved as usize].is_some();
+        (open || self.open(WriteStream::Moved)).then_some(WriteStream::Moved)
     }
 
     /// Moves valid data from `victim` to `stream` until the destination unit is full.
     fn move_from(
         &mut self,
         victim: Victim,
-        stream: Stream,
+        stream: WriteStream,
         sources: &mut Vec<MovedSlots>,
     ) -> (Option<FullUnit>, u32) {
         let Victim { superblock, mut next, .. } = victim;
@@ -170,7 +170,7 @@ impl Translation {
                 true => self.written.folded += 1,
                 false => self.written.moved += 1,
             }
-            if let Some(filled) = self.placed(stream, slot, place) {
+            if let Some(filled) = self.record_placement(stream, slot, place) {
                 return (Some(filled), next);
             }
         }

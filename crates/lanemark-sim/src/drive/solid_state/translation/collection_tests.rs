@@ -1,9 +1,9 @@
 //! Tests the choice of the superblock to collect, and the rate of collection, against values computed by hand.
 
-use super::superblock::{State, SuperblockPurpose, Superblocks};
+use super::superblock::{SuperblockPurpose, SuperblockState, Superblocks};
 use super::*;
 use crate::engine::number::SuperblockNumber as N;
-use crate::spec::{Condition, Policy, TranslationSpec};
+use crate::spec::{CollectionPolicy, DriveCondition, TranslationSpec};
 use crate::tests::runs::small_drive;
 use proptest::prelude::*;
 
@@ -12,13 +12,15 @@ fn filled(valid: &[u32]) -> Superblocks {
     Superblocks::new(valid.iter().copied(), valid.len(), 0)
 }
 
-fn by(policy: Policy) -> TranslationSpec {
+fn by(policy: CollectionPolicy) -> TranslationSpec {
     TranslationSpec { policy, ..TranslationSpec::default() }
 }
 
 #[test]
 fn of_equal_victims_the_oldest_is_taken() {
-    for policy in [Policy::Greedy, Policy::Windowed(8), Policy::CostBenefit] {
+    for policy in
+        [CollectionPolicy::Greedy, CollectionPolicy::Windowed(8), CollectionPolicy::CostBenefit]
+    {
         assert_eq!(filled(&[9, 4, 4, 4]).victim(&by(policy), 10), Some(N(1)), "{policy:?}");
         // The age depends on the time at which a superblock was opened, not on its number.
         let mut all = filled(&[9, 4, 4, 4]);
@@ -30,24 +32,29 @@ fn of_equal_victims_the_oldest_is_taken() {
 #[test]
 fn each_policy_has_its_own_victim() {
     let valid = [8, 7, 3, 2];
-    assert_eq!(filled(&valid).victim(&by(Policy::Greedy), 10), Some(N(3)));
+    assert_eq!(filled(&valid).victim(&by(CollectionPolicy::Greedy), 10), Some(N(3)));
     assert_eq!(
-        filled(&valid).victim(&by(Policy::Windowed(0)), 10),
+        filled(&valid).victim(&by(CollectionPolicy::Windowed(0)), 10),
         Some(N(0)),
         "the window is one or more"
     );
-    assert_eq!(filled(&valid).victim(&by(Policy::Windowed(2)), 10), Some(N(1)));
-    assert_eq!(filled(&valid).victim(&by(Policy::Windowed(3)), 10), Some(N(2)));
+    assert_eq!(filled(&valid).victim(&by(CollectionPolicy::Windowed(2)), 10), Some(N(1)));
+    assert_eq!(filled(&valid).victim(&by(CollectionPolicy::Windowed(3)), 10), Some(N(2)));
     // The values of (1 - u) / 2u times the age are 4 / 8, 3 * 3 / 14, 2 * 7 / 6 and 8 / 4.
-    assert_eq!(filled(&valid).victim(&by(Policy::CostBenefit), 10), Some(N(2)));
+    assert_eq!(filled(&valid).victim(&by(CollectionPolicy::CostBenefit), 10), Some(N(2)));
 }
 
 #[test]
 fn what_is_full_or_open_is_no_victim() {
-    let greedy = by(Policy::Greedy);
+    let greedy = by(CollectionPolicy::Greedy);
     assert_eq!(filled(&[10, 10]).victim(&greedy, 10), None, "there is nothing to gain");
     assert_eq!(filled(&[10, 9]).victim(&greedy, 10), Some(N(1)));
-    for state in [State::Erased, State::Open, State::Emptied, State::Erasing] {
+    for state in [
+        SuperblockState::Erased,
+        SuperblockState::Open,
+        SuperblockState::Emptied,
+        SuperblockState::Erasing,
+    ] {
         let mut all = filled(&[1, 9]);
         all.get_mut(N(0)).state = state;
         assert_eq!(all.victim(&greedy, 10), Some(N(1)), "{state:?}");
@@ -63,14 +70,14 @@ fn what_is_full_or_open_is_no_victim() {
 
 #[test]
 fn every_fourth_victim_may_be_chosen_for_its_wear() {
-    let spec = TranslationSpec { wear_gap: Some(5), ..by(Policy::Greedy) };
+    let spec = TranslationSpec { wear_gap: Some(5), ..by(CollectionPolicy::Greedy) };
     let mut all = filled(&[9, 4, 10]);
     // The most worn superblock has 6 cycles more than the newest, which is above the limit of 5.
     all.get_mut(N(0)).cycles = 5;
     all.get_mut(N(1)).cycles = 5;
     all.coming = 1;
     all.erased_now(N(1));
-    all.get_mut(N(1)).state = State::Closed;
+    all.get_mut(N(1)).state = SuperblockState::Closed;
     let chosen: Vec<_> = (0..8).map(|_| all.choose_victim(&spec, 10)).collect();
     let (worn, gains) = (Some(N(2)), Some(N(1)));
     assert_eq!(chosen, [gains, gains, gains, worn, gains, gains, gains, worn]);
@@ -131,7 +138,7 @@ proptest! {
         opened in 0usize..30, window in 1u32..12,
     ) {
         const SIZE: u32 = 20;
-        let states = [State::Erased, State::Open, State::Emptied, State::Erasing];
+        let states = [SuperblockState::Erased, SuperblockState::Open, SuperblockState::Emptied, SuperblockState::Erasing];
         let mut superblocks = filled(&all.iter().map(|(valid, ..)| *valid).collect::<Vec<_>>());
         // The ages are in any order: the superblocks were opened in the order of random keys.
         let mut order: Vec<usize> = (0..all.len()).collect();
@@ -139,7 +146,7 @@ proptest! {
         for (sequence, &index) in order.iter().enumerate() {
             let one = superblocks.get_mut(N(index as u32));
             one.sequence = sequence as u32;
-            one.state = *states.get(all[index].2).unwrap_or(&State::Closed);
+            one.state = *states.get(all[index].2).unwrap_or(&SuperblockState::Closed);
             one.pseudo_slc = all[index].3 && all[index].2 == 7;
         }
         for _ in 0..opened {
@@ -152,18 +159,18 @@ proptest! {
         let total = (all.len() + opened) as u64;
         let candidates: Vec<(u32, u64, u64)> = (0..all.len() as u32)
             .map(|index| (index, superblocks.get(N(index))))
-            .filter(|(_, one)| one.state == State::Closed && !one.pseudo_slc && one.valid < SIZE)
+            .filter(|(_, one)| one.state == SuperblockState::Closed && !one.pseudo_slc && one.valid < SIZE)
             .map(|(index, one)| (index, one.valid.into(), one.sequence.into()))
             .collect();
         let least = |among: &[(u32, u64, u64)]| {
             among.iter().min_by_key(|(_, valid, sequence)| (*valid, *sequence)).map(|one| N(one.0))
         };
         let victim = |policy| superblocks.victim(&by(policy), SIZE);
-        prop_assert_eq!(victim(Policy::Greedy), least(&candidates));
+        prop_assert_eq!(victim(CollectionPolicy::Greedy), least(&candidates));
         let mut oldest = candidates.clone();
         oldest.sort_by_key(|(.., sequence)| *sequence);
         oldest.truncate(window as usize);
-        prop_assert_eq!(victim(Policy::Windowed(window)), least(&oldest));
+        prop_assert_eq!(victim(CollectionPolicy::Windowed(window)), least(&oldest));
         // (1 - u) / 2u * age equals age * (size - valid) / 2 valid; the fractions are compared by cross-multiplication.
         let mut best: Option<(u32, u64, u64)> = None;
         let mut is_tied = false;
@@ -181,7 +188,7 @@ proptest! {
             }
         }
         if !is_tied {
-            prop_assert_eq!(victim(Policy::CostBenefit), best.map(|(index, ..)| N(index)));
+            prop_assert_eq!(victim(CollectionPolicy::CostBenefit), best.map(|(index, ..)| N(index)));
         }
     }
 }
@@ -191,26 +198,29 @@ fn steady(least: u32) -> Translation {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     flash.blocks_per_plane = 60;
-    flash.condition = Condition::Random;
+    flash.condition = DriveCondition::Random;
     flash.translation.erased_min = least;
     Translation::new(&drive, Bytes::mebi(64).into())
 }
 
 #[test]
 fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() {
-    let opened = |streams: &[Stream]| {
+    let opened = |streams: &[WriteStream]| {
         let mut translation = steady(4);
         let unit = translation.slots_per_unit;
-        assert!(!translation.owes(unit * 1_000), "with four erased there is nothing to do");
+        assert!(
+            !translation.is_collection_behind(unit * 1_000),
+            "with four erased there is nothing to do"
+        );
         for &stream in streams {
             assert!(translation.open(stream));
         }
         translation
     };
     for (streams, behind) in [
-        (&[Stream::Host][..], 1.0),
-        (&[Stream::Host, Stream::Hot][..], 1.25),
-        (&[Stream::Host, Stream::Hot, Stream::Moved][..], 1.5),
+        (&[WriteStream::Host][..], 1.0),
+        (&[WriteStream::Host, WriteStream::Hot][..], 1.25),
+        (&[WriteStream::Host, WriteStream::Hot, WriteStream::Moved][..], 1.5),
     ] {
         let mut translation = opened(streams);
         let (unit, size) = (translation.slots_per_unit, translation.slots_per_superblock);
@@ -221,26 +231,29 @@ fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() 
         let slots = (f64::from(unit) / pace).ceil() as u32;
         assert!(slots > 2, "{slots}");
         for slot in 1..slots {
-            assert!(!translation.owes(1), "after {slot} of {slots} slots, {behind}");
+            assert!(
+                !translation.is_collection_behind(1),
+                "after {slot} of {slots} slots, {behind}"
+            );
         }
-        assert!(translation.owes(1), "after {slots} slots, {behind}");
+        assert!(translation.is_collection_behind(1), "after {slots} slots, {behind}");
     }
 }
 
 #[test]
 fn an_empty_victim_is_due_at_once_and_a_full_one_has_time() {
     let mut translation = steady(4);
-    translation.open(Stream::Host);
+    translation.open(WriteStream::Host);
     let victim =
         translation.superblocks.victim(&translation.spec, translation.slots_per_superblock);
     let superblock = translation.superblocks.get_mut(victim.unwrap());
     superblock.valid = 0;
-    assert!(translation.owes(0), "it can be erased without moving anything");
+    assert!(translation.is_collection_behind(0), "it can be erased without moving anything");
 }
 
 #[test]
 fn the_last_erased_superblock_is_for_what_is_moved_hot_or_not() {
-    for (erased, expected) in [(2, Stream::MovedHot), (1, Stream::Moved)] {
+    for (erased, expected) in [(2, WriteStream::MovedHot), (1, WriteStream::Moved)] {
         let mut translation = steady(4);
         while translation.superblocks.erased() > erased {
             let purpose = SuperblockPurpose {
@@ -329,9 +342,9 @@ fn an_idle_drive_works_until_enough_is_erased_and_its_cache_is_empty() {
 #[test]
 fn collection_pays_back_the_slots_that_it_moves() {
     let mut translation = steady(4);
-    translation.open(Stream::Host);
+    translation.open(WriteStream::Host);
     let unit = translation.slots_per_unit;
-    while !translation.owes(unit) {}
+    while !translation.is_collection_behind(unit) {}
     let debt = translation.debt;
     assert!(debt >= f64::from(unit));
     let mut progress = translation.relocate(false, &mut Vec::new());
@@ -391,10 +404,10 @@ fn a_full_unit_keeps_its_superblock_from_collection_until_it_is_stored() {
     }
     let unstored = |translation: &Translation| translation.superblocks.get(index).unstored;
     assert_eq!((filled.len(), unstored(&translation)), (2, 2));
-    translation.stored(filled[1].unit);
+    translation.note_unit_stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
     // Storing a unit a second time does not change the state.
-    translation.stored(filled[1].unit);
+    translation.note_unit_stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
     translation.power_cut(true);
     assert_eq!((unstored(&translation), translation.has_unstored()), (0, false));

@@ -25,7 +25,7 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// The layout of data before a run.
 #[derive(Clone, Debug)]
-pub(crate) enum Layout {
+pub(crate) enum InitialLayout {
     /// The first slots are in order, and the rest are empty.
     InOrder {
         /// Number of slots in order.
@@ -106,7 +106,7 @@ impl CachedLayout {
     }
 }
 
-impl Layout {
+impl InitialLayout {
     /// Returns the flash slot of the logical slot `slot`.
     #[inline]
     pub(crate) fn place(&self, slot: u32) -> u32 {
@@ -317,8 +317,8 @@ impl Permutation {
         loop {
             let (mut low, mut high) = self.halves(number);
             for pair in KEYS.chunks_exact(2) {
-                high ^= mixed(low, pair[0]) & mask(self.high_bits);
-                low ^= mixed(high, pair[1]) & mask(self.low_bits);
+                high ^= mix_bits(low, pair[0]) & mask(self.high_bits);
+                low ^= mix_bits(high, pair[1]) & mask(self.low_bits);
             }
             number = high << self.low_bits | low;
             if number < self.bound {
@@ -332,8 +332,8 @@ impl Permutation {
         loop {
             let (mut low, mut high) = self.halves(number);
             for pair in KEYS.chunks_exact(2).rev() {
-                low ^= mixed(high, pair[1]) & mask(self.low_bits);
-                high ^= mixed(low, pair[0]) & mask(self.high_bits);
+                low ^= mix_bits(high, pair[1]) & mask(self.low_bits);
+                high ^= mix_bits(low, pair[0]) & mask(self.high_bits);
             }
             number = high << self.low_bits | low;
             if number < self.bound {
@@ -352,7 +352,7 @@ fn mask(bits: u32) -> u32 {
 }
 
 /// Returns the upper half of a product, in which every bit of `half` and `key` affects each of the lower bits.
-fn mixed(half: u32, key: u32) -> u32 {
+fn mix_bits(half: u32, key: u32) -> u32 {
     let product = u64::from(half ^ key >> 7).wrapping_mul(u64::from(key) << 16 | 0xb5);
     (product >> 29) as u32 ^ (product >> 11) as u32
 }
@@ -370,13 +370,13 @@ mod tests {
         ) {
             let most = (f64::from(size * superblocks) * share) as u32;
             let (layout, slots) = match cache {
-                None => (Layout::Scattered(SteadyRandomLayout::new(most, superblocks, size)), most),
+                None => (InitialLayout::Scattered(SteadyRandomLayout::new(most, superblocks, size)), most),
                 Some((cached, bits)) => {
                     let each = size / bits;
                     let cached = CachedLayout { superblocks: cached.min(superblocks), each, size };
                     let room = cached.slots() + (superblocks - cached.superblocks) * size;
                     let slots = most.min(room);
-                    (Layout::InOrder { slots, cached }, slots)
+                    (InitialLayout::InOrder { slots, cached }, slots)
                 }
             };
             prop_assert!(layout.superblocks(size) <= superblocks as usize);
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        let layout = Layout::Scattered(SteadyRandomLayout::new(1_000_000, 120, 10_000));
+        let layout = InitialLayout::Scattered(SteadyRandomLayout::new(1_000_000, 120, 10_000));
         let same = (0..10_000)
             .filter(|&slot| layout.place(slot) / 10_000 == layout.place(slot + 1) / 10_000)
             .count();

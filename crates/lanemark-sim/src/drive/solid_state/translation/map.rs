@@ -14,29 +14,29 @@ const FULL_PERCENT: usize = 65;
 
 /// An entry: a flash slot in the upper half, and the complement of its logical slot in the lower half. Zero means
 /// vacant, so that zeroed memory needs no further initialisation.
-type Entry = u64;
-const VACANT: Entry = 0;
+type MapEntry = u64;
+const VACANT: MapEntry = 0;
 
 #[inline]
-fn entry_of(slot: u32, place: u32) -> Entry {
+fn entry_of(slot: u32, place: u32) -> MapEntry {
     u64::from(place) << 32 | u64::from(!slot)
 }
 
 /// Returns whether `entry` belongs to `slot`; a vacant entry does not belong to any slot.
 #[inline]
-fn is_of(entry: Entry, slot: u32) -> bool {
+fn is_of(entry: MapEntry, slot: u32) -> bool {
     entry as u32 == !slot
 }
 
 #[inline]
-fn place_in(entry: Entry) -> u32 {
+fn place_in(entry: MapEntry) -> u32 {
     (entry >> 32) as u32
 }
 
 /// The flash slots of the logical slots that the run has changed.
 #[derive(Clone, Debug)]
-pub(crate) struct Overrides {
-    entries: Vec<Entry>,
+pub(crate) struct MapOverrides {
+    entries: Vec<MapEntry>,
     /// Number of entries before the first line, which is aligned with a cache line.
     skipped: usize,
     lines: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Overrides {
 
 const LINES_MIN: usize = 64;
 
-impl Overrides {
+impl MapOverrides {
     /// Creates a table without changes.
     pub(crate) fn new() -> Self {
         Self::with_lines(LINES_MIN)
@@ -54,7 +54,7 @@ impl Overrides {
 
     fn with_lines(lines: usize) -> Self {
         let entries = vec![VACANT; (lines + 1) * LANES];
-        let skipped = entries.as_ptr().align_offset(size_of::<[Entry; LANES]>()).min(LANES);
+        let skipped = entries.as_ptr().align_offset(size_of::<[MapEntry; LANES]>()).min(LANES);
         Self { entries, skipped, lines, used: 0, shift: 32 - lines.trailing_zeros() }
     }
 
@@ -66,7 +66,7 @@ impl Overrides {
     /// Returns the size of the table in memory, in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        self.entries.capacity() * size_of::<MapEntry>()
     }
 
     /// Returns the first entry of the home line of `slot`.
@@ -89,9 +89,9 @@ impl Overrides {
     #[inline]
     fn find(&self, slot: u32) -> usize {
         let first = self.home(slot);
-        let own = first + slot as usize % LANES;
-        match self.entries[own] {
-            entry if is_of(entry, slot) || entry == VACANT => own,
+        let home_index = first + slot as usize % LANES;
+        match self.entries[home_index] {
+            entry if is_of(entry, slot) || entry == VACANT => home_index,
             _ => self.find_elsewhere(slot, first),
         }
     }
@@ -99,9 +99,9 @@ impl Overrides {
     /// Returns the entry of `slot`, if another slot occupies its preferred lane in the home line at `first`.
     #[inline(never)]
     fn find_elsewhere(&self, slot: u32, mut first: usize) -> usize {
-        let ends = |&entry: &Entry| is_of(entry, slot) || entry == VACANT;
+        let ends_search = |&entry: &MapEntry| is_of(entry, slot) || entry == VACANT;
         loop {
-            if let Some(lane) = self.entries[first..first + LANES].iter().position(ends) {
+            if let Some(lane) = self.entries[first..first + LANES].iter().position(ends_search) {
                 return first + lane;
             }
             first += LANES;
@@ -155,7 +155,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(changes in proptest::collection::vec((0u32..5000, 0u32..1000), 0..4000), step in 1u32..64) {
-            let (mut overrides, mut expected) = (Overrides::new(), BTreeMap::new());
+            let (mut overrides, mut expected) = (MapOverrides::new(), BTreeMap::new());
             for (slot, place) in changes {
                 let slot = slot.wrapping_mul(step);
                 prop_assert_eq!(overrides.set(slot, place), expected.insert(slot, place));
@@ -170,7 +170,7 @@ mod tests {
     fn memory_follows_what_is_touched() {
         // Two of three entries are in use before the table doubles, whether the slots are adjacent or far apart.
         for stride in [1, 7, 8, 1_000, 16_000] {
-            let mut overrides = Overrides::new();
+            let mut overrides = MapOverrides::new();
             (0..1 << 18).for_each(|slot| _ = overrides.set(slot * stride, slot));
             let bytes = overrides.bytes();
             assert!(bytes <= (4 << 20) + 64, "{bytes} bytes for 2^18 slots {stride} apart");

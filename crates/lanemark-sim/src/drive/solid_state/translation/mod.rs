@@ -2,12 +2,12 @@
 //!
 //! Page mapping with slots of 4 KiB. Flash is numbered in *flash slots* (`place`) and in *units*, the amount that one
 //! die programs at a time. Unit u is on die `u mod dies`, so consecutive data is striped over all dies, channels first.
-//! A formula ([`Layout`]) describes the original content; a table ([`Overrides`]) contains the changes of the run. Each
+//! A formula ([`InitialLayout`]) describes the original content; a table ([`MapOverrides`]) contains the changes of the run. Each
 //! superblock that the run fills records the logical slot of each flash slot.
 //!
 //! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data
 //! immediately and return the units to program; the drive programs these units, and reports each with
-//! [`Translation::stored`]. Until the new content is stored, the superblock of the former content is *pinned* (not
+//! [`Translation::note_unit_stored`]. Until the new content is stored, the superblock of the former content is *pinned* (not
 //! erased), so that a power cut ([`Translation::power_cut`]) finds either the new content or the old.
 //!
 //! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
@@ -36,17 +36,17 @@ mod victim;
 use crate::engine::number::SuperblockNumber;
 use std::collections::VecDeque;
 
-use crate::engine::table::Table;
-use crate::spec::{Condition, DriveSpec, PriorContent, SLOT, TranslationSpec};
+use crate::engine::table::HashTable;
+use crate::spec::{DriveCondition, DriveSpec, PriorContent, SLOT, TranslationSpec};
 pub(crate) use collection::{CollectionStep, MovedSlots};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
-use layout::{CachedLayout, EMPTY, Layout, SteadyRandomLayout};
-use map::Overrides;
+use layout::{CachedLayout, EMPTY, InitialLayout, SteadyRandomLayout};
+use map::MapOverrides;
 #[cfg(test)]
-pub(super) use placement::Placement;
-use superblock::{State, SuperblockPurpose, Superblocks};
+pub(super) use placement::SlotPlacement;
+use superblock::{SuperblockPurpose, SuperblockState, Superblocks};
 use victim::{Victim, VictimCursor};
 
 /// The flash location of a run of logical slots.
@@ -69,7 +69,7 @@ pub(crate) struct FullUnit {
 
 /// A write stream: data that shares superblocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum WriteStream {
     /// Data that the host writes.
     Host,
     /// Data that the host writes and is expected to overwrite soon.
@@ -84,7 +84,7 @@ pub(crate) enum Stream {
 
 const STREAMS: usize = 5;
 
-impl Stream {
+impl WriteStream {
     const ALL: [Self; STREAMS] =
         [Self::Host, Self::Hot, Self::Moved, Self::MovedHot, Self::PseudoSlc];
 
@@ -109,7 +109,7 @@ pub(crate) struct SlotsWritten {
 
 /// The position of a write stream in its open superblock.
 #[derive(Clone, Debug)]
-struct Frontier {
+struct WriteFrontier {
     superblock: SuperblockNumber,
     /// The next flash slot to fill.
     next: u32,
@@ -145,11 +145,11 @@ pub(crate) struct Translation {
     pseudo_slc_max: usize,
     /// Number of superblocks beyond the data of a full drive; these are not lent to the cache.
     reserve: usize,
-    layout: Layout,
-    overrides: Overrides,
+    layout: InitialLayout,
+    overrides: MapOverrides,
     superblocks: Superblocks,
-    frontiers: [Option<Frontier>; STREAMS],
-    unstored: Table<UnprogrammedUnit>,
+    frontiers: [Option<WriteFrontier>; STREAMS],
+    unstored: HashTable<UnprogrammedUnit>,
     pool: Vec<Vec<u32>>,
     victim: Option<Victim>,
     upcoming: VictimCursor,
@@ -165,7 +165,7 @@ pub(crate) struct Translation {
     written: SlotsWritten,
     /// All mappings, for tests that track the data.
     #[cfg(test)]
-    pub(super) placements: Vec<Placement>,
+    pub(super) placements: Vec<SlotPlacement>,
 }
 
 impl Translation {
@@ -180,7 +180,7 @@ impl Translation {
         let logical = drive.capacity.get().div_ceil(SLOT.get()) as u32;
         let written = libm::round(f64::from(logical) * flash.filled.get()) as u32;
         let written = written.clamp(1, logical.max(1));
-        let in_order = |slots: u64| Layout::InOrder {
+        let in_order = |slots: u64| InitialLayout::InOrder {
             slots: slots.min(logical.into()) as u32,
             cached: CachedLayout::none(slots_per_superblock),
         };
@@ -191,34 +191,40 @@ impl Translation {
         let layout = match flash.condition {
             // Media that overwrite data in place need no map.
             _ if flash.technology.in_place() => in_order(0),
-            Condition::Fresh => {
+            DriveCondition::Fresh => {
                 let slots = content.written.get().div_ceil(SLOT.get()).min(logical.into()) as u32;
-                let own = flash.pseudo_slc_superblocks();
-                let kept =
-                    (u64::from(spec.erased_min) + STREAMS as u64).max(reserve.saturating_sub(own));
+                let cache_superblocks = flash.pseudo_slc_superblocks();
+                let reserved_superblocks = (u64::from(spec.erased_min) + STREAMS as u64)
+                    .max(reserve.saturating_sub(cache_superblocks));
                 let (each, size) = (pseudo_slc_each, slots_per_superblock);
                 let cached = match content.is_just_written {
-                    true => CachedLayout::of_written(flash, slots, each, size, kept),
+                    true => {
+                        CachedLayout::of_written(flash, slots, each, size, reserved_superblocks)
+                    }
                     false => CachedLayout::none(size),
                 };
-                Layout::InOrder { slots, cached }
+                InitialLayout::InOrder { slots, cached }
             }
-            Condition::Purged => in_order(0),
-            Condition::Sequential => in_order(u64::from(written)),
-            Condition::Random => {
+            DriveCondition::Purged => in_order(0),
+            DriveCondition::Sequential => in_order(u64::from(written)),
+            DriveCondition::Random => {
                 // The number of erased superblocks equals the number that collection maintains, so collection begins
                 // with the first filled superblock.
                 let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
                 let filled = flash.blocks_per_plane - erased as u32;
-                Layout::Scattered(SteadyRandomLayout::new(written, filled, slots_per_superblock))
+                InitialLayout::Scattered(SteadyRandomLayout::new(
+                    written,
+                    filled,
+                    slots_per_superblock,
+                ))
             }
         };
         let count = flash.blocks_per_plane as usize;
         let valid = (0..count).map(|index| layout.valid(index, slots_per_superblock));
         let filled = layout.superblocks(slots_per_superblock);
         let cached = match &layout {
-            Layout::InOrder { cached, .. } => cached.superblocks,
-            Layout::Scattered(_) => 0,
+            InitialLayout::InOrder { cached, .. } => cached.superblocks,
+            InitialLayout::Scattered(_) => 0,
         };
         let mut superblocks = Superblocks::new(valid, filled, flash.cycles);
         let pseudo_slc: VecDeque<_> = (0..cached).map(SuperblockNumber).collect();
@@ -235,9 +241,9 @@ impl Translation {
             reserve: reserve as usize,
             superblocks,
             layout,
-            overrides: Overrides::new(),
+            overrides: MapOverrides::new(),
             frontiers: [const { None }; STREAMS],
-            unstored: Table::new(),
+            unstored: HashTable::new(),
             pool: Vec::new(),
             victim: None,
             upcoming: VictimCursor::START,
@@ -305,7 +311,7 @@ impl Translation {
     /// Returns whether the content of `unit` is still in the drive's memory.
     #[inline]
     pub(crate) fn is_unstored(&self, unit: u32) -> bool {
-        let open = |frontier: &Option<Frontier>| {
+        let open = |frontier: &Option<WriteFrontier>| {
             frontier.as_ref().is_some_and(|frontier| {
                 frontier.next % self.slots_per_unit > 0
                     && frontier.next / self.slots_per_unit == unit
@@ -325,7 +331,7 @@ impl Translation {
     pub(crate) fn locate(&self, slot: u64, end: u64) -> SlotRun {
         let first = self.place_of(slot as u32);
         let reads = self.slots_per_read;
-        if let Layout::InOrder { slots, .. } = self.layout
+        if let InitialLayout::InOrder { slots, .. } = self.layout
             && self.overrides.is_empty()
         {
             if first == EMPTY {
@@ -334,7 +340,7 @@ impl Translation {
             let together = (slot + u64::from(reads - first % reads)).min(slots.into());
             return SlotRun { place: Some(first), slots: end.min(together) - slot };
         }
-        let alike = |&next: &u64| {
+        let continues_run = |&next: &u64| {
             let place = self.place_of(next as u32);
             match (first, place) {
                 (EMPTY, EMPTY) => true,
@@ -342,25 +348,25 @@ impl Translation {
                 _ => place / reads == first / reads,
             }
         };
-        let together = (slot + 1..end).take_while(alike).count() as u64;
+        let together = (slot + 1..end).take_while(continues_run).count() as u64;
         SlotRun { place: (first != EMPTY).then_some(first), slots: 1 + together }
     }
 
     /// Returns the stream for the host's data of `slot`, and opens a superblock for the stream if necessary. Returns
     /// `None` if the data must wait for erased flash.
     #[inline]
-    pub(crate) fn stream_for(&mut self, slot: u64) -> Option<Stream> {
-        let mut stream = Stream::Host;
+    pub(crate) fn stream_for(&mut self, slot: u64) -> Option<WriteStream> {
+        let mut stream = WriteStream::Host;
         if self.pseudo_slc_max > 0 {
-            let opens = self.frontiers[Stream::PseudoSlc as usize].is_none();
+            let opens = self.frontiers[WriteStream::PseudoSlc as usize].is_none();
             if !opens || self.has_room_in_pseudo_slc() {
-                stream = Stream::PseudoSlc;
+                stream = WriteStream::PseudoSlc;
             } else if self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full) {
                 return None;
             }
         }
-        if stream == Stream::Host && self.spec.hot_stream && self.is_hot(slot as u32) {
-            stream = Stream::Hot;
+        if stream == WriteStream::Host && self.spec.hot_stream && self.is_hot(slot as u32) {
+            stream = WriteStream::Hot;
         }
         // One erased superblock is reserved for moved data.
         let ready = self.frontiers[stream as usize].is_some() || self.superblocks.erased() > 1;
@@ -388,11 +394,11 @@ impl Translation {
         }
     }
 
-    fn open(&mut self, stream: Stream) -> bool {
-        let pseudo_slc = stream == Stream::PseudoSlc;
-        let worn = self.spec.wear_gap.is_some() && stream == Stream::Moved;
-        let hot = matches!(stream, Stream::Hot | Stream::MovedHot);
-        let (settled, moved) = (stream == Stream::Moved, stream.is_moved());
+    fn open(&mut self, stream: WriteStream) -> bool {
+        let pseudo_slc = stream == WriteStream::PseudoSlc;
+        let worn = self.spec.wear_gap.is_some() && stream == WriteStream::Moved;
+        let hot = matches!(stream, WriteStream::Hot | WriteStream::MovedHot);
+        let (settled, moved) = (stream == WriteStream::Moved, stream.is_moved());
         let purpose = SuperblockPurpose { pseudo_slc, hot, settled, moved, worn };
         let size = match pseudo_slc {
             true => self.pseudo_slc_each,
@@ -404,34 +410,39 @@ impl Translation {
         let next = superblock.0 * self.slots_per_superblock;
         let previous = self.pool.pop().unwrap_or_default();
         self.frontiers[stream as usize] =
-            Some(Frontier { superblock, next, end: next + size, previous });
+            Some(WriteFrontier { superblock, next, end: next + size, previous });
         true
     }
 
     /// Maps `slot` to the next flash slot of `stream`, which must be open, and returns the unit if it is now full.
     #[inline]
-    pub(crate) fn append(&mut self, stream: Stream, slot: u64) -> Option<FullUnit> {
+    pub(crate) fn append(&mut self, stream: WriteStream, slot: u64) -> Option<FullUnit> {
         self.written.host += 1;
         self.place_next(stream, slot as u32)
     }
 
     #[inline]
-    fn place_next(&mut self, stream: Stream, slot: u32) -> Option<FullUnit> {
+    fn place_next(&mut self, stream: WriteStream, slot: u32) -> Option<FullUnit> {
         let place = self.frontiers[stream as usize].as_ref()?.next;
         let previous = match self.overrides.set(slot, place) {
             Some(previous) => previous,
             None => self.layout.place(slot),
         };
-        self.placed(stream, slot, previous)
+        self.record_placement(stream, slot, previous)
     }
 
     /// Records that `slot`, which was at `previous`, is now mapped to the next flash slot of `stream`.
     #[inline]
-    fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<FullUnit> {
+    fn record_placement(
+        &mut self,
+        stream: WriteStream,
+        slot: u32,
+        previous: u32,
+    ) -> Option<FullUnit> {
         let frontier = self.frontiers[stream as usize].as_mut()?;
         let (place, superblock) = (frontier.next, frontier.superblock);
         #[cfg(test)]
-        self.placements.push(Placement {
+        self.placements.push(SlotPlacement {
             slot,
             place,
             from: stream.is_moved().then_some(previous),
@@ -457,7 +468,7 @@ impl Translation {
     }
 
     /// Closes the unit that `stream` is filling, so that it can be programmed.
-    fn fill(&mut self, stream: Stream, unit: u32) -> FullUnit {
+    fn fill(&mut self, stream: WriteStream, unit: u32) -> FullUnit {
         let spare = self.pool.pop().unwrap_or_default();
         let previous = match &mut self.frontiers[stream as usize] {
             Some(frontier) => std::mem::replace(&mut frontier.previous, spare),
@@ -470,10 +481,10 @@ impl Translation {
         FullUnit { unit, slots }
     }
 
-    fn close(&mut self, stream: Stream) {
+    fn close(&mut self, stream: WriteStream) {
         let Some(frontier) = self.frontiers[stream as usize].take() else { return };
-        self.superblocks.get_mut(frontier.superblock).state = State::Closed;
-        if stream == Stream::PseudoSlc {
+        self.superblocks.get_mut(frontier.superblock).state = SuperblockState::Closed;
+        if stream == WriteStream::PseudoSlc {
             self.pseudo_slc.push_back(frontier.superblock);
         }
         self.recycle(frontier.previous);
@@ -485,7 +496,7 @@ impl Translation {
     }
 
     /// Ends the unit that `stream` is filling, if there is one, and leaves the rest of the unit empty.
-    pub(crate) fn pad(&mut self, stream: Stream) -> Option<FullUnit> {
+    pub(crate) fn pad(&mut self, stream: WriteStream) -> Option<FullUnit> {
         let slots_per_unit = self.slots_per_unit;
         let frontier = self.frontiers[stream as usize].as_mut()?;
         let rest = (slots_per_unit - frontier.next % slots_per_unit) % slots_per_unit;
@@ -506,12 +517,12 @@ impl Translation {
     }
 
     /// Records that the unit has been programmed. The content that it replaces is no longer needed.
-    pub(crate) fn stored(&mut self, unit: u32) {
+    pub(crate) fn note_unit_stored(&mut self, unit: u32) {
         let Some(UnprogrammedUnit { previous }) = self.unstored.remove(unit) else { return };
         let index = self.superblock_of(unit * self.slots_per_unit);
         let own = self.superblocks.get_mut(index);
         own.unstored -= 1;
-        if own.unstored == 0 && own.pins == 0 && own.state == State::Emptied {
+        if own.unstored == 0 && own.pins == 0 && own.state == SuperblockState::Emptied {
             self.release(index);
         }
         for &place in previous.iter().filter(|&&place| place != EMPTY) {
@@ -520,9 +531,9 @@ impl Translation {
             from.pins -= 1;
             match from.state {
                 _ if from.pins > 0 => {}
-                State::Emptied if from.unstored == 0 => self.release(index),
+                SuperblockState::Emptied if from.unstored == 0 => self.release(index),
                 // The slot list of this superblock is no longer read.
-                State::Closed if from.valid == 0 => from.slots = Vec::new(),
+                SuperblockState::Closed if from.valid == 0 => from.slots = Vec::new(),
                 _ => {}
             }
         }
@@ -530,7 +541,7 @@ impl Translation {
     }
 
     fn release(&mut self, index: SuperblockNumber) {
-        self.superblocks.get_mut(index).state = State::Erasing;
+        self.superblocks.get_mut(index).state = SuperblockState::Erasing;
         self.to_erase.push(index);
     }
 
@@ -539,7 +550,7 @@ impl Translation {
     }
 
     /// Records that all dies have erased their part of `superblock`.
-    pub(crate) fn erased(&mut self, superblock: SuperblockNumber) {
+    pub(crate) fn note_erased(&mut self, superblock: SuperblockNumber) {
         self.pseudo_slc_used -= usize::from(self.superblocks.get(superblock).pseudo_slc);
         self.superblocks.erased_now(superblock);
     }

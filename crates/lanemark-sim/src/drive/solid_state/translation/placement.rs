@@ -2,7 +2,7 @@
 
 /// The mapping of a logical slot to a flash slot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placement {
+pub(crate) struct SlotPlacement {
     pub(crate) slot: u32,
     pub(crate) place: u32,
     /// The flash slot from which the data was moved; `None` for data that the host wrote.

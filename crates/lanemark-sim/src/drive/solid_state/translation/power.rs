@@ -1,8 +1,8 @@
 //! The state of the translation after a power cut.
 
 use super::layout::EMPTY;
-use super::superblock::State;
-use super::{Frontier, Stream, Translation};
+use super::superblock::SuperblockState;
+use super::{Translation, WriteFrontier, WriteStream};
 use crate::engine::number::SuperblockNumber;
 
 impl Translation {
@@ -11,14 +11,14 @@ impl Translation {
     /// have their former content again.
     pub(crate) fn power_cut(&mut self, protected: bool) -> Vec<u32> {
         let mut lost = Vec::new();
-        for stream in Stream::ALL {
+        for stream in WriteStream::ALL {
             self.pad(stream);
         }
         let unstored = self.unstored.keys();
         if !protected {
             unstored.iter().for_each(|&unit| self.roll_back(unit, &mut lost));
         }
-        unstored.iter().for_each(|&unit| self.stored(unit));
+        unstored.iter().for_each(|&unit| self.note_unit_stored(unit));
         if !protected {
             self.rewind(&unstored);
         }
@@ -43,19 +43,19 @@ impl Translation {
             while end > start && lost.binary_search(&((end - 1) / self.slots_per_unit)).is_ok() {
                 end -= self.slots_per_unit;
             }
-            let open = matches!(superblock.state, State::Open);
+            let open = matches!(superblock.state, SuperblockState::Open);
             // If the last unit is stored, no unit is rewound, and the superblock keeps its state.
             let rewound = end < start + superblock.slots.len() as u32;
-            if !rewound || !(open || superblock.state == State::Closed) {
+            if !rewound || !(open || superblock.state == SuperblockState::Closed) {
                 continue;
             }
             self.superblocks.get_mut(index).slots.truncate((end - start) as usize);
             let stream = match self.superblocks.get(index) {
-                one if one.pseudo_slc => Stream::PseudoSlc,
-                one if one.moved && one.hot => Stream::MovedHot,
-                one if one.moved => Stream::Moved,
-                one if one.hot => Stream::Hot,
-                _ => Stream::Host,
+                one if one.pseudo_slc => WriteStream::PseudoSlc,
+                one if one.moved && one.hot => WriteStream::MovedHot,
+                one if one.moved => WriteStream::Moved,
+                one if one.hot => WriteStream::Hot,
+                _ => WriteStream::Host,
             };
             if open {
                 let frontiers = self.frontiers.iter_mut().flatten();
@@ -67,18 +67,18 @@ impl Translation {
         }
     }
 
-    fn reopen(&mut self, superblock: SuperblockNumber, stream: Stream, next: u32) {
+    fn reopen(&mut self, superblock: SuperblockNumber, stream: WriteStream, next: u32) {
         let start = superblock.0 * self.slots_per_superblock;
-        let pseudo_slc = stream == Stream::PseudoSlc;
+        let pseudo_slc = stream == WriteStream::PseudoSlc;
         let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };
-        self.superblocks.get_mut(superblock).state = State::Open;
+        self.superblocks.get_mut(superblock).state = SuperblockState::Open;
         self.pseudo_slc.retain(|&index| index != superblock);
         if self.victim.is_some_and(|victim| victim.superblock == superblock) {
             self.victim = None;
         }
         let previous = self.pool.pop().unwrap_or_default();
         self.frontiers[stream as usize] =
-            Some(Frontier { superblock, next, end: start + size, previous });
+            Some(WriteFrontier { superblock, next, end: start + size, previous });
     }
 
     /// Returns the slots of a lost unit to their last stored content, and adds to `lost` the slots that the host had
@@ -103,8 +103,8 @@ impl Translation {
                 let index = self.superblock_of(former);
                 let back = self.superblocks.get_mut(index);
                 back.valid += 1;
-                if back.state == State::Emptied {
-                    back.state = State::Closed;
+                if back.state == SuperblockState::Emptied {
+                    back.state = SuperblockState::Closed;
                     if back.pseudo_slc {
                         self.pseudo_slc.push_front(index);
                     }

@@ -10,11 +10,11 @@ fn hot_data_moved() -> (Machine, u32, u32) {
     let mut machine = Machine::new(&drive, drive.capacity);
     machine.at_once = false;
     let translation = &mut machine.translation;
-    assert!(translation.open(Stream::Hot));
-    let superblock = translation.frontiers[Stream::Hot as usize].as_ref().unwrap().superblock;
+    assert!(translation.open(WriteStream::Hot));
+    let superblock = translation.frontiers[WriteStream::Hot as usize].as_ref().unwrap().superblock;
     for slot in 0..translation.slots_per_superblock {
-        if let Some(filled) = translation.append(Stream::Hot, u64::from(slot)) {
-            translation.stored(filled.unit);
+        if let Some(filled) = translation.append(WriteStream::Hot, u64::from(slot)) {
+            translation.note_unit_stored(filled.unit);
         }
     }
     translation.victim =
@@ -32,10 +32,10 @@ fn hot_data_that_was_only_moved_is_not_lost() {
     let (mut machine, before, after) = hot_data_moved();
     let translation = &mut machine.translation;
     let target = translation.superblock_of(after);
-    assert!(translation.frontiers[Stream::MovedHot as usize].is_some());
+    assert!(translation.frontiers[WriteStream::MovedHot as usize].is_some());
     assert!(translation.power_cut(false).is_empty(), "it is in its former place");
     assert_eq!(translation.place_of(0), before);
-    let frontier = translation.frontiers[Stream::MovedHot as usize].as_ref().unwrap();
+    let frontier = translation.frontiers[WriteStream::MovedHot as usize].as_ref().unwrap();
     assert_eq!((frontier.superblock, frontier.next), (target, after), "as good as erased");
     machine.places();
 }
@@ -46,20 +46,20 @@ fn a_superblock_of_moved_hot_data_continues_its_stream() {
     let (mut machine, _, first) = hot_data_moved();
     let translation = &mut machine.translation;
     let (target, size) = (translation.superblock_of(first), translation.slots_per_superblock);
-    translation.stored(first / 8);
+    translation.note_unit_stored(first / 8);
     for slots in (16..=size).step_by(8) {
         let CollectionStep::Filled(filled) = translation.relocate(false, &mut Vec::new()) else {
             panic!("a unit of the victim")
         };
         if slots < size {
-            translation.stored(filled.unit);
+            translation.note_unit_stored(filled.unit);
         }
     }
-    assert_eq!(translation.superblocks.get(target).state, State::Closed);
+    assert_eq!(translation.superblocks.get(target).state, SuperblockState::Closed);
     assert!(translation.power_cut(false).is_empty());
-    let frontier = translation.frontiers[Stream::MovedHot as usize].as_ref().unwrap();
+    let frontier = translation.frontiers[WriteStream::MovedHot as usize].as_ref().unwrap();
     assert_eq!((frontier.superblock, frontier.next), (target, (target.0 + 1) * size - 8));
-    assert!(translation.frontiers[Stream::Hot as usize].is_none());
+    assert!(translation.frontiers[WriteStream::Hot as usize].is_none());
     machine.places();
 }
 
@@ -69,13 +69,16 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
     let drive = drive(40, 12, |_| {});
     let mut machine = Machine::new(&drive, drive.capacity);
     let translation = &mut machine.translation;
-    assert!(translation.open(Stream::Host));
-    let superblock = translation.frontiers[Stream::Host as usize].as_ref().unwrap().superblock;
+    assert!(translation.open(WriteStream::Host));
+    let superblock = translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
     let (found, size) = (translation.place_of(0), translation.slots_per_superblock);
     for slot in 0..size {
-        let filled = translation.append(Stream::Host, u64::from(slot));
+        let filled = translation.append(WriteStream::Host, u64::from(slot));
         // All units except the first are stored.
-        filled.filter(|_| slot >= 8).into_iter().for_each(|filled| translation.stored(filled.unit));
+        filled
+            .filter(|_| slot >= 8)
+            .into_iter()
+            .for_each(|filled| translation.note_unit_stored(filled.unit));
     }
     translation.victim = Some(Victim { superblock, next: 0, valid: size });
     translation.upcoming = VictimCursor::START;
@@ -95,16 +98,20 @@ fn a_superblock_whose_end_is_stored_stays_closed() {
         let drive = drive(40, 12, |_| {});
         let mut machine = Machine::new(&drive, drive.capacity);
         let translation = &mut machine.translation;
-        assert!(translation.open(Stream::Host));
-        let superblock = translation.frontiers[Stream::Host as usize].as_ref().unwrap().superblock;
+        assert!(translation.open(WriteStream::Host));
+        let superblock =
+            translation.frontiers[WriteStream::Host as usize].as_ref().unwrap().superblock;
         let size = translation.slots_per_superblock;
         for slot in 0..size {
-            let filled = translation.append(Stream::Host, u64::from(slot));
+            let filled = translation.append(WriteStream::Host, u64::from(slot));
             let lost = if lost_last { slot + 1 == size } else { slot == 7 };
-            filled.filter(|_| !lost).into_iter().for_each(|filled| translation.stored(filled.unit));
+            filled
+                .filter(|_| !lost)
+                .into_iter()
+                .for_each(|filled| translation.note_unit_stored(filled.unit));
         }
         assert_eq!(translation.power_cut(false).len(), 8);
-        let frontier = &translation.frontiers[Stream::Host as usize];
+        let frontier = &translation.frontiers[WriteStream::Host as usize];
         let next = frontier.as_ref().map(|frontier| frontier.next);
         assert_eq!(next, lost_last.then(|| superblock.0 * size + size - 8));
         machine.places();

@@ -2,13 +2,13 @@
 
 use lanemark_schema::result::Reserve;
 
-use super::{STREAMS, Stream, Translation};
+use super::{STREAMS, Translation, WriteStream};
 
 impl Translation {
     /// Appends the number of slots left in the pseudo-SLC cache, and the number of erased slots that the host can fill
     /// before collection begins.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
-        let open = |stream: Stream| {
+        let open_slots = |stream: WriteStream| {
             let frontier = self.frontiers[stream as usize].as_ref();
             frontier.map_or(0, |frontier| u64::from(frontier.end - frontier.next))
         };
@@ -16,14 +16,18 @@ impl Translation {
         let least = self.spec.erased_min as usize;
         let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
         let lent = self.reserve.saturating_sub(kept).max(least + STREAMS);
-        let own = kept.saturating_sub(used);
+        let own_free_slots = kept.saturating_sub(used);
         let cache = match self.pseudo_slc_max {
             0 => 0,
-            most => own.max(most.saturating_sub(used).min(erased.saturating_sub(lent))),
+            most => own_free_slots.max(most.saturating_sub(used).min(erased.saturating_sub(lent))),
         };
-        let cache = cache as u64 * u64::from(self.pseudo_slc_each) + open(Stream::PseudoSlc);
+        let cache =
+            cache as u64 * u64::from(self.pseudo_slc_each) + open_slots(WriteStream::PseudoSlc);
         left.push((Reserve::PseudoSlc, cache));
         let free = erased.saturating_sub(least) as u64 * u64::from(self.slots_per_superblock);
-        left.push((Reserve::ErasedFlash, free + open(Stream::Host) + open(Stream::PseudoSlc)));
+        left.push((
+            Reserve::ErasedFlash,
+            free + open_slots(WriteStream::Host) + open_slots(WriteStream::PseudoSlc),
+        ));
     }
 }

@@ -5,11 +5,11 @@
 //! more than this superblock, the data is moved to a worn superblock, so that the blocks of this superblock are used.
 
 use crate::engine::number::SuperblockNumber;
-use crate::spec::{Policy, TranslationSpec};
+use crate::spec::{CollectionPolicy, TranslationSpec};
 
 /// The state of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SuperblockState {
     /// Erased: the superblock can be filled.
     Erased,
     /// Being filled.
@@ -26,7 +26,7 @@ pub(crate) enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct Superblock {
     /// State of the superblock.
-    pub state: State,
+    pub state: SuperblockState,
     /// Whether the superblock is written with one bit per cell.
     pub pseudo_slc: bool,
     /// Number of slots with valid data.
@@ -92,7 +92,11 @@ impl Superblocks {
         let all: Vec<Superblock> = valid
             .enumerate()
             .map(|(index, valid)| Superblock {
-                state: if index < filled { State::Closed } else { State::Erased },
+                state: if index < filled {
+                    SuperblockState::Closed
+                } else {
+                    SuperblockState::Erased
+                },
                 pseudo_slc: false,
                 valid,
                 pins: 0,
@@ -158,7 +162,7 @@ impl Superblocks {
         let index = self.erased.remove(place);
         let superblock = &mut self.all[usize::from(index)];
         *superblock = Superblock {
-            state: State::Open,
+            state: SuperblockState::Open,
             pseudo_slc: purpose.pseudo_slc,
             valid: 0,
             pins: 0,
@@ -184,7 +188,7 @@ impl Superblocks {
     /// Records that an erase has ended.
     pub(crate) fn erased_now(&mut self, index: SuperblockNumber) {
         let superblock = &mut self.all[usize::from(index)];
-        superblock.state = State::Erased;
+        superblock.state = SuperblockState::Erased;
         superblock.pseudo_slc = false;
         superblock.as_found = false;
         superblock.slots = Vec::new();
@@ -212,7 +216,7 @@ impl Superblocks {
             // Superblocks with data in transit to the flash are not candidates; otherwise the same data would move from
             // one superblock to the next.
             candidates.filter(|(_, one)| {
-                one.state == State::Closed && !one.pseudo_slc && one.unstored == 0
+                one.state == SuperblockState::Closed && !one.pseudo_slc && one.unstored == 0
             })
         };
         if let Some(gap) = spec.wear_gap.filter(|_| self.chosen.is_multiple_of(WEAR_TURN)) {
@@ -225,14 +229,14 @@ impl Superblocks {
         let gains = |(_, one): &(usize, &Superblock)| one.valid < size;
         let least_valid = |(_, one): &(usize, &Superblock)| (one.valid, one.sequence);
         let chosen = match spec.policy {
-            Policy::Greedy => closed().filter(gains).min_by_key(least_valid),
-            Policy::Windowed(window) => {
+            CollectionPolicy::Greedy => closed().filter(gains).min_by_key(least_valid),
+            CollectionPolicy::Windowed(window) => {
                 let mut oldest: Vec<(usize, &Superblock)> = closed().filter(gains).collect();
                 oldest.sort_unstable_by_key(|(_, one)| one.sequence);
                 oldest.truncate(window.max(1) as usize);
                 oldest.into_iter().min_by_key(least_valid)
             }
-            Policy::CostBenefit => {
+            CollectionPolicy::CostBenefit => {
                 let benefit = |(index, one): &(usize, &Superblock)| {
                     let used = f64::from(one.valid) / f64::from(size);
                     let age = f64::from(self.age(SuperblockNumber(*index as u32)));

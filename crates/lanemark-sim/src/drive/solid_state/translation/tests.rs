@@ -1,7 +1,7 @@
 //! Tests the translation against a simple model of the data that a drive must keep, and against theory.
 
 use super::*;
-use crate::spec::{FlashSpec, Policy, PseudoSlcSpec, Technology};
+use crate::spec::{CollectionPolicy, FlashSpec, PseudoSlcSpec, Technology};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Duration, Ratio};
 use proptest::prelude::*;
@@ -27,14 +27,14 @@ pub(super) fn drive(
 
 #[test]
 fn media_that_are_written_in_place_have_no_map_in_any_condition() {
-    use crate::spec::Condition::{Fresh, Purged, Random, Sequential};
+    use crate::spec::DriveCondition::{Fresh, Purged, Random, Sequential};
     for condition in [Fresh, Purged, Sequential, Random] {
         for technology in [Technology::XPoint, Technology::Mlc] {
             let mut drive = small_drive();
             let flash = drive.flash_mut();
             (flash.technology, flash.condition) = (technology, condition);
             let translation = Translation::new(&drive, Bytes::mebi(8).into());
-            let is_empty = matches!(translation.layout, Layout::InOrder { slots: 0, ref cached } if cached.superblocks == 0);
+            let is_empty = matches!(translation.layout, InitialLayout::InOrder { slots: 0, ref cached } if cached.superblocks == 0);
             let wanted = technology == Technology::XPoint || condition == Purged;
             assert_eq!(is_empty, wanted, "{technology:?}, {condition:?}");
         }
@@ -65,10 +65,10 @@ impl Machine {
     /// Ends one program.
     fn end_one(&mut self) {
         if let Some(unit) = self.under_way.pop_front() {
-            self.translation.stored(unit);
+            self.translation.note_unit_stored(unit);
         }
         while let Some(superblock) = self.translation.next_to_erase() {
-            self.translation.erased(superblock);
+            self.translation.note_erased(superblock);
         }
     }
 
@@ -98,7 +98,7 @@ impl Machine {
             assert!(tries < 100_000, "no room for slot {slot}, and no room can be made");
             if !self.relocate(true) {
                 self.settle();
-                for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
+                for stream in [WriteStream::Host, WriteStream::Hot, WriteStream::PseudoSlc] {
                     if let Some(filled) = self.translation.pad(stream) {
                         self.program(filled);
                     }
@@ -107,9 +107,9 @@ impl Machine {
         };
         if let Some(filled) = self.translation.append(stream, slot) {
             self.program(filled);
-            let mut owes = self.translation.owes(filled.slots);
+            let mut owes = self.translation.is_collection_behind(filled.slots);
             while owes && self.relocate(false) {
-                owes = self.translation.owes(0);
+                owes = self.translation.is_collection_behind(0);
             }
         }
     }
@@ -130,7 +130,10 @@ impl Machine {
                 };
                 assert_eq!(kept, slot, "the superblock knows whose place {place} is");
                 assert!(
-                    matches!(superblock.state, State::Open | State::Closed | State::Emptied),
+                    matches!(
+                        superblock.state,
+                        SuperblockState::Open | SuperblockState::Closed | SuperblockState::Emptied
+                    ),
                     "place {place} of slot {slot} is {:?}",
                     superblock.state,
                 );
@@ -148,9 +151,10 @@ impl Machine {
         }
         let all = || (0..translation.superblocks.len() as u32).map(SuperblockNumber);
         let all = || all().map(|index| translation.superblocks.get(index));
-        let coming = all().filter(|one| matches!(one.state, State::Emptied | State::Erasing));
+        let coming = all()
+            .filter(|one| matches!(one.state, SuperblockState::Emptied | SuperblockState::Erasing));
         assert_eq!(translation.superblocks.coming, coming.count(), "to be erased");
-        let erased = all().filter(|one| one.state == State::Erased);
+        let erased = all().filter(|one| one.state == SuperblockState::Erased);
         assert_eq!(translation.superblocks.erased(), erased.count());
         let cached = all().filter(|one| one.pseudo_slc);
         assert_eq!(translation.pseudo_slc_used, cached.count(), "of the pseudo-SLC cache");
@@ -189,7 +193,7 @@ prop_compose! {
         drive(24, spare, |flash| {
             flash.planes = planes;
             flash.translation.policy =
-                [Policy::Greedy, Policy::CostBenefit, Policy::Windowed(5)][policy];
+                [CollectionPolicy::Greedy, CollectionPolicy::CostBenefit, CollectionPolicy::Windowed(5)][policy];
             flash.translation.hot_stream = hot;
             flash.translation.wear_gap = gap;
             flash.translation.pseudo_slc = cache.map(|(mebibytes, growth, fold_when_full)| PseudoSlcSpec {
@@ -200,7 +204,7 @@ prop_compose! {
                 fold_when_full,
                 emptied_when_idle: false,
             });
-            flash.condition = [Condition::Fresh, Condition::Sequential, Condition::Random][condition];
+            flash.condition = [DriveCondition::Fresh, DriveCondition::Sequential, DriveCondition::Random][condition];
         })
     }
 }
@@ -246,7 +250,7 @@ proptest! {
                 Step::End(count) => (0..count).for_each(|_| machine.end_one()),
                 Step::Collect => _ = machine.relocate(true),
                 Step::Flush => {
-                    for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
+                    for stream in [WriteStream::Host, WriteStream::Hot, WriteStream::PseudoSlc] {
                         if let Some(filled) = machine.translation.pad(stream) {
                             machine.program(filled);
                         }
@@ -323,7 +327,7 @@ fn the_steady_state_is_steady_from_the_first_write() {
             });
             amplification(&drive, rounds)
         };
-        let (model, run) = (at(Condition::Random, 0), at(Condition::Sequential, 5));
+        let (model, run) = (at(DriveCondition::Random, 0), at(DriveCondition::Sequential, 5));
         assert!(
             (model / run - 1.0).abs() < 0.05,
             "{spare} spare: {model:.3} at once, {run:.3} after a while"
@@ -448,7 +452,7 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
         machine.translation = Translation::new(&drive, content.into());
         let slots = u64::from(machine.translation.slots);
         for slot in 0..slots {
-            if machine.translation.stream_for(slot) != Some(Stream::PseudoSlc) {
+            if machine.translation.stream_for(slot) != Some(WriteStream::PseudoSlc) {
                 break;
             }
             machine.write(slot);
@@ -457,9 +461,9 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
     };
     let superblock = drive(data + 40, 40, |_| ()).flash().superblock();
     let all = cached(&|_| (), Bytes::ZERO);
-    let fixed = cached(&|flash| flash.condition = Condition::Sequential, Bytes::ZERO);
+    let fixed = cached(&|flash| flash.condition = DriveCondition::Sequential, Bytes::ZERO);
     let half = Ratio::new(0.5).unwrap();
-    assert_eq!(cached(&|flash| flash.condition = Condition::Purged, Bytes::ZERO), all);
+    assert_eq!(cached(&|flash| flash.condition = DriveCondition::Purged, Bytes::ZERO), all);
     assert_eq!(
         cached(&|_| (), superblock * u64::from(data)),
         fixed,
@@ -468,7 +472,7 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
     assert!(all > fixed + 20, "{all} superblocks on an empty drive, {fixed} on a full one");
     let filled = |share: Ratio| {
         let change = |flash: &mut FlashSpec| {
-            (flash.condition, flash.filled) = (Condition::Sequential, share);
+            (flash.condition, flash.filled) = (DriveCondition::Sequential, share);
         };
         cached(&change, Bytes::ZERO)
     };

@@ -1,8 +1,8 @@
 //! Trims: the data of slots is discarded.
 
 use super::Translation;
-use super::layout::{CachedLayout, EMPTY, Layout};
-use super::map::Overrides;
+use super::layout::{CachedLayout, EMPTY, InitialLayout};
+use super::map::MapOverrides;
 use crate::engine::number::SuperblockNumber;
 
 impl Translation {
@@ -25,8 +25,8 @@ impl Translation {
     /// Discards all data, which does not require an entry for each slot.
     fn trim_all(&mut self) {
         let cached = CachedLayout::none(self.slots_per_superblock);
-        self.layout = Layout::InOrder { slots: 0, cached };
-        self.overrides = Overrides::new();
+        self.layout = InitialLayout::InOrder { slots: 0, cached };
+        self.overrides = MapOverrides::new();
         for index in 0..self.superblocks.len() {
             let superblock = self.superblocks.get_mut(SuperblockNumber(index as u32));
             superblock.valid = 0;

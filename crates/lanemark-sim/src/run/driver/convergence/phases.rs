@@ -103,12 +103,13 @@ impl Convergence {
     fn used_up(&self) -> impl Iterator<Item = (usize, Reserve)> + '_ {
         let reserves = self.batches.first().map_or(&[][..], |batch| &batch.reserves);
         reserves.iter().enumerate().filter_map(|(number, &(reserve, first))| {
-            let left = |batch: &Batch| batch.reserves[number].1 as f64;
+            let amount_left = |batch: &Batch| batch.reserves[number].1 as f64;
             let share = match reserve {
                 Reserve::OperationCredits | Reserve::ThroughputCredits => CREDITS_USED_UP,
                 _ => USED_UP,
             };
-            let end = self.batches.iter().position(|batch| left(batch) <= share * first as f64)?;
+            let end =
+                self.batches.iter().position(|batch| amount_left(batch) <= share * first as f64)?;
             (first > 0 && end > 0).then_some((end, reserve))
         })
     }
@@ -127,7 +128,7 @@ mod tests {
     use lanemark_schema::units::Bytes;
     use lanemark_schema::workload::Test;
 
-    use super::super::{batch, first_check, lasts, percentiles_known};
+    use super::super::{batch_size, first_check, percentiles_known, reserve_lasts};
     use super::*;
 
     fn at(milliseconds: u64) -> Instant {
@@ -266,13 +267,15 @@ mod tests {
         };
         // The means of the halves differ by 16, so each length of the part uses 32, with a margin of a twentieth.
         let left = linear(100.0, 1.0);
-        assert!(lasts(&left, 69.0 / 33.6 - 0.01) && !lasts(&left, 69.0 / 33.6 + 0.01));
-        assert!(lasts(&linear(50.0, 0.0), 1e6) && lasts(&linear(50.0, -1.0), 1e6));
+        assert!(
+            reserve_lasts(&left, 69.0 / 33.6 - 0.01) && !reserve_lasts(&left, 69.0 / 33.6 + 0.01)
+        );
+        assert!(reserve_lasts(&linear(50.0, 0.0), 1e6) && reserve_lasts(&linear(50.0, -1.0), 1e6));
         let noise: Vec<f64> = (0..32).map(|number| f64::from(50 + 10 * (number % 2))).collect();
-        assert!(lasts(&noise, 1e6));
+        assert!(reserve_lasts(&noise, 1e6));
         // A reserve whose use begins late is not used up steadily.
         let late: Vec<f64> = (0..32).map(|number| 1e6 - f64::from((number - 15).max(0))).collect();
-        assert!(!lasts(&late, 0.0));
+        assert!(!reserve_lasts(&late, 0.0));
     }
 
     #[test]
@@ -312,7 +315,7 @@ mod tests {
             (Bytes::mebi(8), 32, 1),
         ] {
             let check = first_check(&Test::of_blocks(block));
-            assert_eq!((check, batch(check)), (first, size), "{block}");
+            assert_eq!((check, batch_size(check)), (first, size), "{block}");
             let run = Convergence::new(&Test::of_blocks(block), 16, at(1));
             assert_eq!((run.least, run.check_at), (first.max(1_024), first));
         }

@@ -10,7 +10,7 @@ const NEGLIGIBLE: f64 = 0.000_5;
 
 /// The method that estimates the deviation of a mean from the times of batches of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Estimate {
+pub(super) enum DeviationEstimate {
     /// Uses the deviation of the batches in the second half, which must be independent.
     Independent,
     /// Uses the spectrum at its lowest frequencies, like Heidelberger and Welch. With collection, short and long
@@ -25,7 +25,7 @@ const ORDINATES_OF_HALF: usize = 3;
 
 /// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
 /// batches of equal size are not stationary.
-pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: Estimate) -> Option<f64> {
+pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: DeviationEstimate) -> Option<f64> {
     let count = GROUPS as f64;
     let mean = times.iter().sum::<f64>() / count;
     if mean <= 0.0 {
@@ -35,8 +35,8 @@ pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: Estimate) -> Opti
     // The variance of the second half is used, because a transient in the first half would increase the variance and
     // escape the test.
     let of_second = match estimate {
-        Estimate::Independent => deviation(second),
-        Estimate::Spectrum => spectral_deviation(second, ORDINATES_OF_HALF),
+        DeviationEstimate::Independent => deviation(second),
+        DeviationEstimate::Spectrum => spectral_deviation(second, ORDINATES_OF_HALF),
     };
     let difference = mean_of(first) - mean_of(second);
     if difference.abs() > NEGLIGIBLE * mean {
@@ -51,8 +51,8 @@ pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: Estimate) -> Opti
         }
     }
     let (quantile, deviation) = match estimate {
-        Estimate::Independent => (student_95(GROUPS - 1), of_second),
-        Estimate::Spectrum => {
+        DeviationEstimate::Independent => (student_95(GROUPS - 1), of_second),
+        DeviationEstimate::Spectrum => {
             (student_95(2 * ORDINATES), spectral_deviation(times, ORDINATES).max(of_second))
         }
     };
@@ -66,8 +66,8 @@ fn spectral_deviation(values: &[f64], ordinates: usize) -> f64 {
     let power = |ordinate: usize| {
         let step = 2.0 * std::f64::consts::PI * ordinate as f64 / count;
         let sum = |wave: fn(f64) -> f64| {
-            let each = values.iter().enumerate();
-            each.map(|(index, value)| value * wave(step * index as f64)).sum::<f64>()
+            let indexed_values = values.iter().enumerate();
+            indexed_values.map(|(index, value)| value * wave(step * index as f64)).sum::<f64>()
         };
         let (cosine, sine) = (sum(libm::cos), sum(libm::sin));
         (cosine * cosine + sine * sine) / count
@@ -114,12 +114,16 @@ mod tests {
     fn times_that_alternate_vary_less_in_sum() {
         let alternating = periodic(4);
         let of = |estimate| rate_half_width(&alternating, estimate).unwrap();
-        assert!(of(Estimate::Independent) > 0.03, "{}", of(Estimate::Independent));
-        assert!(of(Estimate::Spectrum) < 1e-9, "{}", of(Estimate::Spectrum));
+        assert!(
+            of(DeviationEstimate::Independent) > 0.03,
+            "{}",
+            of(DeviationEstimate::Independent)
+        );
+        assert!(of(DeviationEstimate::Spectrum) < 1e-9, "{}", of(DeviationEstimate::Spectrum));
         // Both methods detect a slow change.
         let slow: [f64; GROUPS] =
             times(|index| 1.0 + 0.1 * libm::sin(index as f64 * std::f64::consts::PI / 8.0));
-        for estimate in [Estimate::Independent, Estimate::Spectrum] {
+        for estimate in [DeviationEstimate::Independent, DeviationEstimate::Spectrum] {
             assert!(rate_half_width(&slow, estimate).unwrap() > 0.02, "{estimate:?}");
         }
     }
@@ -128,7 +132,7 @@ mod tests {
     fn times_that_drift_have_no_precision() {
         let drifting: [f64; GROUPS] =
             times(|index| 1.0 + index as f64 / 100.0 + if index % 4 == 3 { 0.01 } else { 0.0 });
-        for estimate in [Estimate::Independent, Estimate::Spectrum] {
+        for estimate in [DeviationEstimate::Independent, DeviationEstimate::Spectrum] {
             assert_eq!(rate_half_width(&drifting, estimate), None, "{estimate:?}");
         }
     }

@@ -10,7 +10,7 @@
 //! distribution.
 
 use lanemark_schema::units::Ratio;
-use lanemark_schema::workload::{Pattern, Zone};
+use lanemark_schema::workload::{Pattern, PatternZone};
 
 /// Number of zones that replace Zipf's law; a pattern can have up to 64 zones.
 const ZONES: u32 = 60;
@@ -25,17 +25,17 @@ pub(super) fn on_fewer_blocks(pattern: &Pattern, many: f64, few: f64) -> Pattern
     }
 }
 
-fn zones(theta: f64, many: f64, few: f64) -> Vec<Zone> {
-    let all = harmonic(many, theta);
+fn zones(theta: f64, many: f64, few: f64) -> Vec<PatternZone> {
+    let harmonic_total = harmonic(many, theta);
     let (mut zones, mut block, mut below) = (Vec::new(), 0.0, 0.0);
     for step in 0..=ZONES {
         let limit = libm::ceil(libm::pow(few, f64::from(step) / f64::from(ZONES))).min(few);
         if limit <= block {
             continue;
         }
-        let up_to = harmonic(limit / few * many, theta) / all;
+        let up_to = harmonic(limit / few * many, theta) / harmonic_total;
         let (share, span) = (Ratio::new(up_to - below), Ratio::new((limit - block) / few));
-        zones.extend(share.zip(span).map(|(share, span)| Zone { share, span }));
+        zones.extend(share.zip(span).map(|(share, span)| PatternZone { share, span }));
         (block, below) = (limit, up_to);
     }
     zones
@@ -80,7 +80,7 @@ mod tests {
             panic!("zones")
         };
         assert!(zones.len() <= 64, "{}", zones.len());
-        let sum = |of: fn(&Zone) -> f64| zones.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&PatternZone) -> f64| zones.iter().map(of).sum::<f64>();
         assert!((sum(|zone| zone.share.get()) - 1.0).abs() < 1e-9);
         assert!((sum(|zone| zone.span.get()) - 1.0).abs() < 1e-9);
         // The first block represents 160 ranks.
