@@ -17,6 +17,7 @@ mod old_data;
 mod phase_change;
 mod printed;
 mod priors;
+mod pseudo_slc;
 mod spare;
 
 pub use printed::{BoxRatings, MapMemory, Market, RatedDisk};

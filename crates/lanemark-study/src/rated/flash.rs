@@ -8,6 +8,7 @@ use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
 use super::printed::{BoxRatings, MapMemory, Market, PAGE};
 use super::priors::{ControllerPrior, NandPrior, Prior, Priors};
+use super::pseudo_slc::{pseudo_slc, wanted_pseudo_slc};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
 /// Time of a single 4 KiB request on the platform `data-sheet` over NVMe, in seconds: driver, doorbell, command fetch
@@ -31,25 +32,23 @@ const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read whose data was read ahead, in addition to its command, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
 /// The span of the rated random reads, in bytes: `library/workloads/data-sheet.toml`.
-const RATED_SPAN: f64 = (1u64 << 30) as f64;
+pub(super) const RATED_SPAN: f64 = (1u64 << 30) as f64;
 /// The number of dies below which a drive is assumed to have the smaller dies of its generation.
 const DIES_LEAST: f64 = 16.0;
 /// The maximum flash capacity that the simulator can address, in bytes: just below 16 TiB.
 const FLASH_MOST: f64 = 17.59e12;
-/// The share of a pseudo-SLC cache that remains on a full drive.
-const KEPT_PSEUDO_SLC: f64 = 0.1;
 
 /// The properties of the flash array from which other values are computed.
-struct FlashArray {
-    dies: f64,
-    channels: f64,
-    planes: f64,
+pub(super) struct FlashArray {
+    pub(super) dies: f64,
+    pub(super) channels: f64,
+    pub(super) planes: f64,
     /// The amount of data in one page of each plane and die, in bytes.
-    unit: f64,
+    pub(super) unit: f64,
     /// The number of superblocks, including the spare superblocks.
-    superblocks: f64,
-    spare: f64,
-    bits: f64,
+    pub(super) superblocks: f64,
+    pub(super) spare: f64,
+    pub(super) bits: f64,
 }
 
 /// Completes the file of a solid-state drive.
@@ -477,74 +476,6 @@ fn further_time(
             out.add_prior(place, RatingUnit::Time, &Prior { value: rest, range, why }, 1.0);
         }
     }
-}
-
-/// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and its prior, if any.
-fn wanted_pseudo_slc<'c>(
-    rated: &BoxRatings,
-    controller: &'c ControllerPrior,
-    array: &FlashArray,
-) -> Option<(f64, Option<&'c Prior>)> {
-    let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
-    let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
-    // A rating of zero states that the drive does not have this cache.
-    (wanted > 0.0).then_some((wanted, share))
-}
-
-/// Adds a pseudo-SLC cache if the drive has one, and returns whether it was added.
-fn pseudo_slc(
-    rated: &BoxRatings,
-    controller: &ControllerPrior,
-    nand: &NandPrior,
-    array: &FlashArray,
-    fresh: f64,
-    out: &mut MissingValues,
-) -> bool {
-    let Some((wanted, share)) = wanted_pseudo_slc(rated, controller, array) else {
-        if rated.pseudo_slc.is_some() {
-            for place in ["pseudo_slc.capacity", "pseudo_slc.growth"] {
-                out.add_derived(place, RatingUnit::Size.text(0.0), "rated");
-            }
-        }
-        return false;
-    };
-    let superblock = array.unit * nand.pages_per_block as f64;
-    // Each superblock of the cache occupies a whole superblock of flash and stores one bit per cell. A part of the
-    // cache is fixed, and the rest uses flash that does not contain data.
-    let kept_capacity = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
-    // The fixed part can store the span of the ratings or more.
-    let usual = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
-    let kept_capacity = kept_capacity.min(rated.pseudo_slc_kept.unwrap_or(usual));
-    let most = 0.9 * array.superblocks * superblock / array.bits;
-    let growth = (wanted.min(most) - kept_capacity).max(0.0);
-    for (place, size) in [("pseudo_slc.capacity", kept_capacity), ("pseudo_slc.growth", growth)] {
-        let text = RatingUnit::Size.text(size);
-        match (rated.pseudo_slc, rated.pseudo_slc_kept, share) {
-            (None, _, Some(share)) => out.add_assumed(place, text, &share.why),
-            (_, None, _) => {
-                out.add_assumed(
-                    place,
-                    text,
-                    "a tenth of the rated cache is fixed, and the rest grows",
-                );
-            }
-            _ => out.add_derived(place, text, "rated"),
-        }
-    }
-    let unit = array.unit / (1.1 * fresh);
-    match unit < nand.slc_program.value {
-        true => {
-            let why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
-            out.add_derived("pseudo_slc.program", RatingUnit::Time.text(unit), why);
-        }
-        false => out.add_prior("pseudo_slc.program", RatingUnit::Time, &nand.slc_program, 1.0),
-    }
-    out.add_choice("pseudo_slc.when_full", "bypass");
-    if kept_capacity >= RATED_SPAN {
-        let why = "drives empty the growing part of their cache while they are idle";
-        out.add_assumed("pseudo_slc.emptied_when_idle", "yes".to_owned(), why);
-    }
-    true
 }
 
 /// Returns the rate at which the flash stores sequential writes without a cache, in bytes a second; `None` if unrated.

@@ -7,7 +7,7 @@
 //! stationarity. The run ends if in this part
 //!
 //! - the interval of the rate at 95% confidence has a half-width of [`RATE_HALF_WIDTH`] or less,
-//! - the order statistics that bound the 99th and the 99.9th percentile are within [`PERCENTILES`] of each other,
+//! - the order statistics that bound the 99th and the 99.9th percentile are within [`precision::PERCENTILES`] of each other,
 //! - no reserve of the system will be used up before the test ends (room in a buffer or cache, pseudo-SLC, erased
 //!   flash, burst credits),
 //! - simulated collection has not moved data, because the state of the flash drifts while it does.
@@ -40,19 +40,12 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Fault, Load, LoadKind, Test};
-use precision::{DeviationEstimate, deviation, mean_of, rate_half_width};
+use precision::{DeviationEstimate, deviation, mean_of, percentiles_known, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
 /// The maximum half-width for a test on a smaller drive, whose rate changes with each collected superblock.
 const COLLECTING_HALF_WIDTH: f64 = 0.01;
-/// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
-const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
-/// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond the percentile. If
-/// more than *p* of all requests were slower, 3/*p* requests would contain a slower one with a probability of 95%.
-const RULE_OF_THREE: f64 = 3.0;
-/// Minimum number of requests beyond a percentile in the whole test; with fewer, the percentile is not reported.
-const BEYOND_MIN: f64 = 10.0;
 /// Number of requests before the first checkpoint, and minimum number in a steady part. A long request consists of many
 /// equal commands, so fewer are enough: the number that moves [`FIRST_DATA`], but [`GROUPS`] or more.
 const FIRST_CHECK: u64 = 4096;
@@ -539,30 +532,4 @@ fn reserve_lasts(left: &[f64], more: f64) -> bool {
     let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
     // The means of the halves differ by half of the total use.
     is_steady && left[left.len() - 1] > 2.0 * consumed * more * 1.05
-}
-
-/// Returns whether all percentiles that the whole test, of `factor` times as many requests, can report are known.
-fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
-    let count = latency.count() as f64;
-    PERCENTILES.iter().all(|&(percent, width)| {
-        let beyond = count * (1.0 - percent / 100.0);
-        if beyond * factor < BEYOND_MIN {
-            return true;
-        }
-        // Three deviations are used, because the latencies of consecutive requests are correlated.
-        let margin = 3.0 * beyond.sqrt();
-        if margin > beyond && beyond >= RULE_OF_THREE {
-            let (Some(low), Some(high)) = (latency.percentile_ns(50.0), latency.max_ns()) else {
-                return false;
-            };
-            return (high - low) as f64 <= width * (high + low) as f64;
-        }
-        let percentile_beyond = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
-        let (Some(low), Some(high)) =
-            (percentile_beyond(beyond + margin), percentile_beyond(beyond - margin))
-        else {
-            return false;
-        };
-        (high - low) as f64 <= width * (high + low) as f64
-    })
 }

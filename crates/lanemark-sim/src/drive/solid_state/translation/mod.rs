@@ -27,6 +27,7 @@ mod power;
 #[cfg(test)]
 mod power_tests;
 mod reserve;
+mod stream;
 mod superblock;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,8 @@ use layout::{CachedLayout, EMPTY, InitialLayout, SteadyRandomLayout};
 use map::MapOverrides;
 #[cfg(test)]
 pub(super) use placement::SlotPlacement;
+use stream::STREAMS;
+pub(crate) use stream::{SlotsWritten, WriteStream};
 use superblock::{SuperblockPurpose, SuperblockState, Superblocks};
 use victim::{Victim, VictimCursor};
 
@@ -65,46 +68,6 @@ pub(crate) struct FullUnit {
     pub unit: u32,
     /// Number of the unit's slots with data.
     pub slots: u32,
-}
-
-/// A write stream: data that shares superblocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WriteStream {
-    /// Data that the host writes.
-    Host,
-    /// Data that the host writes and is expected to overwrite soon.
-    Hot,
-    /// Data that collection moves.
-    Moved,
-    /// Data that collection moves and the host is expected to overwrite soon.
-    MovedHot,
-    /// Data that the host writes to the pseudo-SLC cache.
-    PseudoSlc,
-}
-
-const STREAMS: usize = 5;
-
-impl WriteStream {
-    const ALL: [Self; STREAMS] =
-        [Self::Host, Self::Hot, Self::Moved, Self::MovedHot, Self::PseudoSlc];
-
-    /// Returns whether the stream contains data that collection moves.
-    fn is_moved(self) -> bool {
-        matches!(self, Self::Moved | Self::MovedHot)
-    }
-}
-
-/// Numbers of slots written to flash, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SlotsWritten {
-    /// Slots written by the host.
-    pub host: u64,
-    /// Slots moved by collection and wear levelling.
-    pub moved: u64,
-    /// Slots moved out of the pseudo-SLC cache.
-    pub folded: u64,
-    /// Slots left empty because a unit had to be stored before it was full.
-    pub padded: u64,
 }
 
 /// The position of a write stream in its open superblock.

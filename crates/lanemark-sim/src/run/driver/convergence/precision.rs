@@ -1,8 +1,15 @@
 //! The precision of a rate, computed from the times of batches of equal size.
 
 use super::GROUPS;
-use lanemark_schema::result::student_95;
+use lanemark_schema::result::{LatencyHistogram, student_95};
 
+/// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
+pub(super) const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
+/// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond the percentile. If
+/// more than *p* of all requests were slower, 3/*p* requests would contain a slower one with a probability of 95%.
+const RULE_OF_THREE: f64 = 3.0;
+/// Minimum number of requests beyond a percentile in the whole test; with fewer, the percentile is not reported.
+const BEYOND_MIN: f64 = 10.0;
 /// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
 const BRIDGE_95: f64 = 0.461;
 /// Maximum negligible difference between the halves of a part, as a share of the rate.
@@ -84,6 +91,32 @@ pub(super) fn deviation(values: &[f64]) -> f64 {
     let mean = mean_of(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (squares / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// Returns whether all percentiles that the whole test, of `factor` times as many requests, can report are known.
+pub(super) fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
+    let count = latency.count() as f64;
+    PERCENTILES.iter().all(|&(percent, width)| {
+        let beyond = count * (1.0 - percent / 100.0);
+        if beyond * factor < BEYOND_MIN {
+            return true;
+        }
+        // Three deviations are used, because the latencies of consecutive requests are correlated.
+        let margin = 3.0 * beyond.sqrt();
+        if margin > beyond && beyond >= RULE_OF_THREE {
+            let (Some(low), Some(high)) = (latency.percentile_ns(50.0), latency.max_ns()) else {
+                return false;
+            };
+            return (high - low) as f64 <= width * (high + low) as f64;
+        }
+        let percentile_beyond = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
+        let (Some(low), Some(high)) =
+            (percentile_beyond(beyond + margin), percentile_beyond(beyond - margin))
+        else {
+            return false;
+        };
+        (high - low) as f64 <= width * (high + low) as f64
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,59 @@
+//! The errors of a simulation.
+
+use crate::spec::target::DriveNamespace;
+use lanemark_schema::units::{Bytes, Instant};
+
+/// A reason why a simulation cannot continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// A request ends after the end of the drive.
+    #[error("a request at {offset} of {length} ends beyond the drive's {capacity}")]
+    OutOfRange {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// Capacity of the drive.
+        capacity: Bytes,
+    },
+    /// A request ends after the end of its namespace.
+    #[error("a request at {offset} of {length} ends beyond the {capacity} of namespace {}", namespace + 1)]
+    OutOfNamespace {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// The namespace, 0 for the first.
+        namespace: u16,
+        /// Capacity of the namespace.
+        capacity: Bytes,
+    },
+    /// A request ends after the end of the volume.
+    #[error("a request at {offset} of {length} ends beyond the volume's {capacity}")]
+    OutOfVolume {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// Capacity of the volume.
+        capacity: Bytes,
+    },
+    /// The system does not contain the drive or namespace.
+    #[error("there is no {target} in this system")]
+    NoTarget {
+        /// The target that was addressed.
+        target: DriveNamespace,
+    },
+    /// Only a real target can run the load.
+    #[error("{what}: this can be measured but not simulated")]
+    NotSimulated {
+        /// The requested load.
+        what: &'static str,
+    },
+    /// The test or trace continues beyond the end of simulated time.
+    #[error("it has not ended after {} of simulated time", Instant::END.since(Instant::ZERO))]
+    NeverEnds,
+    /// The caller ended the test.
+    #[error("it was stopped before its end")]
+    Cancelled,
+}
