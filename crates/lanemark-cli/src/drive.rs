@@ -259,7 +259,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
     rated.extend(args.compresses_to.map(|share| ("compresses_to", text(&share.to_string()))));
     let head = format!(
-        "{} {}: ratings on its box, by `lanemark drive new`. All other values are derived from them.\n\n",
+        "{} {}: ratings from its box, written by `lanemark drive new`. All other values are derived from them.\n\n",
         RATED.mark,
         args.name.replace(['\n', '\r'], " ")
     );

@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
 /// Maximum length of a scenario, which is enough for a thousand faults with comments.
 const SCENARIO_MAX: u64 = 1 << 20;
-/// Maximum length of a file of certificates or a key.
+/// Maximum length of a certificate file or a key file.
 #[cfg(feature = "full")]
 const PEM_MAX: u64 = 1 << 20;
 /// Interval between the lines of `--watch`.
