@@ -57,7 +57,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     outlet.write(&text)?;
     let named = in_folder(&path);
     let described = describe(&library, &named)?;
-    // The answer is computed from the file as written, with its evidence.
+    // The file also contains the evidence for the printed answer.
     outlet.write(&(text + &notes(&described)))?;
     print(&described, args.explain, args.json)?;
     tell!("wrote {named}");

@@ -211,7 +211,7 @@ pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns the faults from the command line and from the scenario, with the location for errors.
+/// Returns the faults from the command line and from the scenario, and the location that errors name.
 fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let mut planned = faults(&args.fault)?;
     let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };
