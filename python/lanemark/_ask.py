@@ -66,15 +66,16 @@ def simulate(
     Args:
         system: A :class:`System`, or a system's name.
         workload_: A :class:`Workload`, a :class:`Test`, a sequence of tests, or a workload's name or file.
-        set: Model values that override the library's. Allowed only if ``system`` is a name.
-        size: The part of the target that each test uses, ``"256 MiB"``.
+        set: Model values that override library values. Allowed only if ``system`` is a name.
+        size: The part of the target that each test uses, such as ``"256 MiB"``.
         size_bytes: The same size in bytes.
-        duration: The simulated time for which each test runs, ``"1 s"``.
+        duration: The simulated time for which each test runs, such as ``"1 s"``.
         duration_seconds: The same time in seconds.
         repeats: The number of times that each test is run, 1 to 1000.
-        steady: The length of a round, ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady state.
-        interval_length: The length of the recorded intervals, ``"1 s"``.
-        faults: The faults to inject into each test, ``"power-cut at=2s boot=5s"``.
+        steady: The length of a round, such as ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady
+            state.
+        interval_length: The length of the recorded intervals, such as ``"1 s"``.
+        faults: The faults to inject into each test, such as ``"power-cut at=2s boot=5s"``.
         bottleneck: Whether to find the bottleneck of each test, which takes about a dozen additional runs of the test.
         interval: Whether to add the 80% interval of each figure, which the command adds by default.
         full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
@@ -153,9 +154,9 @@ def bench(
     Args:
         path: A file to create, measure and remove; a folder in which to create it; or a block device.
         workload_: A workload, or a workload's name or file.
-        size: The part of the target that each test uses, ``"256 MiB"``.
+        size: The part of the target that each test uses, such as ``"256 MiB"``.
         size_bytes: The same size in bytes.
-        duration: The time for which each test runs, ``"1 s"``.
+        duration: The time for which each test runs, such as ``"1 s"``.
         duration_seconds: The same time in seconds.
         repeats: The number of times that each test is run, 1 to 1000.
         overwrite: The existing file that may be overwritten. Must be the same file as ``path``.
@@ -246,8 +247,8 @@ def whatif(
         workload: The tests. Default: the tests of the result, or ``data-sheet`` if ``source`` is a system.
         interval: Whether to add the 80% interval of each prediction.
         full: Whether to simulate each test and its repeats completely.
-        size: The part of the target that each test uses, ``"256 MiB"``.
-        duration: The time for which each test runs, ``"1 s"``.
+        size: The part of the target that each test uses, such as ``"256 MiB"``.
+        duration: The time for which each test runs, such as ``"1 s"``.
         seed: The seed of all random numbers.
         threads: The number of threads. Default: the number of cores.
         library: The library that contains the names.
@@ -290,7 +291,7 @@ def fit(
     Args:
         results: One or several results from one drive, or a mapping of names to results. :func:`load_results` reads
             saved results.
-        platform: The platform and port in which the drive was measured, ``"workstation-z170:m2"``.
+        platform: The platform and port in which the drive was measured, such as ``"workstation-z170:m2"``.
         like: A similar drive, for values that the results do not determine. Default: a generic drive with the port's
             protocol.
         set: Model values that are known and therefore not fitted.
@@ -338,7 +339,7 @@ class Study:
     """A study: systems, tests, and the published figures that are compared with their results.
 
     Args:
-        path: A study's file, or the name of a built-in study, ``"sata-express"``.
+        path: A study's file, or the name of a built-in study, such as ``"sata-express"``.
         library: The library that contains the study's names. Default: the library that :func:`library` returns.
 
     Raises:

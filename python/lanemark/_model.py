@@ -108,8 +108,8 @@ class System:
     Args:
         name: ``"drive@platform:port"``. ``+port`` adds a drive, and ``|port`` adds a second path to the drive. A
             leading ``stripe:`` or ``mirror:`` combines all drives into one volume.
-        set: Model values that override the library's, ``{"drive.flash.read": "60 us"}``. A quantity is text with a
-            unit; a count may be a number.
+        set: Model values that override library values, such as ``{"drive.flash.read": "60 us"}``. A quantity is text
+            with a unit; a count may be a number.
         library: The library that contains the names. Default: the library that :func:`library` returns.
 
     Raises:
@@ -315,13 +315,13 @@ class Workload:
         """Return the workload with the same changes as the command's options of the same names.
 
         Args:
-            size: The part of the target that each test uses, ``"256 MiB"``. Volumes are scaled with it.
+            size: The part of the target that each test uses, such as ``"256 MiB"``. Volumes are scaled with it.
             duration: The time for which each test runs, ``"1 s"``, regardless of its volume.
             repeats: The number of times that each test is run, 1 to 1000.
-            steady: The length of a round, ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady
-                state.
-            interval: The length of the recorded intervals, ``"1 s"``.
-            faults: The faults to inject into each test, ``"power-cut at=2s boot=5s"``.
+            steady: The length of a round, such as ``"60 s"``. Each test then runs in rounds until it reaches SNIA's
+                steady state.
+            interval: The length of the recorded intervals, such as ``"1 s"``.
+            faults: The faults to inject into each test, such as ``"power-cut at=2s boot=5s"``.
 
         Raises:
             InputError: If a change is invalid for a test.

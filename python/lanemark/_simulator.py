@@ -24,8 +24,8 @@ class Simulator:
     Args:
         system: The system, or its name.
         seed: The seed of the random events inside the drives.
-        written: How much of the target contains data at the start, counted from its first byte, ``"1 GiB"``. Default:
-            the whole target.
+        written: How much of the target contains data at the start, counted from its first byte, such as ``"1 GiB"``.
+            Default: the whole target.
         compressibility_ratio: The share of the data that compression removes, 0 to 1.
 
     Raises:
@@ -67,12 +67,12 @@ class Simulator:
 
         Args:
             operation: ``"read"``, ``"write"``, ``"flush"`` or ``"trim"``.
-            offset: The offset of the request, ``"1 MiB"``, a multiple of 512 bytes.
+            offset: The offset of the request, such as ``"1 MiB"``, a multiple of 512 bytes.
             offset_bytes: The same offset in bytes.
-            length: The length of the request, ``"4 KiB"``, a multiple of 512 bytes up to 64 MiB. A flush has neither
-                an offset nor a length.
+            length: The length of the request, such as ``"4 KiB"``, a multiple of 512 bytes up to 64 MiB. A flush has
+                neither an offset nor a length.
             length_bytes: The same length in bytes.
-            at: The simulated time at which the request is submitted, ``"10 us"``. Default: the current time.
+            at: The simulated time at which the request is submitted, such as ``"10 us"``. Default: the current time.
             at_ps: The same time in ps.
             tag: A number that is copied to the completion of the request.
             thread: The application thread that submits the request. Each thread has its own queue.
@@ -102,7 +102,7 @@ class Simulator:
         """Advance to the next completion, and return it.
 
         Args:
-            until: The maximum simulated time to which to advance, ``"1 ms"``.
+            until: The maximum simulated time to which to advance, such as ``"1 ms"``.
             until_ps: The same time in ps.
 
         Returns:

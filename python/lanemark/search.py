@@ -36,7 +36,7 @@ class Range:
     Args:
         low: The minimum.
         high: The maximum.
-        unit: The unit of a quantity, ``"us"``. Empty for a count.
+        unit: The unit of a quantity, such as ``"us"``. Empty for a count.
         log: Whether values are drawn on a logarithmic scale.
         whole: Whether the range contains only whole numbers.
     """

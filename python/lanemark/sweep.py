@@ -53,8 +53,8 @@ class Space:
             A parameter is ``drive``, ``platform``, ``port``, a parameter of the test (``queue_depth``, ``block``, …) or
             a model value, ``drive.flash.channels``. The last axis changes fastest. A quantity is text with a unit.
         set: Model values for all points.
-        size: The part of the target that the test uses, ``"256 MiB"``.
-        duration: The time for which the test runs at each point, ``"50 ms"``.
+        size: The part of the target that the test uses, such as ``"256 MiB"``.
+        duration: The time for which the test runs at each point, such as ``"50 ms"``.
         repeats: The number of times that each point is run.
         seed: The seed of all random numbers.
         full: Whether to simulate the test of each point and its repeats completely, instead of stopping when its

@@ -57,7 +57,7 @@ fn new(args: &DriveNewArgs) -> Result<CommandOutcome, Failure> {
     outlet.write(&text)?;
     let named = in_folder(&path);
     let described = describe(&library, &named)?;
-    // The answer is computed from the file as written, with its evidence.
+    // The file also contains the evidence for the printed answer.
     outlet.write(&(text + &notes(&described)))?;
     print(&described, args.explain, args.json)?;
     tell!("wrote {named}");
@@ -261,7 +261,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
     rated.extend(args.compresses_to.map(|share| ("compresses_to", text(&share.to_string()))));
     let head = format!(
-        "{} {}: ratings on its box, by `lanemark drive new`. All other values are derived from them.\n\n",
+        "{} {}: ratings from its box, written by `lanemark drive new`. All other values are derived from them.\n\n",
         RATED.mark,
         args.name.replace(['\n', '\r'], " ")
     );

@@ -26,7 +26,7 @@ pub(crate) enum CommandOutcome {
 pub(crate) struct Failure(LabError);
 
 impl Failure {
-    /// Creates a failure with its cause.
+    /// Creates a failure from a cause, a message and an optional hint.
     pub(crate) fn new(cause: ErrorCause, message: String, hint: Option<String>) -> Self {
         Self(LabError { cause, message, hint })
     }

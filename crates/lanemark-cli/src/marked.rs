@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The variable with the folder of the run.
+/// Name of the environment variable that contains the run's folder.
 const MARK: &str = "LANEMARK_TRIAL";
 /// Maximum time to end the processes.
 const TIME_MAX: Duration = Duration::from_secs(10);

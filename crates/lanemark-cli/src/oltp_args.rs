@@ -88,7 +88,7 @@ pub(crate) struct OltpDatabaseArgs {
     pub(crate) remove: bool,
 }
 
-/// Options of downloaded programs.
+/// Options for downloaded programs.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DownloadArgs {
     /// Folder for downloaded programs [default: lanemark in the user's cache folder]

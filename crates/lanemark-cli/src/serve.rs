@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
 /// Maximum length of a scenario, which is enough for a thousand faults with comments.
 const SCENARIO_MAX: u64 = 1 << 20;
-/// Maximum length of a file of certificates or a key.
+/// Maximum length of a certificate file or a key file.
 #[cfg(feature = "full")]
 const PEM_MAX: u64 = 1 << 20;
 /// Interval between the lines of `--watch`.
@@ -211,7 +211,7 @@ pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns the faults from the command line and from the scenario, with the location for errors.
+/// Returns the faults from the command line and from the scenario, and the location that errors name.
 fn read_fault_plan(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let mut planned = faults(&args.fault)?;
     let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };

@@ -309,7 +309,7 @@ impl ServedDisk {
         }
     }
 
-    /// Returns the failure of a server, with its error output.
+    /// Returns the failure of a server, including its error output.
     fn failure(&self) -> Failure {
         let errors = fs::read_to_string(&self.errors).unwrap_or_default();
         let errors = errors.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>();

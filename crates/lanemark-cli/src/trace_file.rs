@@ -104,7 +104,7 @@ mod tests {
         let mut found = String::new();
         text.read_to_string(&mut found).unwrap();
         assert_eq!((found.as_str(), read.bytes.get(), read.share()), ("abc", 3, Some(1.0)));
-        // The example of FIPS 180-2, appendix B.1.
+        // The example in FIPS 180-2, appendix B.1.
         let wanted = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(read.hash(), wanted);
     }

@@ -48,7 +48,7 @@ pub enum RunTable {
 }
 
 impl RunTable {
-    /// All tables with their names.
+    /// All tables, each with its name.
     pub const ALL: [(&'static str, Self); 5] = [
         ("tests", Self::Tests),
         ("samples", Self::Samples),

@@ -1,4 +1,4 @@
-//! The error type of the laboratory, with the message for the user.
+//! The laboratory's error type, which contains the message for the user.
 
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;

@@ -46,8 +46,8 @@ pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
         && test.iops.value > 0.0
 }
 
-/// Returns the number of short tests that the intervals of a result need: the draws, the run with the values in the
-/// files, and the probes.
+/// Returns the number of short tests that the intervals of a result need: the draws and the run with the values in the
+/// files, and the same again for the probes.
 pub(crate) fn draws_of(result: &RunResult) -> usize {
     if !result.workload.faults.is_empty() || !result.complete {
         return 0;

@@ -63,7 +63,7 @@ pub fn significant(value: f64) -> String {
     } else if magnitude < 0.0005 {
         "<0.001".to_owned()
     } else {
-        // From these limits, rounding to more decimals would carry into an additional digit.
+        // At these limits, rounding to one more decimal would carry into an additional digit.
         let decimals = match magnitude {
             m if m >= 99.95 => 0,
             m if m >= 9.995 => 1,

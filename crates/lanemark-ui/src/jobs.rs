@@ -66,7 +66,7 @@ impl Jobs {
     }
 
     /// Waits for permission to run a step. Waiting jobs are served in order, so a first answer precedes the refinement
-    /// of an earlier answer.
+    /// of another answer.
     pub async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }

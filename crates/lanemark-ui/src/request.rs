@@ -87,7 +87,7 @@ pub struct AssembledSystem {
 }
 
 impl AssembledSystem {
-    /// Returns twice the time until the last fault ends, up to a limit.
+    /// Returns twice the time at which the last fault ends, up to a limit.
     pub fn faults_end(&self) -> Duration {
         let end = |fault: &Fault| {
             let length = fault.length.unwrap_or_default().picoseconds();

@@ -1,4 +1,4 @@
-//! A value of the library as text, with its origin.
+//! A value of the library and its origin, as text.
 
 use lanemark_report::DriveValue;
 use lanemark_study::{Origin, ValueRecord};
@@ -18,7 +18,7 @@ pub(crate) struct ValueJson {
 }
 
 impl ValueJson {
-    /// Converts a value with its origin.
+    /// Converts a value and its origin.
     pub(crate) fn of(record: &ValueRecord) -> Self {
         let (origin, note) = match &record.origin {
             Origin::Sourced(text) => ("sourced", text.clone()),

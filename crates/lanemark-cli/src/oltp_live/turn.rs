@@ -377,7 +377,7 @@ mod tests {
         // Both processors are busy, and a transaction takes 1.5 ms.
         assert!((cost.rate(2.0, 1.0) - 80_000.0).abs() < 1e-6);
         // The database uses half of the remaining time. Each second offers 2 s of processor time, and the disk's server
-        // takes 0.5 ms per transaction of it.
+        // uses 0.5 ms of it per transaction.
         let rate = cost.rate(2.0, 0.5) / 60.0;
         let left = 2.0 - 0.5e-3 * rate;
         assert!((1e-3 * rate / left - 0.5).abs() < 1e-9);

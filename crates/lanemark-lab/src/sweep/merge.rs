@@ -100,7 +100,7 @@ impl<'p> SweepPart<'p> {
         Ok(Self { path, text, beside })
     }
 
-    /// Returns the first line, with its end.
+    /// Returns the first line, including its line end.
     fn head(&self) -> &str {
         self.text.split_inclusive('\n').next().unwrap_or_default()
     }

@@ -22,8 +22,8 @@ impl RunResult {
         }
     }
 
-    /// Names a measured target. A path is used as a name only if it is absolute, because `.` is meaningless on a
-    /// different machine.
+    /// Returns the name of a measured target. A path is used as a name only if it is absolute, because `.` is
+    /// meaningless on a different machine.
     fn measured_name(&self, target: &MeasuredTarget) -> String {
         if let Some(models) = self.inspection.as_ref().and_then(Inspection::models) {
             return models;

@@ -35,7 +35,7 @@ pub enum ArrivalProcess {
 }
 
 impl ArrivalProcess {
-    /// All processes with their names.
+    /// All processes, each with its name.
     pub const ALL: [(&'static str, Self); 2] = [("even", Self::Even), ("poisson", Self::Poisson)];
 }
 

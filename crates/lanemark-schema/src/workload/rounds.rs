@@ -42,7 +42,7 @@ pub enum SeriesInterval {
 }
 
 impl TrackedFigure {
-    /// All figures with their names.
+    /// All figures, each with its name.
     pub const ALL: [(&'static str, Self); 3] =
         [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
 

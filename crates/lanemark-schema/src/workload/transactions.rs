@@ -49,7 +49,7 @@ pub struct TransactionLoad {
     pub in_use: Ratio,
     /// Classes of pages that a transaction visits.
     pub pages: Vec<PageClass>,
-    /// Reads and writes per transaction, from a count; if they are known, buffer and pages are not used.
+    /// Counted reads and writes per transaction; if they are known, buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<RequestsPerTransaction>,
     /// Waits for locks, as a multiple of the time that a transaction spends on the processor and on storage, because a
@@ -223,7 +223,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Returns sixteen users of [`transactions`].
+    /// Returns a test of sixteen users that run the transactions `transactions`.
     pub(crate) fn users(transactions: TransactionLoad) -> Test {
         Test {
             block: Bytes::kibi(8),
