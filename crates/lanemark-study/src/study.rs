@@ -94,7 +94,6 @@ impl Study {
             .open(library, &Overrides::default())
             .map_err(|error| tests.locate(error, &head))?;
         head.finish()?;
-
         let settings = read_calibrations(root)?;
         let mut systems = root.each("system", |section, systems: &[StudyColumn]| {
             let column = read_system(library, section, &tests, &settings)?;

@@ -118,11 +118,8 @@ impl SystemName {
                     .hint("write drive@platform:port|port"));
             }
         }
-        for (drive, ports) in beside
-            .iter()
-            .map(|(drive, port)| (drive.as_str(), port.as_str()))
-            .chain([(drive, port)])
-        {
+        let others = beside.iter().map(|(drive, port)| (drive.as_str(), port.as_str()));
+        for (drive, ports) in others.chain([(drive, port)]) {
             if ports.split('|').any(str::is_empty) || ports.split('|').count() > 2 {
                 let message =
                     format!("`{ports}`: `{drive}` can be connected through one port or two");

@@ -454,3 +454,8 @@ pub(crate) fn over_time() -> RunResult {
     test.samples[0].steady = Some(steady);
     run
 }
+
+/// Returns the text without the line breaks that wrapping added.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -13,7 +13,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
 use unicode_width::UnicodeWidthStr;
 
-use crate::fixture;
+use crate::fixture::{self, unwrapped};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -32,11 +32,6 @@ fn terminal_views(study: &StudyOutcome, run: &RunResult, style: &Style) -> Vec<S
 
 fn pages(study: &StudyOutcome, run: &RunResult) -> Vec<String> {
     vec![html(Some(study), &[run]), html(Some(study), &[]), html(None, &[run])]
-}
-
-/// Returns the text without the line breaks that wrapping added.
-fn unwrapped(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn one_of_each_warning() -> Vec<Warning> {

@@ -1,5 +1,7 @@
 //! A lane: the threads of one test on a system that other tests may share. It submits and counts their requests.
 
+mod tag;
+
 use super::super::energy::{EnergyMetering, energy};
 use super::convergence::{Convergence, EarlyEnd, SteadyRun, may_converge};
 use super::open::OpenLoopArrivals;
@@ -21,6 +23,7 @@ use lanemark_schema::result::{
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Accesses, Operation, SyntheticRequests, Test};
+pub(super) use tag::LaneTag;
 
 /// The position of a lane among the lanes of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,24 +80,6 @@ pub(super) struct TestLane {
     outcome: Option<SteadyState>,
     series: Option<SeriesRecorder>,
     errors: RequestErrors,
-}
-
-/// The owner of a request: a lane, and a slot in the lane; in a closed loop, the slot is a thread.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LaneTag {
-    pub(super) lane: u32,
-    slot: u32,
-}
-
-impl LaneTag {
-    /// Decodes the tag of a completion.
-    pub(super) fn of(tag: u64) -> Self {
-        Self { lane: (tag >> 32) as u32, slot: tag as u32 }
-    }
-
-    fn number(self) -> u64 {
-        u64::from(self.lane) << 32 | u64::from(self.slot)
-    }
 }
 
 impl TestLane {
