@@ -87,9 +87,13 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let output = command(here, &[&common[..], &outputs].concat()).output().unwrap();
     let messages = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{messages}");
-    for part in
-        ["published  simulated   measured", "SATA S4500", "SAS RM5", "servers saved", "time scale"]
-    {
+    for part in [
+        "published  simulated  predicted   measured",
+        "SATA S4500",
+        "SAS RM5",
+        "servers saved",
+        "time scale",
+    ] {
         assert!(messages.contains(part), "{part}: {messages}");
     }
     let table = fs::read_to_string(here.join("table.csv")).unwrap();

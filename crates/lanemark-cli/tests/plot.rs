@@ -100,7 +100,7 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
             stderr(&ran)
         );
     };
-    fails(&["depths.json", "--out", "mine.svg"], "mine.svg: exists and");
+    fails(&["depths.json", "--out", "mine.svg"], "mine.svg exists and");
     fails(&["depths.json", "--out", "x.gif"], "expected .svg or .png");
     fails(&["depths.json", "--panel", "none", "--out", "x.svg"], "that contains `none`");
     fails(&["absent.json", "--out", "x.svg"], "absent.json");

@@ -132,7 +132,7 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     let output = lanemark(folder.path(), &copy);
     assert!(String::from_utf8_lossy(&output.stderr).contains("with the same contents"));
     fs::write(&file, "mine").unwrap();
-    assert!(refused(folder.path(), &copy, 3).contains("msr.csv: exists"));
+    assert!(refused(folder.path(), &copy, 3).contains("msr.csv exists"));
     // One existing name prevents all files from being written.
     assert!(refused(folder.path(), &["samples", "copy", "--all", "here"], 3).contains("msr.csv"));
     assert_eq!(

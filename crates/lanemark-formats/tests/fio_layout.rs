@@ -214,7 +214,7 @@ fn the_zones_of_a_stride_are_that_far_apart() {
         ("size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(), "one clone that ends"),
         (
             "filename=x\nsize=8m\nzonemode=strided\nzonesize=0".to_owned(),
-            "zonesize=0: expected the size",
+            "zonesize=0: expected a size above 0",
         ),
     ] {
         let error = first_error(&options);

@@ -154,6 +154,6 @@ mod tests {
         let text = format!(r#"{{"schema_version": 1, "workload": "w", "tests": [{samples}]}}"#);
         assert!(text.len() < 1 << 20, "less than 1 MiB");
         let error = crate::results::read_text("it", &text).err().unwrap();
-        assert!(error.message.contains("more than 16384 samples"), "{}", error.message);
+        assert!(error.message.contains("more than 16384 latency samples"), "{}", error.message);
     }
 }

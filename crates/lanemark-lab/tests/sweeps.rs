@@ -110,7 +110,10 @@ fn a_file_takes_one_range_after_the_other_on_any_number_of_threads() {
     for points in [5..=12, 12..=12] {
         let error = SweepFile::open(&path, &sweep, Some(points), Provenance::default());
         let error = error.err().unwrap();
-        assert!(error.message.contains("the points 0 to 11") && error.hint.is_some(), "{error}");
+        assert!(
+            error.message.contains("the points of the sweep are 0 to 11") && error.hint.is_some(),
+            "{error}"
+        );
     }
 }
 

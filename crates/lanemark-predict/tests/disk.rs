@@ -112,7 +112,7 @@ fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_reverse() {
     let ssd = system(&library, "generic-sata", &port(), &[]).unwrap();
     let ssd = run(&ssd, &short_workload(&library, 20), 1);
     let (message, _) = refused(&ssd, Some(TEMPLATE));
-    assert!(message.contains("as on a solid-state drive"), "{message}");
+    assert!(message.contains("like reads from a solid-state drive"), "{message}");
 }
 
 #[test]

@@ -439,7 +439,7 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
         "queue_depth = 0",
         "queue_depth = 0: must be a whole number from 1",
     );
-    workload_says("\"1000 MiB\"", "\"512 KiB\"", "span = 512 KiB: at least 1 MiB");
+    workload_says("\"1000 MiB\"", "\"512 KiB\"", "span = 512 KiB: 1 MiB or more");
     workload_says(
         "repeats = 5",
         "repeats = 0",

@@ -76,7 +76,7 @@ fn the_sentence_names_the_faster_system_and_where_the_other_loses() {
     let sentence = reply["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("Port m2 is ") && sentence.contains(" Port m2-2: "), "{sentence}");
     assert!(
-        sentence.contains("The difference is lost in port m2-2 at ") && sentence.contains("busy"),
+        sentence.contains("The difference is lost in Port m2-2 at ") && sentence.contains("busy"),
         "{sentence}"
     );
     let alone = answer(&client, "/api/answer", &json!({"systems": [named("A", fast)]}));

@@ -69,7 +69,7 @@ fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
         RENDER,
         &format!("{PUBLISHED_PAGE}, table `published`: "),
         &format!("line {line} is `{changed}`"),
-        &format!("by {PUBLISHED} it should be `{row}`"),
+        &format!("according to {PUBLISHED} it should be `{row}`"),
     ] {
         assert!(message.contains(part), "no \"{part}\" in \"{message}\"");
     }
@@ -86,7 +86,7 @@ fn a_missing_last_row_is_an_error() {
     let (before, _) = text.split_once("\n<!-- end -->").unwrap();
     let last = before.lines().last().unwrap();
     replace(folder.path(), PUBLISHED_PAGE, &format!("{last}\n"), "");
-    assert!(error(folder.path()).contains("is ``, but by"), "{}", error(folder.path()));
+    assert!(error(folder.path()).contains("is ``, but according to"), "{}", error(folder.path()));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
         (TEMPLATE, "{validation.", "{test.", "does not name a saved figure"),
         (TEMPLATE, "}", "", "accuracy.template.md:1: "),
         (PUBLISHED, "validation", "test", "`half` is `test`"),
-        (GRIDS, "before,4,", "before,four,", "grids.csv:2: `drives` is `four`"),
+        (GRIDS, "fresh,10,all", "fresh,ten,all", "grids.csv:2: `drives` is `ten`"),
     ] {
         let folder = copied();
         let root = folder.path();
@@ -148,7 +148,7 @@ fn figures_are_saved_even_if_a_document_cannot_be_written() {
     let folder = copied();
     let root = folder.path();
     replace(root, GRIDS_PAGE, "<!-- validate:grids -->", "");
-    let text = read(root, GRIDS).replacen("before,4,", "before,5,", 1);
+    let text = read(root, GRIDS).replacen("fresh,10,all", "fresh,11,all", 1);
     let file = FiguresFile::reserve(root, GRIDS).unwrap();
     assert!(FiguresFile::reserve(root, GRIDS).is_err(), "another run has taken the file");
     assert!(save(root, &file, &text).unwrap_err().to_string().contains("the marker is missing"));

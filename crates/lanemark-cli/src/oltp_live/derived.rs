@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn only_the_times_of_the_database_and_its_users_are_divided_by_the_time_scale() {
-        let text = "[workload]\nname = \"w\"\nrepeats = 3\n\n[transactions]\n\
+        let text = "[workload]\nname = \"w\"\nrepeats = 3\naverage = \"mean\"\n\n[transactions]\n\
                     elsewhere = { value = \"8 ms\", assumed = \"a\" }\n\
                     processor = { value = \"400 us\", assumed = \"a\" }\n\
                     page_writers = { value = 32, assumed = \"a\" }\n\

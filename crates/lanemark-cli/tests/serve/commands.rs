@@ -99,7 +99,7 @@ fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
         ("[[fault]]\nkind = \"dance\"\nat = \"1 s\"", "dance"),
         ("[[fault]]\nkind = \"pause\"\nat = \"1 s\"\nfor = \"1 banana\"", "scenario:4"),
         ("[[fault\n", "scenario:1"),
-        (&long, "at most 1048576"),
+        (&long, "the maximum is 1048576"),
         (&format!("{good}drive = 7\n"), "scenario"),
     ] {
         fs::write(folder.path().join("scenario"), content).unwrap();

@@ -8,7 +8,7 @@ use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
 use super::printed::{BoxRatings, MapMemory, Market, PAGE};
 use super::priors::{ControllerPrior, NandPrior, Prior, Priors};
-use super::pseudo_slc::{pseudo_slc, wanted_pseudo_slc};
+use super::pseudo_slc::{FlashArray, RATED_SPAN, pseudo_slc, wanted_pseudo_slc};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
 /// Time of a single 4 KiB request on the platform `data-sheet` over NVMe, in seconds: driver, doorbell, command fetch
@@ -31,25 +31,10 @@ const MARGIN: f64 = 1.25;
 const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read whose data was read ahead, in addition to its command, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
-/// The span of the rated random reads, in bytes: `library/workloads/data-sheet.toml`.
-pub(super) const RATED_SPAN: f64 = (1u64 << 30) as f64;
 /// The number of dies below which a drive is assumed to have the smaller dies of its generation.
 const DIES_LEAST: f64 = 16.0;
 /// The maximum flash capacity that the simulator can address, in bytes: just below 16 TiB.
 const FLASH_MOST: f64 = 17.59e12;
-
-/// The properties of the flash array from which other values are computed.
-pub(super) struct FlashArray {
-    pub(super) dies: f64,
-    pub(super) channels: f64,
-    pub(super) planes: f64,
-    /// The amount of data in one page of each plane and die, in bytes.
-    pub(super) unit: f64,
-    /// The number of superblocks, including the spare superblocks.
-    pub(super) superblocks: f64,
-    pub(super) spare: f64,
-    pub(super) bits: f64,
-}
 
 /// Completes the file of a solid-state drive.
 pub(super) fn complete(rated: &BoxRatings, priors: &Priors, out: &mut MissingValues) {

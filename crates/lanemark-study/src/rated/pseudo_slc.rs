@@ -1,13 +1,27 @@
 //! The pseudo-SLC cache of a rated drive.
 
 use super::completion::{MissingValues, RatingUnit};
-use super::flash::{FlashArray, RATED_SPAN};
 use super::printed::BoxRatings;
 use super::priors::{ControllerPrior, NandPrior, Prior};
 use super::spare::KEPT_SUPERBLOCKS;
 
+/// The span of the rated random reads, in bytes: `library/workloads/data-sheet.toml`.
+pub(super) const RATED_SPAN: f64 = (1u64 << 30) as f64;
 /// The share of a pseudo-SLC cache that remains on a full drive.
 const KEPT_PSEUDO_SLC: f64 = 0.1;
+
+/// The properties of the flash array from which other values are computed.
+pub(super) struct FlashArray {
+    pub(super) dies: f64,
+    pub(super) channels: f64,
+    pub(super) planes: f64,
+    /// The amount of data in one page of each plane and die, in bytes.
+    pub(super) unit: f64,
+    /// The number of superblocks, including the spare superblocks.
+    pub(super) superblocks: f64,
+    pub(super) spare: f64,
+    pub(super) bits: f64,
+}
 
 /// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and its prior, if any.
 pub(super) fn wanted_pseudo_slc<'c>(

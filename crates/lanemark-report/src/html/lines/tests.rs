@@ -1,3 +1,5 @@
+//! Tests of the lines: their scales, their dashes and their labels.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests that impossible values are rejected with their path.
+
 use super::*;
 use crate::result::PercentileInterval;
 

@@ -1,3 +1,5 @@
+//! Tests of the times of pages.
+
 use super::*;
 use crate::spec::DriveSpec;
 

@@ -2,14 +2,14 @@
 
 /// The owner of a request: a lane, and a slot in the lane; in a closed loop, the slot is a thread.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::run::driver) struct LaneTag {
-    pub(in crate::run::driver) lane: u32,
+pub(crate) struct LaneTag {
+    pub(crate) lane: u32,
     pub(super) slot: u32,
 }
 
 impl LaneTag {
     /// Decodes the tag of a completion.
-    pub(in crate::run::driver) fn of(tag: u64) -> Self {
+    pub(crate) fn of(tag: u64) -> Self {
         Self { lane: (tag >> 32) as u32, slot: tag as u32 }
     }
 
