@@ -12,7 +12,7 @@ maintainer=${MAINTAINER:-The Lanemark authors <noreply@lanemark.invalid>}
 homepage=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 target=x86_64-unknown-linux-gnu
 name=lanemark-$version
-# All files of a commit get the same date, so that the same program results in the same archive and package.
+# All files of a commit have the same date, so that equal programs produce equal archives and packages.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 

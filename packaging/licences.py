@@ -38,7 +38,7 @@ def texts(package: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """Print a list of the crates, then each licence text once with the crates that have it."""
+    """Print a list of the crates, then each licence text once with the crates that use it."""
     printed = subprocess.run([*METADATA, "--features=lanemark-cli/full"], capture_output=True, text=True, check=False)
     if printed.returncode != 0:
         sys.exit(printed.stderr)

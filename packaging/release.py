@@ -50,7 +50,7 @@ sha256sum --check --ignore-missing SHA256SUMS
 
 ## Install
 
-Debian, Ubuntu and their relatives, with manual pages and completions:
+Debian, Ubuntu and their derivatives, with manual pages and completions:
 
 ```sh
 sudo apt install ./{deb}
