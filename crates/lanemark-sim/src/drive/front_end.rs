@@ -78,8 +78,8 @@ pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
 impl FrontEnd {
     /// Creates the idle command engines of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
-        // All values are named, so that the compiler reports this line if a value is added: a value that lets commands
-        // overtake each other must set `in_order` to false.
+        // All values are named, so that adding a value is a compile error here: a value that lets commands overtake
+        // each other must set `in_order` to false.
         let FrontEndSpec {
             engines,
             read_time,

@@ -51,8 +51,8 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    /// Creates drive `index` of a system, idle, in its condition with `content`. Its command engines take commands in
-    /// the order of `arbiter`, and the run's `key` determines its random events.
+    /// Creates the idle drive `index` of a system, in its specified condition and with the prior `content`. Its command
+    /// engines take commands in the order of `arbiter`, and the run's `key` determines its random events.
     pub(super) fn new(
         index: DriveNumber,
         spec: &DriveSpec,

@@ -179,7 +179,7 @@ impl PowerStateTimes {
         }
     }
 
-    /// Returns the sum of these times and of `factor` times the times of `other`.
+    /// Returns these times plus the times of `other` multiplied by `factor`.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
         let add_scaled = |own: &[Duration], other: &[Duration]| {

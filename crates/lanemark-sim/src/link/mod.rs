@@ -296,7 +296,7 @@ impl Link {
         self.to_host.serve(now, to_host)
     }
 
-    /// Carries accesses of the protocol, which occupy the link. The protocol determines the delay of their request.
+    /// Carries accesses of the protocol, which occupy the link. The delay of the request is computed by the protocol.
     pub(crate) fn charge(&mut self, now: Instant, accesses: ProtocolAccesses) {
         if self.issues_by_frames() {
             return;

@@ -5,8 +5,8 @@
 //! lane (`lane`) submits and counts the requests of one test; parallel tests have one lane each (`concurrent`).
 //! Counting begins after the ramp and ends with the volume or the duration, whichever is reached first. Requests in
 //! flight at the end of the duration are not counted, because their latencies are unknown; the sample contains their
-//! number and ages ([`RequestsInFlight`](lanemark_schema::result::RequestsInFlight)). A test with rounds continues without a gap from
-//! one round to the next, ends when its figures are steady, and reports the last five rounds.
+//! number and ages ([`RequestsInFlight`](lanemark_schema::result::RequestsInFlight)). A test with rounds continues
+//! without a gap from one round to the next, ends when its figures are steady, and reports the last five rounds.
 
 mod concurrent;
 mod convergence;

@@ -24,7 +24,7 @@ pub(super) struct SequentialRun {
     pub(super) latency: Duration,
     writes: bool,
     end: Bytes,
-    /// Rest of the last unit, in bytes.
+    /// Unused rest of the last unit, in bytes.
     rest: u64,
 }
 
@@ -43,8 +43,8 @@ impl SequentialRun {
         command != Handle::NONE && self.command == command
     }
 
-    /// Counts `length` bytes from `offset` onward, and returns the charged amounts. With `is_same`, they belong to the
-    /// same write as the previous data.
+    /// Counts `length` bytes from `offset` onward, and returns the charged amounts. `is_same` states that these bytes
+    /// belong to the same write as the previous data.
     pub(super) fn charge(
         &mut self,
         spec: &CloudSpec,

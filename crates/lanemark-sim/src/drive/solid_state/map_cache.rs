@@ -1,6 +1,6 @@
 //! A map that is only partly in memory (DFTL: Gupta, Kim and Urgaonkar, ASPLOS 2009).
 //!
-//! The map has 4 bytes per 4 KiB of the drive, in pages of 4 KiB; each page covers 4 MiB. The second-chance rule
+//! The map contains 4 bytes per 4 KiB of the drive, in pages of 4 KiB; each page covers 4 MiB. The second-chance rule
 //! (CLOCK) selects the page in memory that is replaced. A page that is not in the drive's memory is read from the host
 //! memory buffer (NVMe 1.2, section 8.9) if that contains it, and otherwise from flash. A changed page is stored when
 //! it is evicted. The die of a page in flash is `page mod dies`; garbage collection of the map's own blocks is not
@@ -79,7 +79,7 @@ impl MapCache {
         left.extend(self.host.as_ref().map(|host| (Reserve::HostMap, room(host))));
     }
 
-    /// Looks up `page`, and marks it as changed if `changes`. Afterwards the page is in memory.
+    /// Looks up `page`, and marks the page as changed if `changes` is true. Afterwards the page is in memory.
     pub(crate) fn look(&mut self, page: u32, changes: bool) -> MapLookup {
         if self.drive.touch(page, changes) {
             return MapLookup { found: MapLocation::AtHand, stores: None };

@@ -118,8 +118,8 @@ enum SlotLocation {
 }
 
 impl SolidState {
-    /// Creates the idle medium of drive `index` from `flash`, in its condition with `content`. The run's `key`
-    /// determines its random events.
+    /// Creates the idle medium of drive `index` from `flash`, in the specified condition and with the prior `content`.
+    /// The run's `key` determines its random events.
     pub(crate) fn new(
         index: DriveNumber,
         flash: &FlashSpec,
@@ -223,7 +223,7 @@ impl SolidState {
         bursts
     }
 
-    /// Starts reads ahead of a stream.
+    /// Starts to read ahead for a stream.
     fn prefetch(&mut self, now: Instant, stream: usize, events: &mut EventSchedule) {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };

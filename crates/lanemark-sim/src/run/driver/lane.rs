@@ -1,4 +1,5 @@
-//! A lane: the threads of one test on a system that other tests may share. It submits and counts their requests.
+//! A lane: the threads of one test on a system that other tests may share. The lane submits and counts the requests of
+//! these threads.
 
 mod tag;
 
@@ -45,7 +46,8 @@ pub(super) struct TestLane {
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
-    /// The times of requests in an open loop. A tag is the number of a slot in an open loop, and otherwise of a thread.
+    /// The times of requests in an open loop. A tag contains the number of a slot in an open loop, and the number of a
+    /// thread otherwise.
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
@@ -497,7 +499,8 @@ impl TestLane {
         Sample { in_flight, converged: Some(converged), phases, series, steady, ..sample }
     }
 
-    /// Returns the sample of `counted` requests. The hops have carried their data, or `carried` bytes if given.
+    /// Returns the sample of `counted` requests. The hops have carried the data of these requests, or `carried` bytes
+    /// if that is given.
     fn sample(
         self,
         spec: &SystemSpec,

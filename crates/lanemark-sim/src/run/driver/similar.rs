@@ -63,7 +63,7 @@ const FACTOR_MAX: u32 = 10_000;
 const PAGES_MIN: u32 = 64;
 /// Minimum number of superblocks in addition to the superblocks that are open, erased or in the cache.
 const SUPERBLOCKS_MIN: u32 = 160;
-/// Minimum number of spare superblocks among these.
+/// Minimum number of spare superblocks among the superblocks that [`SUPERBLOCKS_MIN`] counts.
 const SPARE_MIN: f64 = 12.0;
 /// Minimum number of map pages in the map cache of a drive with fewer superblocks.
 const MAP_PAGES_MIN: u64 = 32;

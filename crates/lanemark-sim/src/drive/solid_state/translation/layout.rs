@@ -195,7 +195,7 @@ impl InitialLayout {
 pub(crate) struct SteadyRandomLayout {
     size: u32,
     permutation: Permutation,
-    /// The first rank of each superblock, from the oldest on, followed by the total number of slots.
+    /// The first rank of each superblock, starting with the oldest superblock, followed by the total number of slots.
     starts: Vec<u32>,
     /// For each value of `rank >> coarse_shift`, the superblock of the first rank with that value.
     coarse: Vec<u32>,

@@ -2,9 +2,9 @@
 //!
 //! With Zipf's law, the share of the requests that go to the hottest part of the blocks depends on the number of
 //! blocks: with fewer blocks, the hottest blocks receive a larger share. A block of the smaller span therefore
-//! represents `n` blocks of consecutive ranks. The sum of their shares is a difference of generalised harmonic numbers.
-//! The smaller test has the same shares as [`Pattern::Zones`], whose limits are equally spaced in the logarithm of the
-//! rank.
+//! represents `n` blocks of consecutive ranks. The share of these ranks is a difference of generalised harmonic
+//! numbers. The smaller test has the same shares as [`Pattern::Zones`], whose limits are equally spaced in the
+//! logarithm of the rank.
 //!
 //! With a Pareto distribution, the share depends only on the part of the span, so a smaller span has the same
 //! distribution.
