@@ -159,7 +159,7 @@ fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
         kind,
         queues,
         queue_depth,
-        // `processor` counts these two.
+        // `processor` accounts for these two times.
         read_time: _,
         write_time: _,
         submit_share: _,

@@ -482,7 +482,7 @@ impl Simulator {
         self.events.schedule(span.end, Event::Admitted(handle));
     }
 
-    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge on.
+    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge onward.
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;

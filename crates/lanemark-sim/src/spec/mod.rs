@@ -226,7 +226,7 @@ impl CoalescingSpec {
     }
 }
 
-/// The host protocols. A new protocol needs a variant here and an arm in `sim::protocol`.
+/// The host protocols. A new protocol needs a variant here and arms in `host/protocol.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolKind {
     /// Advanced Host Controller Interface.

@@ -92,7 +92,7 @@ impl VolumeSpec {
         Some(VolumePart { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
     }
 
-    /// Returns the content of each drive if the volume contains `content`, to within one chunk.
+    /// Returns the content of each drive if the volume contains `content`, accurate to one chunk.
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.
