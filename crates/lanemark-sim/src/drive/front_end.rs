@@ -6,7 +6,7 @@
 //! without an event for the end of service. A command of another queue cancels these bookings; an event that was
 //! already scheduled for a cancelled booking becomes void. From then on the arbiter chooses whenever an engine becomes
 //! free, until no command waits. A cancelled booking is repeated for the same instant or later, because the commands
-//! that arrived before it only add to the work; void events therefore occur before valid events.
+//! that precede it now only add to the work; void events therefore occur before valid events.
 //!
 //! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
 //! visible before it is decoded, and the engine's last command is decoded by then, unless the latencies after the

@@ -87,7 +87,7 @@ impl Drive {
         DriveUse { buffered, ..media!(&self.media, media => media.usage()) }
     }
 
-    /// Appends the amount left of each reserve of the drive: room in the buffer, and the reserves of the media.
+    /// Appends the remaining amount of each of the drive's reserves: room in the buffer, and the reserves of the media.
     pub(super) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         left.push((Reserve::WriteBuffer, self.buffer.free().get()));
         media!(&self.media, media => media.reserves(left));

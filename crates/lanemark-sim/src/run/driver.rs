@@ -35,9 +35,9 @@ pub use similar::is_shortened;
 /// milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
-/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives at once. `key` determines the
-/// random streams; its thread is ignored. When the test begins, each namespace of a fresh drive contains data in the
-/// test's span, and all space before the span of the last namespace also contains data; the rest of the drive is
+/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives in parallel. `key` determines
+/// the random streams; its thread is ignored. When the test begins, each namespace of a fresh drive contains data in
+/// the test's span, and all space before the span of the last namespace also contains data; the rest of the drive is
 /// erased.
 ///
 /// # Errors

@@ -223,7 +223,7 @@ impl PowerReading {
         Self { times: self.times.since(&earlier.times), media }
     }
 
-    /// Returns the sum of this reading and `factor` times the reading `other`.
+    /// Returns this reading plus the reading `other` multiplied by `factor`.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
         let media = self.media.iter().zip(&other.media);

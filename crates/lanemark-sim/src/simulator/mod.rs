@@ -387,7 +387,7 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
-        // A trim states its range, and a flush does not need one, so each of them is one command.
+        // A trim states its range, and a flush does not need a range, so each of them is one command.
         let transfer_max = match access.operation.moves_data() {
             true => transfer_max,
             false => access.length.max(Bytes(1)),

@@ -39,7 +39,7 @@ impl Technology {
     }
 }
 
-/// A time for each kind of page that shares a cell; page p of a block is of kind `p mod bits`.
+/// A time for each kind of page that shares a cell; page p of a block has the kind `p mod bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTimes {
     times: [Duration; 4],

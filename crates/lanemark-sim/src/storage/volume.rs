@@ -50,8 +50,8 @@ impl StripePosition {
 }
 
 impl VolumeSpec {
-    /// Returns the part of the `length` bytes from `offset` on each drive of a stripe over `drives`, in the order of
-    /// the drives. On a mirror, every drive has all bytes.
+    /// Returns, for each drive of a stripe over `drives` in order, the drive's part of the `length` bytes from
+    /// `offset`. On a mirror, every drive has all bytes.
     pub(crate) fn parts(
         self,
         drives: u16,

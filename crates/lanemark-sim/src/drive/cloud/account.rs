@@ -1,8 +1,8 @@
 //! The operations and bytes that are charged for a request.
 //!
 //! A request of `b` bytes counts as `ceil(b / unit)` operations. If the volume merges requests, a request that
-//! continues at the end of the previous request, in the same direction, first uses the rest of the last unit of that
-//! request. The bursts of one write always continue each other.
+//! continues at the end of the previous request, in the same direction, first uses the unused part of the previous
+//! request's last unit. The bursts of one write always continue each other.
 
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::spec::CloudSpec;
@@ -18,7 +18,7 @@ pub(super) struct ChargedAmounts {
 /// The last data that was counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SequentialRun {
-    /// The write that has more bursts to come.
+    /// The write whose remaining bursts have not arrived.
     pub(super) command: CommandHandle,
     /// Latency of that write.
     pub(super) latency: Duration,

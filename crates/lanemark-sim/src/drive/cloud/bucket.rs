@@ -96,7 +96,7 @@ impl TokenBucket {
         let first_at = self.used.first_at?;
         let refill = self.limit.rate as f64;
         let simulated = credits.ended_at.map(|at| at.since_or_zero(first_at));
-        // After the credits have run out, the load of a run is the refill rate.
+        // After the credits have run out, the load of a run equals the refill rate.
         let predicted = || {
             let seconds = credits.at_start as f64 / (used_per_second - refill);
             (used_per_second > refill * (1.0 + FASTER_MIN) && seconds <= SECONDS_MAX)

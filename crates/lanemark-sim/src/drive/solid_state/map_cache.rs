@@ -72,7 +72,7 @@ impl MapCache {
         (first / SLOTS_PER_PAGE) as u32..end.div_ceil(SLOTS_PER_PAGE) as u32
     }
 
-    /// Appends the number of pages for which the drive's memory, and the host's memory, still have room.
+    /// Appends the numbers of pages that still fit into the drive's memory and into the host's memory.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         let room = |clock: &SecondChanceCache| (clock.capacity - clock.pages.len()) as u64;
         left.push((Reserve::DriveMap, room(&self.drive)));

@@ -5,7 +5,7 @@
 //!  write ─► buffer ─► map ─► channels ─► dies (drain)
 //! ```
 //!
-//! [`Translation`] is bookkeeping without time: it determines which data to move and program. This module turns these
+//! [`Translation`] does not model time: it only determines which data to move and program. This module turns these
 //! decisions into work for the dies, and reports finished work back (`background.rs`). The interface to the drive is in
 //! `medium.rs`.
 //!

@@ -269,7 +269,7 @@ impl Convergence {
         (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
-    /// Returns the steady part, if there is one and the rest of the test is `left`.
+    /// Returns the steady part of a run that would continue for `left`, if there is such a part.
     pub(super) fn until(
         &self,
         candidate: &SteadyCandidate,
@@ -311,7 +311,7 @@ impl Convergence {
         (self.all(rest), phases, precision)
     }
 
-    /// Returns the precision of the rate of a complete run, if the run, or a later part of it, is stationary.
+    /// Returns the precision of a complete run's rate, if the run or a later part of the run is stationary.
     fn precision(&self) -> Option<ConvergedTest> {
         let last = self.batches.last()?;
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];

@@ -40,7 +40,7 @@ pub(super) struct LanePosition {
 /// A running test.
 pub(super) struct TestLane {
     place: LanePosition,
-    /// The threads of each namespace in turn, from the first namespace of the first drive.
+    /// The threads of all namespaces, in the order of the namespaces, from the first namespace of the first drive.
     threads: Vec<Accesses>,
     targets: Vec<DriveNamespace>,
     threads_per_target: u32,
@@ -382,7 +382,7 @@ impl TestLane {
         rule.weighted_run(&found, !self.counts_steady_only)
     }
 
-    /// Makes the test count as a whole, because it has not converged.
+    /// Counts the whole test, because it has not converged.
     pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
         if self.rounds.is_some() {
             return;
@@ -532,7 +532,7 @@ impl TestLane {
     }
 }
 
-/// The counted requests of a test, and the use of hops, the use of drives and the energy in the same time.
+/// The counted requests of a test, and the use of hops, the use of drives, and the energy during the same period.
 struct CountedRequests {
     tally: Tally,
     elapsed: Duration,

@@ -91,7 +91,7 @@ struct UserTransaction {
     part: Duration,
 }
 
-/// Runs one repeat of `test`, a database of [`TransactionLoad`], on the volume or the first drive of `spec`.
+/// Runs one repeat of `test`, a database with a [`TransactionLoad`], on the volume or the first drive of `spec`.
 ///
 /// # Errors
 /// Returns a [`SimError`] if the test does not fit the drive.

@@ -1,12 +1,13 @@
-//! The flash translation layer: the map from logical to flash slots, and the choice of data to move to make room.
+//! The flash translation layer: the map from logical to flash slots, and the choice of the data that is moved to make
+//! room.
 //!
 //! Page mapping with slots of 4 KiB. Flash is numbered in *flash slots* (`place`) and in *units*, the amount that one
 //! die programs at a time. Unit u is on die `u mod dies`, so consecutive data is striped over all dies, channels first.
 //! A formula ([`InitialLayout`]) describes the original content; a table ([`MapOverrides`]) contains the changes that
 //! the run makes. Each superblock that the run fills records the logical slot of each flash slot.
 //!
-//! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data
-//! immediately and return the units to program; the drive programs these units, and reports each with
+//! The translation does not model time. [`Translation::append`] and [`Translation::relocate`] map data immediately and
+//! return the units to program; the drive programs these units, and reports each with
 //! [`Translation::note_unit_stored`]. Until the new content is stored, the superblock that contains the old content is
 //! *pinned* (not erased), so that a power cut ([`Translation::power_cut`]) finds either the new or the old content.
 //!

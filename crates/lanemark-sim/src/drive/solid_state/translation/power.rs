@@ -114,8 +114,8 @@ impl Translation {
         }
     }
 
-    /// Returns the last stored flash slot of the same logical slot before `place`, and whether the host has written the
-    /// logical slot since.
+    /// Returns the flash slot that contains the last stored content of the logical slot at `place`, and whether the
+    /// host has written the logical slot since.
     fn former(&self, place: u32) -> (u32, bool) {
         let (mut place, mut written) = (place, false);
         while place != EMPTY

@@ -17,7 +17,7 @@ const ZONES: u32 = 60;
 /// Number of terms of a harmonic number that are summed individually.
 const SUMMED: u64 = 1000;
 
-/// Returns the pattern of a span of `few` blocks with the shares of `pattern` on `many` blocks.
+/// Returns a pattern for `few` blocks that has the same shares as `pattern` on `many` blocks.
 pub(super) fn on_fewer_blocks(pattern: &Pattern, many: f64, few: f64) -> Pattern {
     match pattern {
         Pattern::Zipf { theta } => Pattern::Zones { zones: zones(*theta, many, few) },
