@@ -28,7 +28,7 @@ use lanemark_schema::workload::Operation;
 /// The command engines of a drive: decoding and firmware.
 #[derive(Clone, Debug)]
 pub(crate) struct FrontEnd {
-    /// Number of the drive in the system, which its events carry.
+    /// Number of the drive in the system, for the drive's events.
     drive: DriveNumber,
     spec: FrontEndSpec,
     engines: Vec<Station>,

@@ -63,7 +63,7 @@ pub(crate) struct Protocol {
     queues: Vec<SubmissionQueue>,
     read: DriverTime,
     write: DriverTime,
-    /// Completions that wait for their announcement.
+    /// Completions that wait to be announced.
     pub coalescing: Coalescing,
     interrupts: u64,
     /// Instant until which the handler of the last interrupt runs.

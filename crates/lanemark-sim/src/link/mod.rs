@@ -424,8 +424,8 @@ mod tests {
         carry(&mut both, COUNT, false);
         assert!(filled(&pcie, &both.to_host, COUNT, read_up + write_up, data_down));
         assert!(filled(&pcie, &both.to_drive, COUNT, read_down + write_down, data_up));
-        // Reads and writes together take only a little longer than reads by themselves. The difference is the small
-        // packets of the writes, and the answers to their data.
+        // Reads and writes together take only a little longer than reads by themselves. The difference is due to the
+        // small packets of the writes, and the answers to their data.
         let slowed = both.busy().as_seconds() / reads.busy().as_seconds();
         let answers = data_down as f64 * 16.0 / 678.4;
         let formula = ((read_up + write_up) as f64 + answers) / read_up as f64;

@@ -208,8 +208,8 @@ impl SolidState {
         }
     }
 
-    /// Drops the slots from `first` up to `end` from the data that waits for erased flash, and returns their number. A
-    /// slot counts once for each time that it was written.
+    /// Drops the slots from `first` up to `end` from the data that waits for erased flash, and returns the number of
+    /// dropped slots. A slot counts once for each time that it was written.
     pub(super) fn drop_unmapped(&mut self, first: u64, end: u64) -> u64 {
         let mut dropped = 0;
         for pending in std::mem::take(&mut self.unmapped) {

@@ -7,8 +7,8 @@
 //!
 //! Frames travel inside *connections*. An OPEN address frame is 8 dwords between a start and an end, and the other port
 //! accepts it with one dword. At the end, the sender waits for the acknowledgement of the last frame, and then DONE and
-//! three CLOSE follow. Each of these exchanges is a *turn-around*, and a connection has three of them. For every frame,
-//! the other direction carries an ACK and an R_RDY, which is the credit for another frame.
+//! three CLOSE follow. Each of these exchanges is a *turn-around*, and a connection includes three turn-arounds. For
+//! every frame, the other direction carries an ACK and an R_RDY, which is the credit for another frame.
 //!
 //! Commands (SSP) begin with a COMMAND frame. For a read, data frames and a RESPONSE follow; for a write, XFER_RDY,
 //! data frames and a RESPONSE follow.

@@ -82,7 +82,7 @@ impl Translation {
     }
 
     /// Returns the slots of a lost unit to their last stored content, and adds to `lost` the slots that the host had
-    /// written since. Moved data is still at its old location and is not lost.
+    /// written since then. Moved data is still at its old location and is not lost.
     fn roll_back(&mut self, unit: u32, lost: &mut Vec<u32>) {
         let first = unit * self.slots_per_unit;
         let superblock = self.superblock_of(first);
