@@ -21,7 +21,7 @@ use crate::engine::number::QueueNumber;
 use crate::engine::slab::{CommandHandle, Commands, Linked, Slab, SlabQueue};
 use crate::spec::{ArbitrationSpec, ProtocolKind, ProtocolSpec, QueueClass};
 
-/// The arbiter between the queues of a drive, and the commands that wait in these queues.
+/// The arbiter of a drive's queues, and the commands that wait in these queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Arbiter {
     spec: ArbitrationSpec,
@@ -45,7 +45,7 @@ struct PriorityLevel {
     queue: u32,
     /// Number of commands that the visit to `queue` may still take.
     visit: u32,
-    /// Number of commands that the level may still have in this round.
+    /// Number of commands that may still be taken from the level in this round.
     credit: u32,
     weight: u32,
 }

@@ -1,9 +1,9 @@
 //! The drive's write buffer: commands take room in it, and stored units release this room.
 //!
 //! A write takes room before its data is fetched, burst by burst in the order of arrival; the room is released when the
-//! unit with the data has been programmed. A write is complete once all its data is in the buffer. A drive whose buffer
-//! is full does not request more data, so its link is free. On a real link, HOLD stops data within a frame; here, the
-//! flow of data stops between bursts.
+//! unit that contains the data has been programmed. A write is complete once all its data is in the buffer. A drive
+//! whose buffer is full does not request more data, so its link is free. On a real link, HOLD stops data within a
+//! frame; here, the flow of data stops between bursts.
 //!
 //! Not modelled: a write that overwrites data in the buffer (each write takes separate room), and an idle drive that
 //! stores a partly filled unit.

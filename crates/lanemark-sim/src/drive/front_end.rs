@@ -6,7 +6,7 @@
 //! without an event for the end of service. A command of another queue cancels these bookings; an event that was
 //! already scheduled for a cancelled booking becomes void. From then on the arbiter chooses whenever an engine becomes
 //! free, until no command waits. A cancelled booking is repeated for the same instant or later, because the commands
-//! that arrived before it only add to the work; void events therefore occur before valid events.
+//! that precede it now only add to the work; void events therefore occur before valid events.
 //!
 //! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
 //! visible before it is decoded, and the engine's last command is decoded by then, unless the latencies after the
@@ -28,7 +28,7 @@ use lanemark_schema::workload::Operation;
 /// The command engines of a drive: decoding and firmware.
 #[derive(Clone, Debug)]
 pub(crate) struct FrontEnd {
-    /// Number of the drive in the system, which its events carry.
+    /// Number of the drive in the system, for the drive's events.
     drive: DriveNumber,
     spec: FrontEndSpec,
     engines: Vec<Station>,
@@ -78,8 +78,8 @@ pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
 impl FrontEnd {
     /// Creates the idle command engines of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
-        // All values are named, so that the compiler reports this line if a value is added: a value that lets commands
-        // overtake each other must set `in_order` to false.
+        // All values are named, so that adding a value is a compile error here: a value that lets commands overtake
+        // each other must set `in_order` to false.
         let FrontEndSpec {
             engines,
             read_time,

@@ -172,8 +172,8 @@ fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Booking in advance, cancelling, and querying the arbiter late have the same result as querying it for every
-    /// command.
+    /// Booking in advance, cancelling, and querying the arbiter late have the same result as querying the arbiter for
+    /// every command.
     #[test]
     fn booking_ahead_changes_no_order(
         arrivals in any_arrivals(), engines in 1u32..4, burst in proptest::option::of(1u32..4),

@@ -37,8 +37,8 @@ macro_rules! media {
 pub(crate) use media;
 
 impl Media {
-    /// Creates the idle media of drive `index`, in the drive's condition with `content`. The run's `key` determines
-    /// their random events.
+    /// Creates the idle media of drive `index`, in the drive's specified condition and with the prior `content`. The
+    /// run's `key` determines their random events.
     pub(crate) fn new(
         index: DriveNumber,
         drive: &DriveSpec,

@@ -145,8 +145,8 @@ pub(crate) trait Medium {
     /// Returns the amounts of data that the media have written until now.
     fn usage(&self) -> DriveUse;
 
-    /// Appends the amount left of each reserve that the media use up under load, such as erased flash. The media behave
-    /// differently once a reserve is used up. The number and the order of the reserves never change.
+    /// Appends the remaining amount of each reserve that the media use up under load, such as erased flash. The media
+    /// behave differently once a reserve is used up. The number and the order of the reserves never change.
     fn reserves(&self, _left: &mut Vec<(Reserve, u64)>) {}
 
     /// Returns the use of the burst credits of the media, if they have any.

@@ -51,8 +51,8 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    /// Creates drive `index` of a system, idle, in its condition with `content`. Its command engines take commands in
-    /// the order of `arbiter`, and the run's `key` determines its random events.
+    /// Creates the idle drive `index` of a system, in its specified condition and with the prior `content`. Its command
+    /// engines take commands in the order of `arbiter`, and the run's `key` determines its random events.
     pub(super) fn new(
         index: DriveNumber,
         spec: &DriveSpec,
@@ -87,7 +87,7 @@ impl Drive {
         DriveUse { buffered, ..media!(&self.media, media => media.usage()) }
     }
 
-    /// Appends the amount left of each reserve of the drive: room in the buffer, and the reserves of the media.
+    /// Appends the remaining amount of each of the drive's reserves: room in the buffer, and the reserves of the media.
     pub(super) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         left.push((Reserve::WriteBuffer, self.buffer.free().get()));
         media!(&self.media, media => media.reserves(left));

@@ -9,8 +9,8 @@
 //! The meter does not schedule events. When a period without work ends, its length determines the states that the drive
 //! reached.
 //!
-//! Not modelled: operational states that are slower, several states at once (link and drive), the wait of background
-//! work for the exit latency (it begins at once), the read-ahead of a disk while no command waits for it.
+//! Not modelled: operational states that are slower, several states at once (link and drive), the exit latency before
+//! background work (which begins immediately), the read-ahead of a disk while no command waits for it.
 
 use crate::spec::PowerState;
 use lanemark_schema::units::{Duration, Instant};
@@ -179,7 +179,7 @@ impl PowerStateTimes {
         }
     }
 
-    /// Returns the sum of these times and of `factor` times the times of `other`.
+    /// Returns these times plus the times of `other` multiplied by `factor`.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
         let add_scaled = |own: &[Duration], other: &[Duration]| {

@@ -150,7 +150,7 @@ pub(crate) struct BudgetSum {
 }
 
 impl BudgetSum {
-    /// Adds the budget of a request with the total latency `latency`.
+    /// Adds the budget of a request whose total latency is `latency`.
     #[inline]
     pub(crate) fn add(&mut self, budget: &Budget, latency: Duration) {
         if latency.picoseconds() > self.room {

@@ -12,7 +12,8 @@ impl<Q: Copy + PartialEq, A: Copy> Memo<Q, A> {
         Self { last: None }
     }
 
-    /// Returns the result for the arguments `question`. Calls `formula` only if they differ from the last arguments.
+    /// Returns the result for the arguments `question`. Calls `formula` only if the arguments differ from the last
+    /// arguments.
     #[inline]
     pub(crate) fn answer(&mut self, question: Q, formula: impl FnOnce() -> A) -> A {
         if let Some((last, answer)) = self.last

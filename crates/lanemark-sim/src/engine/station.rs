@@ -1,6 +1,6 @@
 //! Stations that serve in the order of arrival. A station is represented by the instant at which it is next free.
 //!
-//! If arrivals come in time order, `start = max(arrival, free)` and `free = start + service` describe a single
+//! If arrivals are in time order, `start = max(arrival, free)` and `free = start + service` describe a single
 //! first-in-first-out server exactly, without an event for the end of service. The simulator calls a station at the
 //! instant of arrival, so arrivals are in time order.
 

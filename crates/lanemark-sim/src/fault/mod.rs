@@ -96,9 +96,9 @@ pub(super) struct DriveFaults {
     /// Number of upcoming commands that will be stuck.
     stuck: u32,
     stuck_by: FaultNumber,
-    /// The host's last reset of the drive, which follows lost answers.
+    /// The host's last reset of the drive, after answers were lost.
     pub reset: Option<DriveReset>,
-    /// The fault that made the host abandon the drive, because no port answers.
+    /// The fault that made the host abandon the drive when no port answered.
     pub gone: Option<FaultNumber>,
 }
 
@@ -347,7 +347,7 @@ impl Faults {
             Some((number, FaultKind::MediaError { range, heals: true, .. })) => {
                 own.healing.insert(number, BadRanges::new(range.unwrap_or(ByteRange::WHOLE)));
             }
-            // All kinds are named, so that the compiler reports this function if a kind is added.
+            // All kinds are named, so that adding a kind is a compile error here.
             None
             | Some((
                 _,

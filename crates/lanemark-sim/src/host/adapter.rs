@@ -1,10 +1,10 @@
 //! A host bus adapter during a run.
 //!
-//! The adapter's processor is one server in the order of arrival. Each command for one of the adapter's drives occupies
-//! the processor once, after the adapter has fetched the command. This time includes the work for the completion,
-//! because adapters are rated only in commands per second. While more commands are outstanding than fit into the memory
-//! near the adapter's processor, each command takes longer. Writes by a RAID adapter's cache ([`AdapterCache`]) also occupy
-//! the processor.
+//! The adapter's processor is one server, which serves commands in the order of arrival. Each command for one of the
+//! adapter's drives occupies the processor once, after the adapter has fetched the command. This time includes the work
+//! for the completion, because adapters are rated only in commands per second. While more commands are outstanding than
+//! fit into the memory near the adapter's processor, each command takes longer. Writes by a RAID adapter's cache
+//! ([`AdapterCache`]) also occupy the processor.
 //!
 //! Not modelled: several processors, parity.
 

@@ -46,7 +46,7 @@ pub(crate) enum AggregationEnd {
     Announce,
     /// Later completions wait until the instant.
     Again(Instant),
-    /// There are no waiting completions anymore.
+    /// There are no longer any waiting completions.
     Nothing,
 }
 

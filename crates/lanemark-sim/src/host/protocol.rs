@@ -25,7 +25,7 @@
 //! several together. AHCI and xHCI have one interrupt path for all commands, on core 0; the running handler also
 //! handles completions that arrive while it runs.
 //!
-//! `sim::arbitration` describes which NVMe queue a drive serves next. Not modelled: AHCI's command completion
+//! `drive/arbitration.rs` describes which NVMe queue a drive serves next. Not modelled: AHCI's command completion
 //! coalescing.
 
 use super::coalescing::Coalescing;
@@ -63,7 +63,7 @@ pub(crate) struct Protocol {
     queues: Vec<SubmissionQueue>,
     read: DriverTime,
     write: DriverTime,
-    /// Completions that wait for their announcement.
+    /// Completions that wait to be announced.
     pub coalescing: Coalescing,
     interrupts: u64,
     /// Instant until which the handler of the last interrupt runs.

@@ -3,10 +3,10 @@
 //! Model: each bit is wrong with the same small probability, independently of the bits before it, so the number of bits
 //! between two errors follows an exponential distribution. The probability is the bit error ratio of the link's
 //! specification, up to 1e-12 for PCI Express, SATA and SAS. Checksums detect every error. PCI Express repeats a
-//! corrupted packet itself ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repetition may have errors too.
-//! On SATA, the receiver answers a Data frame that has a wrong CRC with R_ERR, and the command ends with ICRC (Serial
-//! ATA 3.2, link layer). On SAS, the receiver answers with NAK, and the command also ends if the drive does not retry
-//! in the transport layer (SPL-4, link layer). The host then sends the command again.
+//! corrupted packet itself ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repeated packet may be corrupted
+//! too. On SATA, the receiver answers a Data frame that has a wrong CRC with R_ERR, and the command ends with ICRC
+//! (Serial ATA 3.2, link layer). On SAS, the receiver answers with NAK, and the command also ends if the drive does not
+//! retry in the transport layer (SPL-4, link layer). The host then sends the command again.
 //!
 //! Not modelled: frames that are not data, which the link itself repeats; several errors in one packet (they are rare
 //! at any error ratio at which a link works); links that train again because of errors; bursts of errors.

@@ -16,7 +16,7 @@
 use super::ServiceSpan;
 use lanemark_schema::units::{Duration, Instant};
 
-/// The part of a link's bookings that short frames need.
+/// The state of a link's bookings that determines when a short frame can begin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameArbitration {
     /// Instant from which the link has been busy without a gap.

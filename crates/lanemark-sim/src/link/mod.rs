@@ -296,7 +296,7 @@ impl Link {
         self.to_host.serve(now, to_host)
     }
 
-    /// Carries accesses of the protocol, which occupy the link. The protocol determines the delay of their request.
+    /// Carries accesses of the protocol, which occupy the link. The delay of the request is computed by the protocol.
     pub(crate) fn charge(&mut self, now: Instant, accesses: ProtocolAccesses) {
         if self.issues_by_frames() {
             return;
@@ -424,8 +424,8 @@ mod tests {
         carry(&mut both, COUNT, false);
         assert!(filled(&pcie, &both.to_host, COUNT, read_up + write_up, data_down));
         assert!(filled(&pcie, &both.to_drive, COUNT, read_down + write_down, data_up));
-        // Reads and writes together take only a little longer than reads by themselves. The difference is the small
-        // packets of the writes, and the answers to their data.
+        // Reads and writes together take only a little longer than reads by themselves. The difference is due to the
+        // small packets of the writes, and the answers to their data.
         let slowed = both.busy().as_seconds() / reads.busy().as_seconds();
         let answers = data_down as f64 * 16.0 / 678.4;
         let formula = ((read_up + write_up) as f64 + answers) / read_up as f64;

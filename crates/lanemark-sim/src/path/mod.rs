@@ -2,7 +2,7 @@
 //!
 //! Stations along the path forward a burst while it arrives (cut-through), so the burst takes the time of the slowest
 //! station and not the sum of all times. All links of a drive's own part of the path receive its bursts in the same
-//! order, so this part is computed at once. Links that several drives share are booked when a burst reaches them.
+//! order, so this part is computed in one step. Links that several drives share are booked when a burst reaches them.
 //! Bursts of different drives take turns in the order of their arrival. A drive's own link delivers one burst after
 //! another, so bursts of the same drive keep their order. A bridge delays commands for longer than the frames that
 //! follow, so the link after the bridge is also booked when the commands reach it.
@@ -94,7 +94,7 @@ impl HostPath {
     }
 
     /// Sends write data from host memory to the drive, and returns the instant of its arrival. All data for links near
-    /// the drive crosses the links near the host in the same order, so the whole path is computed at once.
+    /// the drive crosses the links near the host in the same order, so the whole path is computed in one step.
     pub(super) fn carry_write(
         &mut self,
         port_path: PathNumber,

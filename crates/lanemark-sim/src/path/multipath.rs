@@ -1,8 +1,9 @@
 //! A drive with two ports, each on a separate path to the host, and the choice between them.
 //!
-//! SAS drives have two ports, and NVMe drives for storage servers split their lanes into two (2 x2 instead of x4). The
-//! host's multipath layer presents both ports as one drive. With *round robin*, the host sends commands over the two
-//! active paths in turn; with *failover*, it sends all commands over the first path while this path works.
+//! SAS drives have two ports, and NVMe drives for storage servers split their lanes between two ports (two x2 links
+//! instead of one x4 link). The host's multipath layer presents both ports as one drive. With *round robin*, the host
+//! sends commands over the two active paths in turn; with *failover*, it sends all commands over the first path while
+//! this path works.
 //!
 //! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on, commands take the
 //! other path. Commands in flight on the lost path are lost: the drive may have executed them, but no answer arrives.

@@ -124,7 +124,7 @@ fn served_rate(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSeco
 }
 
 fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
-    // All values are named, so that the compiler reports this function if a value is added.
+    // All values are named, so that adding a value is a compile error here.
     let CpuSpec {
         cores: all,
         request_submit,
@@ -159,7 +159,7 @@ fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
         kind,
         queues,
         queue_depth,
-        // `processor` counts these two.
+        // `processor` accounts for these two times.
         read_time: _,
         write_time: _,
         submit_share: _,
@@ -240,8 +240,8 @@ pub fn over_link(model: &LinkModel, transfer_max: Bytes, test: &Test) -> BytesPe
 }
 
 fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
-    // All values are named, so that the compiler reports this line if a value is added: a value that occupies an engine
-    // limits the rate.
+    // All values are named, so that adding a value is a compile error here: a value that occupies an engine limits the
+    // rate.
     let FrontEndSpec {
         engines,
         read_time,

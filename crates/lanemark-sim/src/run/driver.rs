@@ -5,8 +5,8 @@
 //! lane (`lane`) submits and counts the requests of one test; parallel tests have one lane each (`concurrent`).
 //! Counting begins after the ramp and ends with the volume or the duration, whichever is reached first. Requests in
 //! flight at the end of the duration are not counted, because their latencies are unknown; the sample contains their
-//! number and ages ([`RequestsInFlight`](lanemark_schema::result::RequestsInFlight)). A test with rounds continues without a gap from
-//! one round to the next, ends when its figures are steady, and reports the last five rounds.
+//! number and ages ([`RequestsInFlight`](lanemark_schema::result::RequestsInFlight)). A test with rounds continues
+//! without a gap from one round to the next, ends when its figures are steady, and reports the last five rounds.
 
 mod concurrent;
 mod convergence;
@@ -35,9 +35,9 @@ pub use similar::is_shortened;
 /// milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
-/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives at once. `key` determines the
-/// random streams; its thread is ignored. When the test begins, each namespace of a fresh drive contains data in the
-/// test's span, and all space before the span of the last namespace also contains data; the rest of the drive is
+/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives in parallel. `key` determines
+/// the random streams; its thread is ignored. When the test begins, each namespace of a fresh drive contains data in
+/// the test's span, and all space before the span of the last namespace also contains data; the rest of the drive is
 /// erased.
 ///
 /// # Errors

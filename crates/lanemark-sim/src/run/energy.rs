@@ -5,8 +5,8 @@
 //! and of each die, channel or arm adds to this power. A drive in a power state draws only the power of that state.
 //! Times are whole picoseconds and powers whole microwatts, so the sums are exact.
 //!
-//! [`EnergyMetering`] reads the meters only at the instants at which counting begins and ends, so it takes no processor time
-//! while the test runs.
+//! [`EnergyMetering`] reads the meters only at the instants at which counting begins and ends, so it takes no processor
+//! time while the test runs.
 //!
 //! Not modelled: the dependence of power on temperature, voltage and data; converter losses; peaks.
 
@@ -84,8 +84,8 @@ impl EnergyMetering {
         }
     }
 
-    /// Continues counting after its end, until `until`. The result covers the last `stretches` periods, including this
-    /// one; there is no result if one of these periods ends before its meters were read.
+    /// Continues counting after its end, until `until`. The result covers the last `stretches` periods, including the
+    /// new period; there is no result if one of these periods ends before its meters were read.
     pub(crate) fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
         match (self.begun.take(), self.ended.take()) {
             (Some(begun), Some((at, ended))) if self.known && until > simulator.now() => {
@@ -223,7 +223,7 @@ impl PowerReading {
         Self { times: self.times.since(&earlier.times), media }
     }
 
-    /// Returns the sum of this reading and `factor` times the reading `other`.
+    /// Returns this reading plus the reading `other` multiplied by `factor`.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
         let media = self.media.iter().zip(&other.media);

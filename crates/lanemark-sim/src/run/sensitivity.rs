@@ -2,8 +2,8 @@
 //! with twice the load.
 //!
 //! [`variants`] returns the systems and tests to run. Each runs with the random streams of the first run, so that the
-//! same requests occur at the same offsets. [`compute_sensitivity`] compares the results. The runs are independent, so a caller with
-//! several cores can execute them in parallel; this module does not start threads.
+//! same requests occur at the same offsets. [`compute_sensitivity`] compares the results. The runs are independent, so
+//! a caller with several cores can execute them in parallel; this module does not start threads.
 //!
 //! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
 //! for a link, its latency and every cost in its model; for dies, sensing, programming and erasing; for a disk, seeks,
@@ -11,7 +11,7 @@
 //! speed. A hop that occurs on several drives, or at both ports of a drive, is changed in all locations.
 //!
 //! A faster hop does not reduce the throughput except in a few cases in which an order changes: dies that serve reads
-//! first, arms and garbage collection that choose between waiting operations, an ATA interrupt handler that ends before
+//! first, arms and garbage collection that choose among waiting operations, an ATA interrupt handler that ends before
 //! the next completion arrives and must run again. Losses of this kind are reported without correction. With two random
 //! reads of 64 or 128 KiB at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of
 //! 125%, more than its own time explains; the reason is not known.
@@ -223,7 +223,7 @@ fn halve_fetch_time(protocol: &mut ProtocolSpec) {
 }
 
 fn speed_up_processor(spec: &mut SystemSpec) {
-    // All values are named, so that the compiler reports this function if a value is added.
+    // All values are named, so that adding a value is a compile error here.
     let CpuSpec {
         cores: _,
         request_submit,
@@ -245,7 +245,7 @@ fn speed_up_processor(spec: &mut SystemSpec) {
             write_time,
             submit_share: _,
             transfer_max: _,
-            // `fetch` halves these two.
+            // `halve_fetch_time` halves these two times.
             memory_read: _,
             adapter: _,
             interrupt_time,
@@ -293,7 +293,7 @@ fn front_end(drive: &mut DriveSpec) {
 }
 
 fn data_path(drive: &mut DriveSpec) {
-    // All values are named, so that the compiler reports this function if a value is added.
+    // All values are named, so that adding a value is a compile error here.
     let DriveSpec {
         capacity: _,
         front_end: _,

@@ -45,8 +45,8 @@ impl Simulator {
         cache.map_or(Bytes::ZERO, |cache| cache.occupied())
     }
 
-    /// Returns the amount left of each reserve that a load can use up: room in the adapter's cache, and the reserves of
-    /// each drive. The number, the kinds and the order of the reserves never change.
+    /// Returns the remaining amount of each reserve that a load can use up: room in the adapter's cache, and the
+    /// reserves of each drive. The number, the kinds and the order of the reserves never change.
     pub(crate) fn reserves(&self) -> Vec<(Reserve, u64)> {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
         let free = cache.map(|cache| (Reserve::AdapterCache, cache.free().get()));

@@ -25,7 +25,8 @@ impl Completion {
 
     /// Checks that the completion is not after the end of simulated time.
     ///
-    /// # Errors Returns [`SimError::NeverEnds`] if the completion is after the end of simulated time.
+    /// # Errors
+    /// Returns [`SimError::NeverEnds`] if the completion is after the end of simulated time.
     pub(crate) fn check_end(&self) -> Result<(), SimError> {
         match self.completed <= Instant::END {
             true => Ok(()),
@@ -57,7 +58,7 @@ impl Simulator {
         self.take_completion(handle, core, interrupt_time);
     }
 
-    /// Defers a completion, so that it is announced together with others of its queue.
+    /// Defers a completion, so that it is announced together with other completions of its queue.
     fn aggregate(&mut self, handle: CommandHandle) {
         let Command { drive, queue, .. } = self.commands[handle];
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;

@@ -175,8 +175,8 @@ impl Simulator {
         }
     }
 
-    /// Sets the rule for repeating flash reads: the rule of the last active fault or, if there is no such fault, of the
-    /// drive.
+    /// Sets the rule for repeating flash reads: the rule of the last active fault or, if there is no such fault, the
+    /// rule of the drive.
     fn look_at_retries(&mut self, drive: DriveNumber) {
         let Some(faults) = &self.faults else { return };
         let last = faults.last(drive, self.now, |kind| matches!(kind, FaultKind::ReadRetries(_)));

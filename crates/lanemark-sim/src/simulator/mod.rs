@@ -387,7 +387,7 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
-        // A trim states its range, and a flush does not need one, so each of them is one command.
+        // A trim states its range, and a flush does not need a range, so each of them is one command.
         let transfer_max = match access.operation.moves_data() {
             true => transfer_max,
             false => access.length.max(Bytes(1)),
@@ -482,7 +482,7 @@ impl Simulator {
         self.events.schedule(span.end, Event::Admitted(handle));
     }
 
-    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge on.
+    /// Sends a command's frames up to a bridge on the path or, if the command is `bridged`, from the bridge onward.
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;

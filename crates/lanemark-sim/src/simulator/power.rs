@@ -62,7 +62,7 @@ impl Simulator {
         }
     }
 
-    /// Returns whether a drive must wake before it continues with a command. With `frames`, the drive receives the
+    /// Returns whether a drive must wake before it continues with a command. If `frames`, the drive receives the
     /// command in frames; otherwise it fetches the command itself.
     #[inline]
     fn must_wake(&mut self, handle: CommandHandle, frames: bool) -> bool {

@@ -14,7 +14,7 @@ pub struct SpecError {
     pub bound: String,
 }
 
-/// The maximum time of one step of a request: a core, the latency of a link, firmware, a die. This limit is far above
+/// The maximum time of one step of a request: on a core, over a link, in firmware, or in a die. This limit is far above
 /// the time of any real step, and low enough that the summed times of all outstanding requests do not overflow.
 pub const STEP_TIME_MAX: Duration = Duration::from_seconds(60);
 

@@ -13,12 +13,12 @@ pub struct CloudSpec {
     pub bytes: Option<CloudLimitSpec>,
     /// Maximum length of one operation. A longer request counts as several operations.
     pub unit: Bytes,
-    /// Whether a request that begins at the end of the previous request first uses the rest of that request's last
-    /// unit.
+    /// Whether a request that begins at the end of the previous request first uses the unused rest of that request's
+    /// last unit.
     pub merges: bool,
     /// Whether the limit on bytes counts each operation as a whole unit.
     pub whole_units: bool,
-    /// Share of the burst credits that the volume has at the start.
+    /// Share of the maximum burst credits that is available at the start.
     pub credits_at_start: Ratio,
     /// Latency of a read that does not wait for a limit.
     pub read_latency: LognormalLatency,

@@ -11,8 +11,8 @@ pub struct PriorContent {
     /// The share of all data that compression removes.
     pub compressibility: Ratio,
     /// Whether the data was written just before the run, so that the pseudo-SLC cache is still as full as its capacity
-    /// permits. This is the case for a test that reads, because its program lays out the data first, unless the program
-    /// is a database.
+    /// permits. This is true for a test that reads, except a database, because the test's program lays out the data
+    /// first.
     pub is_just_written: bool,
 }
 

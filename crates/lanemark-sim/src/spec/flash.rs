@@ -39,7 +39,7 @@ impl Technology {
     }
 }
 
-/// A time for each kind of page that shares a cell; page p of a block is of kind `p mod bits`.
+/// A time for each kind of page that shares a cell; page p of a block has the kind `p mod bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTimes {
     times: [Duration; 4],
@@ -291,7 +291,8 @@ pub struct MapSpec {
 pub struct PseudoSlcSpec {
     /// Minimum amount of data that the blocks store.
     pub capacity: Bytes,
-    /// Amount of data that they store beyond `capacity`, to the extent that this part of the drive's capacity is free.
+    /// Amount of data that the blocks store beyond `capacity`, to the extent that this part of the drive's capacity is
+    /// free.
     pub growth: Bytes,
     /// tR of these blocks.
     pub read: Duration,

@@ -7,7 +7,8 @@ use super::flash::{FlashSpec, SLOT};
 use super::power::MediaPower;
 use lanemark_schema::units::Bytes;
 
-/// The media that hold the data of a drive. A new kind needs a variant here and an arm in `sim::drive`.
+/// The media that hold the data of a drive. A new kind needs a variant here and an arm in both `drive/media.rs` and
+/// `drive/formulas.rs`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MediaSpec {
     /// NAND flash or a similar memory.

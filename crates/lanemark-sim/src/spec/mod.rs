@@ -226,7 +226,7 @@ impl CoalescingSpec {
     }
 }
 
-/// The host protocols. A new protocol needs a variant here and an arm in `sim::protocol`.
+/// The host protocols. A new protocol needs a variant here and arms in `host/protocol.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolKind {
     /// Advanced Host Controller Interface.
@@ -285,7 +285,7 @@ pub struct DriveSpec {
     pub front_end: FrontEndSpec,
     /// Size of the write buffer.
     pub buffer: Bytes,
-    /// The behaviour of the write cache, which determines the completion of a write and the work of a flush.
+    /// The behaviour of the write cache, which determines when a write is complete and whether a flush waits.
     pub write_cache: WriteCacheMode,
     /// Distance by which the drive reads ahead of a sequential reader; zero disables read-ahead.
     pub read_ahead: Bytes,

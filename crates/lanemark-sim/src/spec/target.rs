@@ -70,8 +70,8 @@ pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<NamespaceExtent> {
 }
 
 impl AttachmentSpec {
-    /// Returns the number of bytes of the drive up to the end of the data in the last namespace, if the first `written`
-    /// bytes of each namespace contain data.
+    /// Returns the distance from the start of the drive to the end of the data in the last namespace, if the first
+    /// `written` bytes of each namespace contain data.
     pub fn written_extent(&self, written: Bytes) -> Bytes {
         let last = extents(&self.namespaces, self.drive.capacity).last().map(|last| last.start);
         match written {

@@ -132,7 +132,7 @@ impl Journal {
         (request.tag, request.began.unwrap_or(submitted))
     }
 
-    /// Accepts the completion of a step. Returns the submission of the next step. After the last step it changes
+    /// Accepts the completion of a step. Returns the submission of the next step. After the last step, changes
     /// `completion` into the completion of the application's request.
     pub(crate) fn next_step(&mut self, completion: &mut Completion) -> Option<Submission> {
         let handle = SyncHandle::of(completion.tag as u32);

@@ -2,9 +2,10 @@
 //!
 //! This is a layer above the [`Simulator`]. Without a volume, it passes all requests to the simulator unchanged. A
 //! request on a volume becomes requests on the drives ([`VolumeSpec::parts`]), which are all submitted at once. The
-//! request is complete when the last of these parts is complete. The last part determines its latency and time budget,
-//! because the waits of the other parts are not on the critical path, like the waits of the other commands of a
-//! request. If a file system with a journal is in use, a flush consists of several successive steps.
+//! request is complete when the last of these parts is complete. The last part determines the latency and the time
+//! budget of the request, because the waits of the other parts are not on the critical path, like the waits of the
+//! other commands of a request. If a file system with a journal is in use, a flush consists of several successive
+//! steps.
 
 pub(crate) mod journal;
 pub(crate) mod volume;

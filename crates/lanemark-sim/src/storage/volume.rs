@@ -50,8 +50,8 @@ impl StripePosition {
 }
 
 impl VolumeSpec {
-    /// Returns the part of the `length` bytes from `offset` on each drive of a stripe over `drives`, in the order of
-    /// the drives. On a mirror, every drive has all bytes.
+    /// Returns, for each drive of a stripe over `drives` in order, the drive's part of the `length` bytes from
+    /// `offset`. On a mirror, every drive has all bytes.
     pub(crate) fn parts(
         self,
         drives: u16,
@@ -92,7 +92,7 @@ impl VolumeSpec {
         Some(VolumePart { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
     }
 
-    /// Returns the content of each drive if the volume contains `content`, to within one chunk.
+    /// Returns the content of each drive if the volume contains `content`, accurate to one chunk.
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.

@@ -176,7 +176,7 @@ fn overwriting_makes_room_for_a_write_that_waits() {
         assert!(seen[..3].iter().all(|latency| *latency < soon), "{seen:?}");
         assert!(seen[3] > drained, "{seen:?}");
     }
-    // A write that overwrites half of another frees half of its room.
+    // A write that overwrites half of another frees half of the older write's room.
     let seen = written(&crowded(), &[(0, 64), (64, 64), (96, 64), (256, 32)]);
     assert!(seen[3] < soon, "{seen:?}");
     let seen = written(&crowded(), &[(0, 64), (64, 64), (96, 64), (256, 36)]);

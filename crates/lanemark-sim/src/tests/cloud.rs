@@ -138,7 +138,7 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
 
 #[test]
 fn a_load_below_the_refill_uses_no_credits() {
-    // One request at a time, with 500 µs each, is up to 2,000 a second.
+    // One request at a time, at 500 µs each, is up to 2,000 requests a second.
     let volume = CloudSpec { operations: bursting(2_000, 3_000, 10), ..plain_volume() };
     let load = Test {
         duration: Some(Duration::from_seconds(20)),

@@ -1,8 +1,8 @@
 //! The operations and bytes that are charged for a request.
 //!
 //! A request of `b` bytes counts as `ceil(b / unit)` operations. If the volume merges requests, a request that
-//! continues at the end of the previous request, in the same direction, first uses the rest of the last unit of that
-//! request. The bursts of one write always continue each other.
+//! continues at the end of the previous request, in the same direction, first uses the unused part of the previous
+//! request's last unit. The bursts of one write always continue each other.
 
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::spec::CloudSpec;
@@ -18,13 +18,13 @@ pub(super) struct ChargedAmounts {
 /// The last data that was counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SequentialRun {
-    /// The write that has more bursts to come.
+    /// The write whose remaining bursts have not arrived.
     pub(super) command: CommandHandle,
     /// Latency of that write.
     pub(super) latency: Duration,
     writes: bool,
     end: Bytes,
-    /// Rest of the last unit, in bytes.
+    /// Unused rest of the last unit, in bytes.
     rest: u64,
 }
 
@@ -43,8 +43,8 @@ impl SequentialRun {
         command != Handle::NONE && self.command == command
     }
 
-    /// Counts `length` bytes from `offset` onward, and returns the charged amounts. With `is_same`, they belong to the
-    /// same write as the previous data.
+    /// Counts `length` bytes from `offset` onward, and returns the charged amounts. `is_same` states that these bytes
+    /// belong to the same write as the previous data.
     pub(super) fn charge(
         &mut self,
         spec: &CloudSpec,

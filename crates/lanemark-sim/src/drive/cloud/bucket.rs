@@ -1,9 +1,9 @@
 //! The state of a limit: a peak rate, and a token bucket of credits.
 //!
 //! The rate and the bucket are both stored as instants (the virtual scheduling form of the generic cell rate algorithm,
-//! ITU-T I.371). The peak rate `p` permits the next amount when the last amount has taken its time at that rate,
-//! without any tolerance. The bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the instant
-//! `f` at which it would be full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until
+//! ITU-T I.371). At the peak rate `p`, the next amount may pass as soon as the last amount `n` has taken the time
+//! `n/p`, without any tolerance. The bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the
+//! instant `f` at which it would be full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until
 //! `f + n/r - C/r`. An amount larger than `C` waits until the bucket is full, and then reduces the credits to `C - n`,
 //! below zero.
 
@@ -89,14 +89,14 @@ impl TokenBucket {
         Some(credits.burst.credits.saturating_sub(u64::try_from(missing).unwrap_or(u64::MAX)))
     }
 
-    /// Returns the use of the credits at the load until now: when they run out, or that they do not run out.
+    /// Returns when the credits run out if the load continues as it was until now, or that they do not run out.
     pub(super) fn credit_use(&self, reserve: Reserve) -> Option<CreditUse> {
         let credits = self.credits?;
         let used_per_second = self.used.rate()?;
         let first_at = self.used.first_at?;
         let refill = self.limit.rate as f64;
         let simulated = credits.ended_at.map(|at| at.since_or_zero(first_at));
-        // After the credits have run out, the load of a run is the refill rate.
+        // After the credits have run out, the load of a run equals the refill rate.
         let predicted = || {
             let seconds = credits.at_start as f64 / (used_per_second - refill);
             (used_per_second > refill * (1.0 + FASTER_MIN) && seconds <= SECONDS_MAX)

@@ -31,7 +31,8 @@ impl MediumFormulas for CloudSpec {
     }
 
     fn double_media(&mut self) {
-        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
+        // All values are named, so that adding a value is a compile error here. `demands` must also account for the new
+        // value.
         let Self {
             operations,
             bytes,
@@ -55,7 +56,7 @@ impl MediumFormulas for CloudSpec {
 }
 
 impl CloudLimitSpec {
-    /// Returns an upper bound of the mean rate over `test`, whose requests count as `amount` each: the peak rate while
+    /// Returns an upper bound on the mean rate over `test`, whose requests count as `amount` each: the peak rate while
     /// the credits last, then the refill rate.
     fn mean_rate(&self, share: Ratio, test: &Test, amount: f64) -> f64 {
         let (refill, peak) = (self.rate as f64, self.peak() as f64);

@@ -32,7 +32,7 @@ const NORMAL_99: f64 = 2.326_347_874_040_841;
 /// A simulated cloud volume.
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
-    /// Number of the drive in the system, which its events carry.
+    /// Number of the drive in the system, for the drive's events.
     drive: DriveNumber,
     spec: CloudSpec,
     operations: Slab<CloudOperation, Operations>,

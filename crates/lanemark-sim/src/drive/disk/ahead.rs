@@ -13,7 +13,7 @@ use lanemark_schema::units::{Bytes, Instant};
 
 impl Disk {
     /// Makes a command take sectors as they are read ahead, if these sectors are next and no operation waits for the
-    /// arm. Returns whether this is the case.
+    /// arm. Returns whether the command takes them.
     pub(super) fn join(
         &mut self,
         now: Instant,

@@ -12,7 +12,7 @@ use lanemark_schema::units::{Duration, Instant};
 pub(crate) struct DiskWorkTime {
     /// Time in which the arm moved to the beginning of an operation.
     pub seek: Duration,
-    /// Time in which sectors passed that were read or written, including changes of track.
+    /// Time in which sectors were read or written as they passed under the head, including changes of track.
     pub transfer: Duration,
 }
 

@@ -47,7 +47,8 @@ impl MediumFormulas for DiskSpec {
     }
 
     fn double_media(&mut self) {
-        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
+        // All values are named, so that adding a value is a compile error here. `demands` must also account for the new
+        // value.
         let Self {
             rpm,
             heads: _,

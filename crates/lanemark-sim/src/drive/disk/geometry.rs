@@ -3,8 +3,8 @@
 //! Sectors are numbered along a track, then through the tracks of a cylinder, then through the cylinders from the
 //! outermost inward. Every other cylinder is traversed from the last head to the first (serpentine), so the step to the
 //! next cylinder keeps the head and is a seek without a head switch. Disks built since about 2000 also use one head for
-//! a whole band of cylinders before they switch to the next head. The width of these bands is not published; it makes
-//! little difference, because a head switch takes about as long as a seek to the next track.
+//! a whole band of cylinders before they switch to the next head. The width of these bands is not published; the width
+//! makes little difference, because a head switch takes about as long as a seek to the next track.
 //!
 //! Each track begins a skew later than the previous track, so that the head arrives in time. An angle is stated as the
 //! time in picoseconds between the index and the position; on every surface, the index passes at each multiple of a

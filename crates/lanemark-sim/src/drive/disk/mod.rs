@@ -65,7 +65,7 @@ use lanemark_schema::workload::SECTOR;
 /// A simulated hard disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    /// Number of the drive in the system, which its events carry.
+    /// Number of the drive in the system, for the drive's events.
     drive: DriveNumber,
     spec: DiskSpec,
     mechanics: Mechanics,

@@ -31,7 +31,7 @@ pub(crate) struct DiskOperation {
     pub(super) moved: Instant,
     /// Instant at which the first sector begins to pass.
     pub(super) reached: Instant,
-    /// Number of operations before this one.
+    /// Number of operations that arrived before this operation.
     pub(super) sequence: u64,
 }
 

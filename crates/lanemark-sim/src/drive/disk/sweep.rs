@@ -68,7 +68,7 @@ impl Mechanics {
         SectorSweep { track: target, sector, at, writing }
     }
 
-    /// Passes all sectors before `end`, and returns the instant at which the last of them has passed.
+    /// Passes all sectors before `end`, and returns the instant at which the last of these sectors has passed.
     pub(crate) fn pass(&self, sweep: &mut SectorSweep, end: u64) -> Instant {
         while sweep.sector < end {
             self.cross(sweep);

@@ -1,4 +1,4 @@
-//! Busy times of the arrays of all dies, and of the channels, by kind of work.
+//! Busy times of all die arrays and all channels, by kind of work.
 //!
 //! Ended operations are counted when they end; operations in progress are counted when the times are read.
 

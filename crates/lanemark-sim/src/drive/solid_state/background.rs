@@ -15,7 +15,7 @@ use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
 use lanemark_schema::units::{Bytes, Instant};
 
-/// Number of relocations in progress for each die, if there is no other limit.
+/// Maximum number of relocations in progress per die while data waits for erased flash.
 const RELOCATIONS_PER_DIE: usize = 2;
 
 impl SolidState {
@@ -58,7 +58,7 @@ impl SolidState {
         self.flash.start(now, site, task, self.spec.unit(), events);
     }
 
-    /// Moves the amount of data that collection owes.
+    /// Moves data until collection has reached its required pace.
     fn collect(&mut self, now: Instant, events: &mut EventSchedule) {
         while self.relocate(now, false, events) && self.translation.is_collection_behind(0) {}
     }
@@ -117,7 +117,7 @@ impl SolidState {
         }
     }
 
-    /// Starts the move of a unit if the reads of `die` require one.
+    /// Starts to move a unit if the number of reads of `die` requires a refresh.
     #[inline]
     pub(super) fn refresh_after_read(
         &mut self,
@@ -208,8 +208,8 @@ impl SolidState {
         }
     }
 
-    /// Drops the slots from `first` up to `end` from the data that waits for erased flash, and returns their number. A
-    /// slot counts once for each time that it was written.
+    /// Drops the slots from `first` up to `end` from the data that waits for erased flash, and returns the number of
+    /// dropped slots. A slot counts once for each time that it was written.
     pub(super) fn drop_unmapped(&mut self, first: u64, end: u64) -> u64 {
         let mut dropped = 0;
         for pending in std::mem::take(&mut self.unmapped) {

@@ -61,7 +61,7 @@ pub(super) struct Die {
 /// The flash of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
-    /// Number of the drive in the system, which its events carry.
+    /// Number of the drive in the system, for the drive's events.
     drive: DriveNumber,
     lanes_per_die: u32,
     can: DieSpec,

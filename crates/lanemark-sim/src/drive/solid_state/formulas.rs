@@ -28,7 +28,8 @@ impl MediumFormulas for FlashSpec {
     }
 
     fn double_media(&mut self) {
-        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
+        // All values are named, so that adding a value is a compile error here. `demands` must also account for the new
+        // value.
         let Self {
             technology: _,
             channels: _,

@@ -1,6 +1,6 @@
 //! A map that is only partly in memory (DFTL: Gupta, Kim and Urgaonkar, ASPLOS 2009).
 //!
-//! The map has 4 bytes per 4 KiB of the drive, in pages of 4 KiB; each page covers 4 MiB. The second-chance rule
+//! The map contains 4 bytes per 4 KiB of the drive, in pages of 4 KiB; each page covers 4 MiB. The second-chance rule
 //! (CLOCK) selects the page in memory that is replaced. A page that is not in the drive's memory is read from the host
 //! memory buffer (NVMe 1.2, section 8.9) if that contains it, and otherwise from flash. A changed page is stored when
 //! it is evicted. The die of a page in flash is `page mod dies`; garbage collection of the map's own blocks is not
@@ -72,14 +72,14 @@ impl MapCache {
         (first / SLOTS_PER_PAGE) as u32..end.div_ceil(SLOTS_PER_PAGE) as u32
     }
 
-    /// Appends the number of pages for which the drive's memory, and the host's memory, still have room.
+    /// Appends the numbers of pages that still fit into the drive's memory and into the host's memory.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         let room = |clock: &SecondChanceCache| (clock.capacity - clock.pages.len()) as u64;
         left.push((Reserve::DriveMap, room(&self.drive)));
         left.extend(self.host.as_ref().map(|host| (Reserve::HostMap, room(host))));
     }
 
-    /// Looks up `page`, and marks it as changed if `changes`. Afterwards the page is in memory.
+    /// Looks up `page`, and marks the page as changed if `changes` is true. Afterwards the page is in memory.
     pub(crate) fn look(&mut self, page: u32, changes: bool) -> MapLookup {
         if self.drive.touch(page, changes) {
             return MapLookup { found: MapLocation::AtHand, stores: None };

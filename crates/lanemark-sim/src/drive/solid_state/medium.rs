@@ -1,4 +1,5 @@
-//! Flash as the medium of a drive: operations of commands, ends of steps, and the effects of power.
+//! Flash as the medium of a drive: the operations that commands start, the ends of their steps, and the effects of
+//! power.
 
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@
 //!  write ─► buffer ─► map ─► channels ─► dies (drain)
 //! ```
 //!
-//! [`Translation`] is bookkeeping without time: it determines which data to move and program. This module turns these
+//! [`Translation`] does not model time: it only determines which data to move and program. This module turns these
 //! decisions into work for the dies, and reports finished work back (`background.rs`). The interface to the drive is in
 //! `medium.rs`.
 //!
@@ -118,8 +118,8 @@ enum SlotLocation {
 }
 
 impl SolidState {
-    /// Creates the idle medium of drive `index` from `flash`, in its condition with `content`. The run's `key`
-    /// determines its random events.
+    /// Creates the idle medium of drive `index` from `flash`, in the specified condition and with the prior `content`.
+    /// The run's `key` determines its random events.
     pub(crate) fn new(
         index: DriveNumber,
         flash: &FlashSpec,
@@ -223,7 +223,7 @@ impl SolidState {
         bursts
     }
 
-    /// Starts reads ahead of a stream.
+    /// Starts to read ahead for a stream.
     fn prefetch(&mut self, now: Instant, stream: usize, events: &mut EventSchedule) {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };

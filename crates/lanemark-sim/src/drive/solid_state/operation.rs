@@ -52,7 +52,7 @@ pub(crate) enum DieTask {
     },
 }
 
-/// Data on its way to the unit that it fills.
+/// Moved data in transit to the unit that it fills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
     pub(super) filled: FullUnit,

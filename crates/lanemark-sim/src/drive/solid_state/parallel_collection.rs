@@ -1,11 +1,11 @@
 //! Garbage collection whose cost was measured and whose moves are not simulated.
 //!
 //! Model: while data arrives in random order, the host's data makes up the share `beside_collection` of all programmed
-//! data; this share is the inverse of write amplification. For each slot that is written in random order,
-//! `1 / share - 1` slots are moved. Each moved unit occupies a die for a program, for the reads that gather its data,
-//! and for its share of erasing ([`FlashSpec::moving_time`]( crate::spec::FlashSpec::moving_time)), and a channel for
-//! two transfers of its data. The dies take turns. The data of a sequential stream of [`LONG`] or more is overwritten
-//! as a whole, so collection finds no valid data to move.
+//! data; this share is the inverse of write amplification. For each slot that is written in random order, `1 / share -
+//! 1` slots are moved. Each moved unit occupies a die for a program, for the reads that gather its data, and for its
+//! share of erasing ([`FlashSpec::moving_time`](crate::spec::FlashSpec::moving_time)), and a channel for two transfers
+//! of its data. The dies take turns. The data of a sequential stream of [`LONG`] or more is overwritten as a whole, so
+//! collection finds no valid data to move.
 //!
 //! Not modelled: reads of moved data from dies other than the die that programs it.
 

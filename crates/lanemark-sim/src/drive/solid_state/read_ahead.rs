@@ -28,7 +28,7 @@ pub(crate) struct ReadAheadRange {
     /// Slot after the last slot of the stretch.
     end: u64,
     here: bool,
-    /// Whether no read will request the stretch anymore.
+    /// Whether reads will no longer request the stretch.
     dropped: bool,
     /// Waiting commands, each with the number of bytes that it reads from the stretch.
     waiting: Vec<(CommandHandle, Bytes)>,

@@ -1,11 +1,12 @@
 //! Background refresh of blocks that the host reads often, which delays some reads.
 //!
 //! A read weakly programs the other pages of its block (Cai et al., "Read disturb errors in MLC NAND flash memory:
-//! characterization, mitigation, and recovery", DSN 2015), so a controller counts the reads of a block and rewrites it
-//! before a limit. Model: reads are spread evenly over the blocks of a die. A block of P pages is moved after it has
-//! been read N times, so each read of a die moves P/N units on average. A moved unit occupies its die for a read, a
-//! program and its share of erasing ([`FlashSpec::moving_time`](crate::spec::FlashSpec::moving_time)), and the channel
-//! for two transfers of its data. At the start, the dies differ in the number of reads until their next move.
+//! characterization, mitigation, and recovery", DSN 2015), so a controller counts the reads of a block and rewrites the
+//! block before the number of reads reaches a limit. Model: reads are spread evenly over the blocks of a die. A block
+//! of P pages is moved after it has been read N times, so each read of a die moves P/N units on average. A moved unit
+//! occupies its die for a read, a program and its share of erasing
+//! ([`FlashSpec::moving_time`](crate::spec::FlashSpec::moving_time)), and the channel for two transfers of its data. At
+//! the start, the dies differ in the number of reads until their next move.
 //!
 //! Not modelled: blocks that are read more often than others, blocks that are moved as a whole, and refresh of data
 //! that was stored long ago.

@@ -1,14 +1,14 @@
 //! Serial Attached SCSI: the cost of frames and connections at each line rate.
 //!
-//! Model (SAS Protocol Layer, SPL-4: link layer and SSP transport). 3, 6 and 12 Gb/s carry a dword in 40 bit times
-//! (8b/10b), 22.5 Gb/s carries four in 150 bit times (128b/150b, including error correction). An SSP frame consists of
-//! start, 6 dwords of header, its information unit, CRC and end: 9 dwords more than the information unit, which is
-//! limited to 1024 bytes. One dword in 2048 is ALIGN, or another primitive that a receiver may drop.
+//! Model (SAS Protocol Layer, SPL-4: link layer and SSP transport). At 3, 6 and 12 Gb/s, a dword takes 40 bit times
+//! (8b/10b); at 22.5 Gb/s, four dwords take 150 bit times (128b/150b, including error correction). An SSP frame
+//! consists of start, 6 dwords of header, its information unit, CRC and end: 9 dwords more than the information unit,
+//! which is limited to 1024 bytes. One dword in 2048 is ALIGN, or another primitive that a receiver may drop.
 //!
 //! Frames travel inside *connections*. An OPEN address frame is 8 dwords between a start and an end, and the other port
 //! accepts it with one dword. At the end, the sender waits for the acknowledgement of the last frame, and then DONE and
-//! three CLOSE follow. Each of these exchanges is a *turn-around*, and a connection has three of them. For every frame,
-//! the other direction carries an ACK and an R_RDY, which is the credit for another frame.
+//! three CLOSE follow. Each of these exchanges is a *turn-around*, and a connection includes three turn-arounds. For
+//! every frame, the other direction carries an ACK and an R_RDY, which is the credit for another frame.
 //!
 //! Commands (SSP) begin with a COMMAND frame. For a read, data frames and a RESPONSE follow; for a write, XFER_RDY,
 //! data frames and a RESPONSE follow.
@@ -191,8 +191,8 @@ impl Sas {
         Bytes(DATA_FRAME * u64::from(self.phys)) / self.full_data_frame
     }
 
-    /// Returns the time to open and close a connection, in the direction that opens it. All times below include it
-    /// unless their comments exclude it.
+    /// Returns the time to open and close a connection, in the direction that opens it. All times below include the
+    /// time of the connection unless their comments exclude it.
     #[cfg(test)]
     pub(crate) fn connection_time(&self) -> Duration {
         self.connection

@@ -37,7 +37,7 @@ impl LinkFormulas for Sata {
     }
 
     /// Counts the commands of a request: the commands of maximum length, and the remainder. Data that leaves the media
-    /// in small parts travels in more and shorter frames; a small FIFO delays each of these for a shorter time.
+    /// in small parts travels in more and shorter frames; a small FIFO delays each of these frames for a shorter time.
     fn ceiling(&self, LinkLoad { test, transfer_max, least, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let (count, rest) =
             (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());

@@ -1,4 +1,4 @@
-//! Parallel tests on one simulated system, such as a drive that is copied onto itself, or a log next to data.
+//! Parallel tests on one simulated system, such as a copy within one drive, or a log and data on the same drive.
 //!
 //! The tests begin together, each after its own delay. Each test ends after its own volume or duration and is counted
 //! separately. While a test counts, the work of drives and hops includes the work of all tests, as in a measurement on

@@ -7,10 +7,11 @@
 //! stationarity. The run ends if in this part
 //!
 //! - the interval of the rate at 95% confidence has a half-width of [`RATE_HALF_WIDTH`] or less,
-//! - the order statistics that bound the 99th and the 99.9th percentile are within [`precision::PERCENTILES`] of each other,
-//! - no reserve of the system will be used up before the test ends (room in a buffer or cache, pseudo-SLC, erased
-//!   flash, burst credits),
-//! - simulated collection has not moved data, because the state of the flash drifts while it does.
+//! - the order statistics that bound the 99th and the 99.9th percentile are within [`precision::PERCENTILES`] of each
+//!   other,
+//! - no reserve of the system (room in a buffer or cache, pseudo-SLC, erased flash, burst credits) will be used up
+//!   before the test ends,
+//! - simulated collection has not moved data, because the state of the flash drifts while collection moves data.
 //!
 //! Otherwise the run continues, until the end of the test if necessary. The part before the steady part keeps the
 //! weight that it has in the whole test.
@@ -47,7 +48,7 @@ const RATE_HALF_WIDTH: f64 = 0.005;
 /// The maximum half-width for a test on a smaller drive, whose rate changes with each collected superblock.
 const COLLECTING_HALF_WIDTH: f64 = 0.01;
 /// Number of requests before the first checkpoint, and minimum number in a steady part. A long request consists of many
-/// equal commands, so fewer are enough: the number that moves [`FIRST_DATA`], but [`GROUPS`] or more.
+/// equal commands, so fewer requests are enough: the number that moves [`FIRST_DATA`], but [`GROUPS`] or more.
 const FIRST_CHECK: u64 = 4096;
 /// Amount of data that is enough before the first checkpoint, in bytes.
 const FIRST_DATA: f64 = 64.0 * 1048576.0;
@@ -109,7 +110,8 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         && is_long(spec, test)
 }
 
-/// Returns whether a test may have enough requests for an interval of its rate. Shorter tests need their repeats.
+/// Returns whether a test may have enough requests for an interval of its rate. Shorter tests rely on their repeats
+/// instead.
 fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     if test.requests().is_none() {
         return true;
@@ -267,7 +269,7 @@ impl Convergence {
         (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
-    /// Returns the steady part, if there is one and the rest of the test is `left`.
+    /// Returns the steady part of a run that would continue for `left`, if there is such a part.
     pub(super) fn until(
         &self,
         candidate: &SteadyCandidate,
@@ -309,7 +311,7 @@ impl Convergence {
         (self.all(rest), phases, precision)
     }
 
-    /// Returns the precision of the rate of a complete run, if the run, or a later part of it, is stationary.
+    /// Returns the precision of a complete run's rate, if the run or a later part of the run is stationary.
     fn precision(&self) -> Option<ConvergedTest> {
         let last = self.batches.last()?;
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
@@ -382,9 +384,9 @@ impl Convergence {
         self.turnover.map_or(DeviationEstimate::Independent, |_| DeviationEstimate::Spectrum)
     }
 
-    /// Returns whether the state of the flash is steady from the part `first` on. `collects` states whether collection
-    /// has moved data since then. The rest of the test is `more` times as long; if it is not longer than the steady
-    /// part, it is assumed to continue in the same way.
+    /// Returns whether the state of the flash is steady from the part `first` onward. `collects` states whether
+    /// collection has moved data since then. The rest of the test is `more` times as long; if it is not longer than the
+    /// steady part, it is assumed to continue in the same way.
     fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
         let write_count = |part: &RunSegment| part.tally.writes.latency.count();
         match self.turnover {
@@ -437,7 +439,8 @@ impl Convergence {
         Some(BatchGroups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
-    /// Returns the weighted run. With `keeps_all`, it includes the parts before the steady part, as in the whole test.
+    /// Returns the weighted run. If `keeps_all`, the run includes the parts before the steady part, as in the whole
+    /// test.
     pub(super) fn weighted_run(
         &mut self,
         candidate: &SteadyCandidate,

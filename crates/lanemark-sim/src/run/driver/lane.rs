@@ -1,4 +1,5 @@
-//! A lane: the threads of one test on a system that other tests may share. It submits and counts their requests.
+//! A lane: the threads of one test on a system that other tests may share. The lane submits and counts the requests of
+//! these threads.
 
 mod tag;
 
@@ -39,13 +40,14 @@ pub(super) struct LanePosition {
 /// A running test.
 pub(super) struct TestLane {
     place: LanePosition,
-    /// The threads of each namespace in turn, from the first namespace of the first drive.
+    /// The threads of all namespaces, in the order of the namespaces, from the first namespace of the first drive.
     threads: Vec<Accesses>,
     targets: Vec<DriveNamespace>,
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
-    /// The times of requests in an open loop. A tag is the number of a slot in an open loop, and otherwise of a thread.
+    /// The times of requests in an open loop. A tag contains the number of a slot in an open loop, and the number of a
+    /// thread otherwise.
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
@@ -380,7 +382,7 @@ impl TestLane {
         rule.weighted_run(&found, !self.counts_steady_only)
     }
 
-    /// Makes the test count as a whole, because it has not converged.
+    /// Counts the whole test, because it has not converged.
     pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
         if self.rounds.is_some() {
             return;
@@ -497,7 +499,8 @@ impl TestLane {
         Sample { in_flight, converged: Some(converged), phases, series, steady, ..sample }
     }
 
-    /// Returns the sample of `counted` requests. The hops have carried their data, or `carried` bytes if given.
+    /// Returns the sample of `counted` requests. The hops have carried the data of these requests, or `carried` bytes
+    /// if that is given.
     fn sample(
         self,
         spec: &SystemSpec,
@@ -529,7 +532,7 @@ impl TestLane {
     }
 }
 
-/// The counted requests of a test, and the use of hops, the use of drives and the energy in the same time.
+/// The counted requests of a test, and the use of hops, the use of drives, and the energy during the same period.
 struct CountedRequests {
     tally: Tally,
     elapsed: Duration,

@@ -63,7 +63,7 @@ const FACTOR_MAX: u32 = 10_000;
 const PAGES_MIN: u32 = 64;
 /// Minimum number of superblocks in addition to the superblocks that are open, erased or in the cache.
 const SUPERBLOCKS_MIN: u32 = 160;
-/// Minimum number of spare superblocks among these.
+/// Minimum number of spare superblocks among the superblocks that [`SUPERBLOCKS_MIN`] counts.
 const SPARE_MIN: f64 = 12.0;
 /// Minimum number of map pages in the map cache of a drive with fewer superblocks.
 const MAP_PAGES_MIN: u64 = 32;
@@ -82,8 +82,8 @@ pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
     time_scaling(spec, test).is_some()
 }
 
-/// The scale of a smaller drive: the factors by which its number of pages per block and its number of superblocks are
-/// smaller.
+/// The scale of a smaller drive: the factors by which the number of pages per block and the number of superblocks are
+/// reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct DriveScale {
     pages: u32,
@@ -301,7 +301,7 @@ fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: DriveScal
 struct CollectionShare {
     whole: u32,
     kept: u32,
-    /// The factor by which the number of pages per superblock is smaller.
+    /// The factor by which the number of pages per superblock is reduced.
     pages: u32,
 }
 
@@ -389,8 +389,8 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
     Some((rounds * spans / block) as u64)
 }
 
-/// Returns the number of times that the size of the span is written until the most rarely written part has been written
-/// once, if the frequencies have a minimum.
+/// Returns the amount of data, as a multiple of the span, that is written until the most rarely written part has been
+/// written once. Returns `None` if there is no minimum frequency.
 fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),

@@ -1,11 +1,12 @@
-//! A database that executes transactions on a simulated system ([`TransactionLoad`] states the work of each transaction).
+//! A database that executes transactions on a simulated system ([`TransactionLoad`] states the work of each
+//! transaction).
 //!
-//! The model is a closed queueing network: at each time, a user is elsewhere, at the processor, or waiting for the
+//! The model is a closed queueing network: at any time, a user is elsewhere, at the processor, or waiting for the
 //! drives. The processors are the platform's cores with one queue. The simulator charges the submission and completion
 //! of requests to cores by user, and this time counts toward their use. In the model, transactions and requests do not
 //! wait for each other at the processors, which matters only near saturation.
 //!
-//! Changed pages become due as transactions end, at the rate that the buffer's formula gives for the current rate of
+//! Changed pages become due as transactions end, at the rate that the buffer's formula yields for the current rate of
 //! transactions, and are written as fast as the writers permit. If more than 4096 page writes are due, users that miss
 //! a page wait until there is room, like the users of a real database that finds no clean page.
 //!
@@ -45,8 +46,7 @@ use log::{LogWrite, LogWriter};
 
 /// Number of due page writes above which users wait.
 const OWED_MAX: f64 = 4096.0;
-/// Number of events between two calls of `watch`; one of these events in the drives may consist of several simulator
-/// events.
+/// Number of events between two calls of `watch`; an event in the drives may consist of several simulator events.
 const WATCH_STEPS: u64 = 1024;
 /// Number of transactions between two updates of their rate.
 const RATE_EVERY: u64 = 1024;
@@ -91,7 +91,7 @@ struct UserTransaction {
     part: Duration,
 }
 
-/// Runs one repeat of `test`, a database of [`TransactionLoad`], on the volume or the first drive of `spec`.
+/// Runs one repeat of `test`, a database with a [`TransactionLoad`], on the volume or the first drive of `spec`.
 ///
 /// # Errors
 /// Returns a [`SimError`] if the test does not fit the drive.

@@ -1,9 +1,9 @@
 //! Garbage collection: valid data is moved out of superblocks so that they can be erased.
 //!
-//! When fewer than `erased_min` superblocks are erased, each unit that the host writes triggers the moves of enough
-//! valid data to keep this number constant. If v of the S slots of a victim are valid, v slots are moved for every S -
-//! v slots written, and more if fewer erased superblocks are left. The pseudo-SLC cache is folded by the same rule,
-//! with a victim from the cache.
+//! When fewer than `erased_min` superblocks are erased, each unit that the host writes triggers moves of enough valid
+//! data to keep this number constant. If v of the S slots of a victim are valid, v slots are moved for every S - v
+//! slots written, and more if fewer erased superblocks are left. The pseudo-SLC cache is folded by the same rule, with
+//! a victim from the cache.
 
 use super::layout::EMPTY;
 use super::superblock::SuperblockState;

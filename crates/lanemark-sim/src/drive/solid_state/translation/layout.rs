@@ -134,8 +134,8 @@ impl InitialLayout {
         }
     }
 
-    /// Finds the valid flash slots of superblock `index`, of `size` slots, from `within` onward, and writes each with
-    /// its logical slot to `found` until that is full. Returns their number.
+    /// Finds the valid flash slots of superblock `index`, which has `size` slots, from `within` onward, and writes each
+    /// with its logical slot to `found` until `found` is full. Returns the number of slots that were written.
     pub(crate) fn valid_slots(
         &self,
         index: usize,
@@ -155,7 +155,7 @@ impl InitialLayout {
         }
     }
 
-    /// Returns the number of valid slots of superblock `index`, of `size` slots.
+    /// Returns the number of valid slots in superblock `index`, which has `size` slots.
     pub(crate) fn valid(&self, index: usize, size: u32) -> u32 {
         match self {
             Self::InOrder { slots, cached } => {
@@ -195,7 +195,7 @@ impl InitialLayout {
 pub(crate) struct SteadyRandomLayout {
     size: u32,
     permutation: Permutation,
-    /// The first rank of each superblock, from the oldest on, followed by the total number of slots.
+    /// The first rank of each superblock, starting with the oldest superblock, followed by the total number of slots.
     starts: Vec<u32>,
     /// For each value of `rank >> coarse_shift`, the superblock of the first rank with that value.
     coarse: Vec<u32>,

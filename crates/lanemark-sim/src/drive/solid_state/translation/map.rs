@@ -76,8 +76,8 @@ impl MapOverrides {
         self.skipped + line as usize * LANES
     }
 
-    /// Prefetches the entries of `slots`. Because no branch depends on their content, the processor waits for all of
-    /// them at once.
+    /// Prefetches the entries of `slots`. No branch depends on the content of the entries, so the processor waits for
+    /// all of them at once.
     #[inline]
     pub(crate) fn touch(&self, slots: impl Iterator<Item = u32>) {
         black_box(slots.fold(VACANT, |sum, slot| sum ^ self.entries[self.home(slot)]));

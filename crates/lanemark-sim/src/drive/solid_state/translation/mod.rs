@@ -1,17 +1,18 @@
-//! The flash translation layer: the map from logical to flash slots, and the choice of data to move to make room.
+//! The flash translation layer: the map from logical to flash slots, and the choice of the data that is moved to make
+//! room.
 //!
 //! Page mapping with slots of 4 KiB. Flash is numbered in *flash slots* (`place`) and in *units*, the amount that one
 //! die programs at a time. Unit u is on die `u mod dies`, so consecutive data is striped over all dies, channels first.
-//! A formula ([`InitialLayout`]) describes the original content; a table ([`MapOverrides`]) contains the changes of the run. Each
-//! superblock that the run fills records the logical slot of each flash slot.
+//! A formula ([`InitialLayout`]) describes the original content; a table ([`MapOverrides`]) contains the changes that
+//! the run makes. Each superblock that the run fills records the logical slot of each flash slot.
 //!
-//! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data
-//! immediately and return the units to program; the drive programs these units, and reports each with
-//! [`Translation::note_unit_stored`]. Until the new content is stored, the superblock of the former content is *pinned* (not
-//! erased), so that a power cut ([`Translation::power_cut`]) finds either the new content or the old.
+//! The translation does not model time. [`Translation::append`] and [`Translation::relocate`] map data immediately and
+//! return the units to program; the drive programs these units, and reports each with
+//! [`Translation::note_unit_stored`]. Until the new content is stored, the superblock that contains the old content is
+//! *pinned* (not erased), so that a power cut ([`Translation::power_cut`]) finds either the new or the old content.
 //!
-//! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
-//! superblocks.
+//! Each stream of writes fills separate superblocks. The streams are the host's data, moved data, data that is expected
+//! to be overwritten soon, and data for the pseudo-SLC cache.
 //!
 //! Not modelled: mapping units other than 4 KiB, bad blocks, reading a slot before a write overwrites only a part of
 //! it, a journal of the map.
@@ -66,7 +67,7 @@ pub(crate) struct SlotRun {
 pub(crate) struct FullUnit {
     /// The unit's number.
     pub unit: u32,
-    /// Number of the unit's slots with data.
+    /// Number of slots in the unit that contain data.
     pub slots: u32,
 }
 
@@ -78,17 +79,17 @@ struct WriteFrontier {
     next: u32,
     /// The end of the superblock.
     end: u32,
-    /// The former flash slots of the data in the unit that is being filled.
+    /// The previous flash slots of the data in the unit that is being filled.
     previous: Vec<u32>,
 }
 
-/// The former flash slots of the data in a full unit that is not programmed yet.
+/// The previous flash slots of the data in a full unit that is not programmed yet.
 #[derive(Clone, Debug, Default)]
 struct UnprogrammedUnit {
     previous: Vec<u32>,
 }
 
-/// Number of slots that are prefetched together; the processor cannot prefetch more.
+/// Number of slots whose map entries are prefetched in one batch; the processor cannot prefetch more at once.
 const EXPECTED: usize = 16;
 
 /// The map and the flash space.
@@ -106,7 +107,7 @@ pub(crate) struct Translation {
     pseudo_slc_kept: usize,
     /// Maximum number of superblocks of the pseudo-SLC cache.
     pseudo_slc_max: usize,
-    /// Number of superblocks beyond the data of a full drive; these are not lent to the cache.
+    /// Number of superblocks in excess of the data of a full drive; these superblocks are not lent to the cache.
     reserve: usize,
     layout: InitialLayout,
     overrides: MapOverrides,
@@ -229,7 +230,7 @@ impl Translation {
         }
     }
 
-    /// Announces writes of some slots, so that their map entries are prefetched together.
+    /// Announces writes of `slots`, so that their map entries are prefetched in batches.
     #[inline]
     pub(crate) fn expect(&mut self, slots: impl Iterator<Item = u64>) {
         for slot in slots {
@@ -256,7 +257,8 @@ impl Translation {
         place / self.slots_per_unit
     }
 
-    /// Returns the index of the read of flash slot `place` within its unit: the plane, if planes read independently.
+    /// Returns the index, within its unit, of the operation that reads flash slot `place`: the plane, if planes read
+    /// independently.
     pub(crate) fn read_in_unit(&self, place: u32) -> u32 {
         place % self.slots_per_unit / self.slots_per_read
     }
@@ -289,7 +291,7 @@ impl Translation {
         !self.unstored.is_empty()
     }
 
-    /// Returns the flash slot of `slot`, and the number of slots from it up to `end` that one operation reads.
+    /// Returns the flash slot of `slot`, and the number of slots from `slot` up to `end` that one operation reads.
     #[inline]
     pub(crate) fn locate(&self, slot: u64, end: u64) -> SlotRun {
         let first = self.place_of(slot as u32);

@@ -6,9 +6,9 @@ use super::{Translation, WriteFrontier, WriteStream};
 use crate::engine::number::SuperblockNumber;
 
 impl Translation {
-    /// Cuts the power: data that is not stored is lost, and the former content of its slots is valid again. If the
-    /// buffers are `protected`, everything is stored instead. Returns the slots that the host had written and that now
-    /// have their former content again.
+    /// Cuts the power: data that is not stored is lost, and the old content of its slots is valid again. If the buffers
+    /// are `protected`, everything is stored instead. Returns the slots that the host had written and whose old content
+    /// is valid again.
     pub(crate) fn power_cut(&mut self, protected: bool) -> Vec<u32> {
         let mut lost = Vec::new();
         for stream in WriteStream::ALL {
@@ -82,7 +82,7 @@ impl Translation {
     }
 
     /// Returns the slots of a lost unit to their last stored content, and adds to `lost` the slots that the host had
-    /// written since. Moved data is still at its former location and is not lost.
+    /// written since then. Moved data is still at its old location and is not lost.
     fn roll_back(&mut self, unit: u32, lost: &mut Vec<u32>) {
         let first = unit * self.slots_per_unit;
         let superblock = self.superblock_of(first);
@@ -114,8 +114,8 @@ impl Translation {
         }
     }
 
-    /// Returns the last stored flash slot of the same logical slot before `place`, and whether the host has written the
-    /// logical slot since.
+    /// Returns the flash slot that contains the last stored content of the logical slot at `place`, and whether the
+    /// host has written the logical slot since.
     fn former(&self, place: u32) -> (u32, bool) {
         let (mut place, mut written) = (place, false);
         while place != EMPTY

@@ -1,8 +1,9 @@
 //! Superblocks, the unit of erasing: one block from every plane of every die.
 //!
 //! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: a filled
-//! superblock whose data is never overwritten does not wear. When the most worn superblock has a given number of cycles
-//! more than this superblock, the data is moved to a worn superblock, so that the blocks of this superblock are used.
+//! superblock whose data is never overwritten does not wear. When the most worn superblock exceeds the cycles of this
+//! superblock by a given number, the data is moved to a worn superblock, so that the blocks of this superblock are
+//! used.
 
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{CollectionPolicy, TranslationSpec};
@@ -31,7 +32,7 @@ pub(crate) struct Superblock {
     pub pseudo_slc: bool,
     /// Number of slots with valid data.
     pub valid: u32,
-    /// Number of slots whose former content is in this superblock and whose new content is not stored yet.
+    /// Number of slots whose old content is in this superblock and whose new content is not stored yet.
     pub pins: u32,
     /// Number of full units of the superblock that are not stored yet.
     pub unstored: u32,
@@ -49,7 +50,7 @@ pub(crate) struct Superblock {
     pub cycles: u32,
     /// Logical slot of each flash slot that the run wrote.
     pub slots: Vec<u32>,
-    /// Whether the superblock still has the content of the layout.
+    /// Whether the superblock still contains the data of the initial layout.
     pub as_found: bool,
 }
 
@@ -83,7 +84,7 @@ pub(crate) struct Superblocks {
     chosen: u32,
 }
 
-/// Every time this number of victims has been chosen, one may be chosen because of wear.
+/// Interval, in chosen victims, at which one victim may be chosen because of wear.
 const WEAR_TURN: u32 = 4;
 
 impl Superblocks {
@@ -142,9 +143,9 @@ impl Superblocks {
         self.erased.len()
     }
 
-    /// Opens an erased superblock for `slots` slots at the time at which the host has written `opened_at` slots. Opens
-    /// the superblock with the fewest cycles, or, for data that is not expected to be overwritten soon, the superblock
-    /// with the most cycles.
+    /// Opens an erased superblock for `slots` slots when the host has written `opened_at` slots. Opens the superblock
+    /// with the fewest cycles, or, for data that is not expected to be overwritten soon, the superblock with the most
+    /// cycles.
     pub(crate) fn open(
         &mut self,
         purpose: SuperblockPurpose,

@@ -22,7 +22,7 @@ impl Translation {
         }
     }
 
-    /// Discards all data, which does not require an entry for each slot.
+    /// Discards all data, without an entry for each slot.
     fn trim_all(&mut self) {
         let cached = CachedLayout::none(self.slots_per_superblock);
         self.layout = InitialLayout::InOrder { slots: 0, cached };

@@ -14,7 +14,7 @@ const DIFFERENT: f64 = 0.1;
 /// The minimum length of a phase, as a share of the run.
 const SHORTEST: f64 = 0.01;
 /// If a buffer becomes full within this time after a reserve was used up, the used-up reserve counts as the cause. The
-/// time is a share of the phase until then.
+/// time is stated as a share of the phase up to that point.
 const SOON: f64 = 0.1;
 
 /// A part of a run under construction.

@@ -6,7 +6,7 @@ use lanemark_schema::result::{LatencyHistogram, student_95};
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 pub(super) const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
 /// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond the percentile. If
-/// more than *p* of all requests were slower, 3/*p* requests would contain a slower one with a probability of 95%.
+/// more than *p* of all requests were slower, 3/*p* requests would contain a slower request with a probability of 95%.
 const RULE_OF_THREE: f64 = 3.0;
 /// Minimum number of requests beyond a percentile in the whole test; with fewer, the percentile is not reported.
 const BEYOND_MIN: f64 = 10.0;

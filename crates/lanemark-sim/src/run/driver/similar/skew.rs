@@ -2,9 +2,9 @@
 //!
 //! With Zipf's law, the share of the requests that go to the hottest part of the blocks depends on the number of
 //! blocks: with fewer blocks, the hottest blocks receive a larger share. A block of the smaller span therefore
-//! represents `n` blocks of consecutive ranks. The sum of their shares is a difference of generalised harmonic numbers.
-//! The smaller test has the same shares as [`Pattern::Zones`], whose limits are equally spaced in the logarithm of the
-//! rank.
+//! represents `n` blocks of consecutive ranks. The share of these ranks is a difference of generalised harmonic
+//! numbers. The smaller test has the same shares as [`Pattern::Zones`], whose limits are equally spaced in the
+//! logarithm of the rank.
 //!
 //! With a Pareto distribution, the share depends only on the part of the span, so a smaller span has the same
 //! distribution.
@@ -17,7 +17,7 @@ const ZONES: u32 = 60;
 /// Number of terms of a harmonic number that are summed individually.
 const SUMMED: u64 = 1000;
 
-/// Returns the pattern of a span of `few` blocks with the shares of `pattern` on `many` blocks.
+/// Returns a pattern for `few` blocks that has the same shares as `pattern` on `many` blocks.
 pub(super) fn on_fewer_blocks(pattern: &Pattern, many: f64, few: f64) -> Pattern {
     match pattern {
         Pattern::Zipf { theta } => Pattern::Zones { zones: zones(*theta, many, few) },
