@@ -45,7 +45,7 @@ fn write_platform(
     let made = inspected::platform_file(inspection, &stem, processors)?;
     outlet.write(&made.text)?;
     made.left_out.iter().for_each(|reason| tell!("note: device without a port: {reason}"));
-    tell!("wrote {} with the ports {}", path.display(), made.ports.join(", "));
+    tell!("wrote {}; its ports: {}", path.display(), made.ports.join(", "));
     Ok(())
 }
 

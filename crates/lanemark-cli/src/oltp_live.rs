@@ -160,7 +160,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
         let predicted = derived::predict(&lab, &study, &parts, run, scale, cores, &provenance);
         predicted
             .map_err(|failure| {
-                tell!("the turns of {} give no workload: {failure}", parts.sides[0].name)
+                tell!("note: no workload follows from {}'s turns: {failure}", parts.sides[0].name)
             })
             .ok()
     });
@@ -232,7 +232,7 @@ fn turns(
 struct StudyOutcomes<'o> {
     /// Under the study's workload.
     simulated: &'o StudyOutcome,
-    /// Under the workload of the first system's turns; `None` if the turns give no workload.
+    /// Simulated under the workload that is derived from the first system's turns; `None` if it cannot be derived.
     predicted: Option<&'o StudyOutcome>,
 }
 
@@ -296,7 +296,7 @@ fn deliver(
     if outcomes.predicted.is_some() {
         let first = &parts.sides[0].name;
         let remark = format!(
-            "Predicted figures are simulated under a workload made from the turns of {first}."
+            "Predicted figures are simulated. Their workload is derived from {first}'s turns."
         );
         output::print(lanemark_report::wrapped(&remark, 0).trim_end())?;
     }

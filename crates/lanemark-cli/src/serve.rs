@@ -236,7 +236,7 @@ pub(crate) fn size(
     let size = requested.or(image).unwrap_or(capacity);
     let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
     if size > capacity {
-        return size_error(format!("the drive has only {capacity}"));
+        return size_error(format!("the drive holds only {capacity}"));
     }
     if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR) {
         return size_error(format!("expected a multiple of {SECTOR} bytes, above 0"));

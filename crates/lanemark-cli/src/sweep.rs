@@ -244,7 +244,7 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         if definition.axes.is_empty() {
             definition.axes.push(Axis::parse(DEPTHS)?);
         } else if !definition.axes.iter().any(|axis| LOADS.contains(&axis.name.as_str())) {
-            let message = "--target requires an axis of load: queue_depth or threads";
+            let message = "--target requires a load axis: queue_depth or threads";
             return Err(Failure::input(message)
                 .hint("add --axis queue_depth=1..256*2, or remove all --axis options"));
         }

@@ -23,8 +23,8 @@ pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let _ = JsonWeigher(&mut seen).deserialize(&mut reader);
     if seen.histograms > most {
-        return Err(LabError::input(format!("{name} has more than {most} latency samples"))
-            .hint("no run has this many: use fewer results at a time"));
+        return Err(LabError::input(format!("{name} contains more than {most} latency samples"))
+            .hint("a run contains fewer: use fewer results at a time"));
     }
     if seen.is_mixed {
         let message = format!(

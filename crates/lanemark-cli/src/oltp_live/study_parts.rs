@@ -41,7 +41,7 @@ impl StudyParts {
         let answer = study.outcome(provenance, []).comparison;
         let answer = answer.ok_or_else(|| {
             fail("the study does not compare systems")
-                .hint("name two systems with the keys compare and with of [answer]")
+                .hint("name two systems in [answer], with the keys `compare` and `with`")
         })?;
         let (base, other) = (answer.base, answer.system);
         let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);

@@ -260,11 +260,11 @@ impl fmt::Display for FitWarning {
             Self::Scatter { times } => {
                 write!(
                     f,
-                    "figures differ {times:.1} times as much from the model as from each other"
+                    "the figures differ from the model {times:.1} times as much as from each other"
                 )
             }
-            Self::Warned { warnings: 1 } => write!(f, "the runs have a warning"),
-            Self::Warned { warnings } => write!(f, "the runs have {warnings} warnings"),
+            Self::Warned { warnings: 1 } => write!(f, "the runs reported a warning"),
+            Self::Warned { warnings } => write!(f, "the runs reported {warnings} warnings"),
         }
     }
 }

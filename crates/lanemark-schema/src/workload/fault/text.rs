@@ -137,7 +137,7 @@ impl<'t> FaultKeys<'t> {
             } else if !is_known(key) {
                 let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
                 let message =
-                    format!("`{kind}` does not have a key `{key}`; it has {}", keys.join(", "));
+                    format!("`{kind}` does not have a key `{key}`; its keys: {}", keys.join(", "));
                 self.fail(key, message);
             }
         }
@@ -169,7 +169,7 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
     let length: Option<Duration> = keys.quantity("for");
     let drive = keys.integer("drive", 0, u32::from(u16::MAX) / 2).map(|drive| drive as u16);
     if length == Some(Duration::ZERO) {
-        keys.fail("for", "for: the length of a fault must be longer than 0 s".to_owned());
+        keys.fail("for", "for: the length of a fault must be above 0 s".to_owned());
     }
     if kind == "power-cut" && length.is_some() {
         keys.fail("for", "`power-cut` does not have a `for`: `boot` sets its length".to_owned());
