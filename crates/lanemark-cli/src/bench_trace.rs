@@ -49,7 +49,7 @@ struct TraceOverview {
 }
 
 impl RecordedTrace {
-    /// Makes the first pass over a trace.
+    /// Reads a trace for the first time, and returns its summary.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
         let trace = &args.trace_args;
         let mut recorded = Self {
@@ -87,7 +87,7 @@ impl RecordedTrace {
         Ok(recorded)
     }
 
-    /// Makes the second pass over the requests. The requests end early if the file has changed since the first pass.
+    /// Reads the trace again, and returns its requests. They end early if the file has changed since the first pass.
     pub(crate) fn arrivals(
         &self,
         path: &Path,

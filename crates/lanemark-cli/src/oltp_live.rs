@@ -43,7 +43,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const BUSY: f64 = 0.05;
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// Number of users for whom one warehouse has terminals.
+/// Maximum number of users per warehouse: each warehouse has ten terminals.
 const USERS_A_WAREHOUSE: u32 = 10;
 
 /// Times and sizes, from the options or by default.

@@ -244,7 +244,7 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
-/// Lists the server for measurements on its file and disk. If the server cannot be listed, measurements do not find it.
+/// Registers the server, so that measurements on its file and disk can find it. If this fails, they do not find it.
 fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
     if paths.is_empty() || session.reading().is_none() {

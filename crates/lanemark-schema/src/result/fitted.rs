@@ -67,7 +67,7 @@ pub enum Determination {
         /// Whether the template's value is kept. A template value that contradicts the measurements is replaced by the
         /// nearest value that is consistent with them.
         kept_template: bool,
-        /// Path of the other value with which it correlates, if there is one.
+        /// Path of another value with which this value correlates, if there is one.
         with: Option<String>,
         /// The test that would determine the value.
         needs: String,

@@ -350,7 +350,7 @@ impl LatencyHistogram {
         let percents = self.stated.iter().all(|(percent, _)| (0.0..=100.0).contains(percent));
         if !ascending || !percents {
             let bound = "percentiles from 0 to 100, ascending";
-            return at.key("stated_percentiles_ns").fail("list", bound);
+            return at.key("stated_percentiles_ns").fail("invalid", bound);
         }
         for (_, latency) in &self.stated {
             check_within(&at.key("stated_percentiles_ns"), *latency as f64, TIME_MAX_NS)?;

@@ -108,8 +108,8 @@ pub struct ServedTarget {
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
-    /// Seconds of wall-clock time per simulated second. The system's rates are this many times higher than the measured
-    /// rates.
+    /// Seconds of wall-clock time per simulated second. The system's rates are the measured rates multiplied by this
+    /// factor.
     pub time_scale: f64,
     /// The faults of the server until the end of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -14,7 +14,7 @@ pub struct DrivePhases {
     pub round: Duration,
     /// Time from which every window of five rounds is steady, if the last window is steady.
     pub steady_from: Option<Duration>,
-    /// The last window of requests a second.
+    /// The last window; its figures are requests a second.
     pub window: Option<SteadyWindow>,
     /// Write amplification over the last window.
     pub write_amplification: Option<f64>,

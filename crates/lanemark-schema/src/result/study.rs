@@ -248,8 +248,8 @@ impl FigureMetric {
         }
     }
 
-    /// Returns the metric of `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which requires two
-    /// results (see [`FigureMetric::gain`]), and for unknown power.
+    /// Returns the metric's value in `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which
+    /// requires two results (see [`FigureMetric::gain`]), and for unknown power.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
@@ -278,7 +278,7 @@ impl FigureMetric {
 }
 
 impl FigureMetric {
-    /// Returns the bounds of the 80% interval of the metric of `result`, in [`FigureMetric::unit`]. Only rates and the mean
+    /// Returns the bounds of the metric's 80% interval in `result`, in [`FigureMetric::unit`]. Only rates and the mean
     /// latency have an interval.
     pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {
         let interval = result.interval.as_ref()?;

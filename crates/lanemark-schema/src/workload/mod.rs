@@ -5,7 +5,7 @@
 //! `queue_depth` requests outstanding and issues the next request `think` after a completion. In an open loop requests
 //! have scheduled times ([`Load`]).
 //!
-//! [`Test`] contains the settings that all tests have. [`LoadKind`] contains the settings of one kind of test: drawn
+//! [`Test`] contains the settings that all tests share. [`LoadKind`] contains the settings of one kind of test: drawn
 //! requests, or a database's transactions. A recorded trace is a stream of [`TraceArrival`]s instead; a [`Test`] of
 //! [`LoadKind::Trace`] summarises it in a result.
 //!
@@ -195,7 +195,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// Returns the drawn requests of the test, if it has them.
+    /// Returns the drawn requests of the test, or `None` if the test does not draw its requests.
     pub fn requests(&self) -> Option<&SyntheticRequests> {
         match &self.asks {
             LoadKind::Requests(requests) => Some(requests),

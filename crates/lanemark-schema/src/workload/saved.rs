@@ -339,10 +339,7 @@ mod tests {
         let text = serde_json::to_string(&users(transactions())).unwrap();
         let spoilt = text.replace("\"uniform\"", "\"trace\"");
         let error = serde_json::from_str::<Test>(&spoilt).unwrap_err().to_string();
-        assert!(
-            error.starts_with("pattern = trace: not together with transactions"),
-            "{error}"
-        );
+        assert!(error.starts_with("pattern = trace: not together with transactions"), "{error}");
         let unknown = text.replace("\"uniform\"", "\"sideways\"");
         let error = serde_json::from_str::<Test>(&unknown).unwrap_err().to_string();
         assert!(error.starts_with("unknown variant `sideways`, expected one of"), "{error}");

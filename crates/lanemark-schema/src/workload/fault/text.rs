@@ -35,7 +35,7 @@ const KINDS: [(&str, &[&str], &[&str]); 15] = [
 /// Kinds that would affect every request if neither a range nor a share were given.
 const LIMITED: [&str; 5] =
     ["bit-flips", "lost-write", "media-error", "misdirected-write", "write-error"];
-/// Keys that every kind of fault has.
+/// Keys that every kind of fault accepts.
 const ALWAYS: [&str; 3] = ["at", "for", "drive"];
 /// Default time for which a drive tries to read or write a bad sector: the usual limit of drives for arrays (SCT Error
 /// Recovery Control, ATA8-ACS 8.3; 7 s).
