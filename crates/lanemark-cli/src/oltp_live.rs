@@ -160,7 +160,8 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
         let predicted = derived::predict(&lab, &study, &parts, run, scale, cores, &provenance);
         predicted
             .map_err(|failure| {
-                tell!("note: no workload follows from {}'s turns: {failure}", parts.sides[0].name)
+                let first = &parts.sides[0].name;
+                tell!("note: no workload can be derived from the turns of {first}: {failure}")
             })
             .ok()
     });

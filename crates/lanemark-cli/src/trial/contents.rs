@@ -175,7 +175,11 @@ mod tests {
         assert_eq!(image.size(Some(Bytes::mebi(1)), capacity).unwrap(), 1 << 20);
         for (source, size, why) in [
             (&image, Bytes(512), "the image is larger"),
-            (&InitialContents::Empty, Bytes::mebi(32 << 10), "the smallest drive holds only 16 GiB"),
+            (
+                &InitialContents::Empty,
+                Bytes::mebi(32 << 10),
+                "the smallest drive holds only 16 GiB",
+            ),
             (&InitialContents::Empty, Bytes::ZERO, "more than 0"),
         ] {
             let error = text(&source.size(Some(size), capacity).unwrap_err());

@@ -217,16 +217,16 @@ impl FitWarning {
                 "the tests that are used cover all kinds, lengths and depths; the workload `fit` is sufficient"
             }
             Self::Ended { .. } => {
-                "the values are the best found so far; fewer tests or lower queue depths need less work"
+                "the values are the best until then; fewer tests or lower queue depths shorten the search"
             }
             Self::Misses { .. } => {
                 "the model does not represent this behaviour, or the template is a different kind of \
                  drive: try a different --like"
             }
             Self::Scatter { .. } => {
-                "the intervals are widened by this factor; a template that is closer to the drive may help"
+                "the intervals are widened by this factor; a template that is more similar to the drive may fit better"
             }
-            Self::Warned { .. } => "use `lanemark report` to see the warnings, each with advice",
+            Self::Warned { .. } => "use `lanemark report` to read the warnings and the advice",
         }
     }
 }
