@@ -375,7 +375,7 @@ fn lateness_warning(turn: &TurnOutcome) -> Option<&Warning> {
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
-/// Returns the turns of a system in the form of a run of `lanemark oltp run`, in the time of this machine.
+/// Returns a system's turns as if `lanemark oltp run` had measured them, in this machine's time.
 fn result(
     live_outcome: &LiveOutcome,
     side: usize,

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
     Ok(CommandOutcome::Done)
 }
 
-/// Fails if no point of the sweep has figures.
+/// Fails if no point of the sweep contains figures.
 fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     let reasons = sweep.points.iter().map(|point| point.outcome.as_ref().err());
     match reasons.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) {

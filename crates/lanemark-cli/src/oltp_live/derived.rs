@@ -18,8 +18,8 @@ use lanemark_study::{Study, System};
 use super::study_parts::StudyParts;
 use crate::failure::Failure;
 
-/// Simulates both systems of `study` under the workload of `run`, the turns of the first system at the time scale
-/// `scale` on `cores` processors.
+/// Simulates both systems of `study` under the workload of `run`. This run contains the first system's turns, at the
+/// time scale `scale` on `cores` processors.
 pub(super) fn predict(
     lab: &Lab,
     study: &Study,

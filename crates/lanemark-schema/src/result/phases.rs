@@ -21,8 +21,8 @@ pub struct DrivePhases {
 }
 
 impl DrivePhases {
-    /// Returns the phases of `series`, divided into 25 rounds, or into fewer rounds if the series has too few points,
-    /// because each round consists of whole points.
+    /// Returns the phases of `series`, which is divided into 25 rounds. A series with few points is divided into fewer
+    /// rounds, because each round consists of whole points.
     pub fn of(series: &Series) -> Self {
         let rounds = series.condensed(ROUNDS_MAX);
         // The last round is often short, and a short round carries little information.

@@ -47,7 +47,7 @@ pub enum Warning {
     },
     /// The run was interrupted; the result contains only the tests that had ended by then.
     Interrupted,
-    /// A drive has more lanes or a later generation than its port.
+    /// A drive supports more lanes or a later generation than its port.
     TrainedDown {
         /// Link that the drive supports, such as `PCIe 3.0 x4`.
         drive: String,

@@ -147,7 +147,7 @@ pub enum AverageMethod {
 
 /// A test: one load and its limit.
 ///
-/// Each kind of test has its own values in [`Test::asks`]; all kinds have the other values.
+/// [`Test::asks`] contains the values of one kind of test; the other fields apply to all kinds.
 ///
 /// ```
 /// use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -179,8 +179,8 @@ pub struct Test {
     pub volume: Option<Bytes>,
     /// The test stops after this time, if given.
     pub duration: Option<Duration>,
-    /// The test stops when the figures of its rounds are steady, if given; in that case it has neither a volume nor a
-    /// duration.
+    /// If given, the test stops when the figures of its rounds are steady, and neither a volume nor a duration is
+    /// given.
     pub rounds: Option<RoundSettings>,
     /// The intervals of the sample's series, if given.
     pub interval: Option<SeriesInterval>,
