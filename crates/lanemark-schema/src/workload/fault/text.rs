@@ -51,7 +51,7 @@ const TEXT_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FaultError {
-    /// Key with the error; `kind` if the kind is wrong.
+    /// Key that contains the error; `kind` if the kind is unknown.
     pub key: String,
     /// Message that states the error and the accepted values.
     pub message: String,
