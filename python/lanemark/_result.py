@@ -137,10 +137,10 @@ class Result(Tabular):
         names = [result["test"]["name"] for result in self.to_dict()["tests"]]
         index = test if isinstance(test, int) else (names.index(test) if test in names else -1)
         if not 0 <= index < len(names):
-            raise InputError(f"the run does not have a test {test!r}", f"its tests are {', '.join(names)}")
+            raise InputError(f"the run does not contain a test {test!r}", f"its tests are {', '.join(names)}")
         columns = self.tests.columns
         if name not in columns:
-            raise InputError(f"the run does not have a figure {name!r}", f"its figures are {', '.join(columns)}")
+            raise InputError(f"the run does not contain a figure {name!r}", f"its figures are {', '.join(columns)}")
         value = self.to_arrow().column(name)[index].as_py()
         if not isinstance(value, (int, float)):
             raise InputError(f"{name} of test {names[index]!r}: expected a number, found {value!r}")

@@ -119,7 +119,7 @@ def on_dask(client: Any, work: Work) -> None:
                 losses[chunk] = losses.get(chunk, 0) + 1
                 if losses[chunk] >= LOSSES_MAX:
                     first, last = work.plan.chunks[chunk]
-                    raise RunError(f"points {first} to {last} lost their worker {LOSSES_MAX} times") from error
+                    raise RunError(f"the worker of points {first} to {last} was lost {LOSSES_MAX} times") from error
                 submit(chunk)
                 continue
             if error is not None:

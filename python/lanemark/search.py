@@ -466,7 +466,7 @@ def sensitivity(
         MissingPackageError: If SALib or pyarrow is not installed.
     """
     if not isinstance(draws, int) or draws < 2 or draws & (draws - 1):
-        raise InputError(f"draws: expected a power of two from 2, found {draws!r}", "use, for example, draws=64")
+        raise InputError(f"draws: expected a power of two, 2 or more, found {draws!r}", "use, for example, draws=64")
     problem = Problem(system, workload, space, [(figure, "min")], (), None, set or {}, duration, size, seed, library)
     _check(problem, 1)
     for name, domain in space.items():

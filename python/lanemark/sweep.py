@@ -495,7 +495,7 @@ class SweepResult(Tabular):
             key_of = self._sweep._inner.point_key
             wrong = [point for point, key in zip(points, columns["key"], strict=True) if key_of(point) != key]
             if wrong:
-                raise RunError(f"{self.place}: point {wrong[0]} has the key of another sweep")
+                raise RunError(f"{self.place}: point {wrong[0]} belongs to another sweep")
 
     def chart(self, axis: str, figure: str = "iops", by: str | None = None) -> Any:
         """Return an Altair chart of a figure over an axis, with one line per value of the axis ``by``.

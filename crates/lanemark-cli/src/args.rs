@@ -73,7 +73,7 @@ use crate::formats::OutputFormat;
 use crate::oltp_args::OltpArgs;
 
 /// Measure, simulate and explain storage paths: how much of a drive's speed reaches the application, where the rest is
-/// lost, and what another path would give.
+/// lost, and what another path would deliver.
 #[derive(Debug, Parser)]
 #[command(
     name = "lanemark",

@@ -49,7 +49,7 @@ struct TraceOverview {
 }
 
 impl RecordedTrace {
-    /// Makes the first pass over a trace.
+    /// Reads a trace for the first time, and returns its summary.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
         let trace = &args.trace_args;
         let mut recorded = Self {
@@ -87,7 +87,7 @@ impl RecordedTrace {
         Ok(recorded)
     }
 
-    /// Makes the second pass over the requests. The requests end early if the file has changed since the first pass.
+    /// Reads the trace again, and returns its requests. They end early if the file has changed since the first pass.
     pub(crate) fn arrivals(
         &self,
         path: &Path,
@@ -242,7 +242,7 @@ mod tests {
         let at = |offset: u64, length: u64, end: Option<u64>| {
             wrapped(arrival(Operation::Read, offset, length), end).access.offset.get()
         };
-        // A 4 KiB request in a 16 KiB span has 25 positions.
+        // A 4 KiB request can begin at 25 positions in a 16 KiB span.
         let end = Some(16_384);
         for (offset, wanted) in [
             (0, 0),
@@ -256,7 +256,7 @@ mod tests {
             assert!(at(offset, 4_096, end) + 4_096 <= 16_384);
         }
         assert_eq!(at(1_000_000, 4_096, None), 1_000_000);
-        // A request as long as the span has one position, and a longer request does not fit.
+        // A request as long as the span can begin at only one position, and a longer request does not fit.
         assert_eq!(at(512, 16_384, end), 0);
         assert_eq!(at(512, 16_896, end), 512);
     }

@@ -98,7 +98,7 @@ struct DescribedModel {
 
 fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
     if !drive.ends_with(".toml") && Path::new(drive).is_file() {
-        let hint = format!("`lanemark inspect {drive}` names the drives of another tool's list");
+        let hint = format!("`lanemark inspect {drive}` names the drives in another tool's list");
         return Err(Failure::input(format!("{drive} is not a drive file")).hint(hint));
     }
     let explained = rated::explain(library, drive)?;

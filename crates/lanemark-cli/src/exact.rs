@@ -95,7 +95,7 @@ fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let kernel = args.kernel.clone().unwrap_or_else(|| kernel(&program));
     let here = std::env::current_dir().map_err(fail)?;
     let mut path = std::env::var_os("PATH").unwrap_or_default();
-    // The programs that make file systems are in folders that only root's `PATH` contains.
+    // The programs that create file systems are in folders that only root's `PATH` contains.
     path.push(":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin");
     let output = folder.to_owned();
     let plan = InitPlan { output, folder: here, path, words: args.command.clone() };

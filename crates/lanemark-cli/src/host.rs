@@ -56,7 +56,7 @@ fn measure(args: &HostMeasureArgs) -> Result<CommandOutcome, Failure> {
         let time = driver.time;
         tell!("driver: {} ({} to {})", micro(time.value), micro(time.low), micro(time.high));
     }
-    tell!("growth when the number of threads doubles: {:.0}%", 100.0 * figures.thread_growth());
+    tell!("growth per doubling of the thread count: {:.0}%", 100.0 * figures.thread_growth());
     tell!("wrote {}", out.display());
     Ok(CommandOutcome::Done)
 }

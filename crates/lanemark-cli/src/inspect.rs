@@ -20,7 +20,7 @@ use crate::messages::tell;
 use crate::outlets::{DRAWING, PLATFORM};
 use crate::{library, output};
 
-/// Maximum length of lspci's text; the text from a server with 500 functions has 2 MB.
+/// Maximum length of lspci's text; for a server with 500 functions, the text is 2 MB long.
 const LSPCI_MAX: u64 = 64 << 20;
 
 /// An inspection with the ceilings of its links for each test.
@@ -45,7 +45,7 @@ fn write_platform(
     let made = inspected::platform_file(inspection, &stem, processors)?;
     outlet.write(&made.text)?;
     made.left_out.iter().for_each(|reason| tell!("note: device without a port: {reason}"));
-    tell!("wrote {} with the ports {}", path.display(), made.ports.join(", "));
+    tell!("wrote {}; its ports: {}", path.display(), made.ports.join(", "));
     Ok(())
 }
 

@@ -43,7 +43,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const BUSY: f64 = 0.05;
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// Number of users for whom one warehouse has terminals.
+/// Maximum number of users per warehouse: each warehouse has ten terminals.
 const USERS_A_WAREHOUSE: u32 = 10;
 
 /// Times and sizes, from the options or by default.
@@ -160,7 +160,8 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
         let predicted = derived::predict(&lab, &study, &parts, run, scale, cores, &provenance);
         predicted
             .map_err(|failure| {
-                tell!("the turns of {} give no workload: {failure}", parts.sides[0].name)
+                let first = &parts.sides[0].name;
+                tell!("note: no workload can be derived from the turns of {first}: {failure}")
             })
             .ok()
     });
@@ -232,7 +233,7 @@ fn turns(
 struct StudyOutcomes<'o> {
     /// Under the study's workload.
     simulated: &'o StudyOutcome,
-    /// Under the workload of the first system's turns; `None` if the turns give no workload.
+    /// Simulated under the workload that is derived from the first system's turns; `None` if it cannot be derived.
     predicted: Option<&'o StudyOutcome>,
 }
 
@@ -296,7 +297,7 @@ fn deliver(
     if outcomes.predicted.is_some() {
         let first = &parts.sides[0].name;
         let remark = format!(
-            "Predicted figures are simulated under a workload made from the turns of {first}."
+            "Predicted figures are simulated. Their workload is derived from {first}'s turns."
         );
         output::print(lanemark_report::wrapped(&remark, 0).trim_end())?;
     }
@@ -374,7 +375,7 @@ fn lateness_warning(turn: &TurnOutcome) -> Option<&Warning> {
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
-/// Returns the turns of a system in the form of a run of `lanemark oltp run`, in the time of this machine.
+/// Returns a system's turns as if `lanemark oltp run` had measured them, in this machine's time.
 fn result(
     live_outcome: &LiveOutcome,
     side: usize,

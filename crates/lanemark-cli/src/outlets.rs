@@ -26,7 +26,7 @@ pub(crate) const HOST: FileKind =
 /// A rated drive.
 pub(crate) const RATED: FileKind =
     FileKind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
-/// A comparison of the figures of a database on served systems with the figures of a study.
+/// A database's figures on served systems, compared with a study's figures.
 #[cfg(all(feature = "oltp", feature = "serve"))]
 pub(crate) const LIVE: FileKind = FileKind {
     mark: "system,metric,unit,published,simulated,measured",

@@ -76,7 +76,7 @@ fn platform(
     settings: &[(ParameterOverride, Location)],
 ) -> Result<CommandOutcome, Failure> {
     if args.workload.is_some() {
-        return Err(Failure::input(format!("{}: a test needs a drive in a port", args.system))
+        return Err(Failure::input(format!("{}: a test requires a drive in a port", args.system))
             .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
     let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;

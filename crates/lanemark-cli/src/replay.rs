@@ -217,7 +217,9 @@ fn way_out(fault: &RequestRefusal) -> &'static str {
         }
         RequestRefusal::TooLate => "use a higher --speed",
         RequestRefusal::NoDrive { .. } => "select a device with --device",
-        RequestRefusal::OutOfRange { .. } => "use --wrap, or a drive as large as the recorded one",
+        RequestRefusal::OutOfRange { .. } => {
+            "use --wrap, or a drive as large as the recorded drive"
+        }
         RequestRefusal::TooLong { .. } => "check that the lengths are in the unit of the format",
     }
 }

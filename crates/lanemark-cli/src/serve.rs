@@ -236,7 +236,7 @@ pub(crate) fn size(
     let size = requested.or(image).unwrap_or(capacity);
     let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
     if size > capacity {
-        return size_error(format!("the drive has only {capacity}"));
+        return size_error(format!("the drive holds only {capacity}"));
     }
     if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR) {
         return size_error(format!("expected a multiple of {SECTOR} bytes, above 0"));
@@ -244,7 +244,7 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
-/// Lists the server for measurements on its file and disk. If the server cannot be listed, measurements do not find it.
+/// Registers the server, so that measurements on its file and disk can find it. If this fails, they do not find it.
 fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
     if paths.is_empty() || session.reading().is_none() {

@@ -8,7 +8,7 @@
 //! would wait forever.
 //!
 //! Without root and loop devices the system is a file (FUSE), and `fuse2fs` mounts the ext4 file system in that file.
-//! This needs no privileges and works in containers that have `/dev/fuse`.
+//! This method requires no privileges, and works in containers with `/dev/fuse`.
 //!
 //! When this command ends, the kernel sends a signal to the server and to `fuse2fs` (`setpriv --pdeathsig`).
 

@@ -19,7 +19,7 @@ pub(crate) struct ServedMeasurement {
     /// The reading before the current sample.
     before: SystemReading,
     target: ServedTarget,
-    /// The delivery during each sample; the key is the test, and the list has the order of the samples.
+    /// The delivery during each sample. The key is the test, and each list is in the order of the samples.
     taken: BTreeMap<String, Vec<Option<LiveDelivery>>>,
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
     Ok(CommandOutcome::Done)
 }
 
-/// Fails if no point of the sweep has figures.
+/// Fails if no point of the sweep contains figures.
 fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     let reasons = sweep.points.iter().map(|point| point.outcome.as_ref().err());
     match reasons.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) {
@@ -244,7 +244,7 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         if definition.axes.is_empty() {
             definition.axes.push(Axis::parse(DEPTHS)?);
         } else if !definition.axes.iter().any(|axis| LOADS.contains(&axis.name.as_str())) {
-            let message = "--target requires an axis of load: queue_depth or threads";
+            let message = "--target requires a load axis: queue_depth or threads";
             return Err(Failure::input(message)
                 .hint("add --axis queue_depth=1..256*2, or remove all --axis options"));
         }

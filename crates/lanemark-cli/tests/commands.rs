@@ -414,7 +414,7 @@ const SMALL: [&str; 10] = [
 /// The system that `SMALL` changes.
 const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
-/// The day of `make endurance` on a thousandth of the drive, in 90 seconds of simulated time.
+/// The one-day run of `make endurance`, on a drive of a thousandth of the size, in 90 seconds of simulated time.
 #[test]
 fn a_day_of_random_writes_approaches_the_steady_state() {
     let folder = folder();

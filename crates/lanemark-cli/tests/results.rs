@@ -164,7 +164,7 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     for (more, reason) in [
         (&["--target", "0%"][..], "above 0%"),
         (&["--target", "110%"], "above 0%"),
-        (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "an axis of load"),
+        (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "a load axis"),
     ] {
         let told_here = refused(folder.path(), &[&usual[..7], &["x.csv"], more].concat(), 2);
         assert!(told_here.contains(reason), "{told_here}");

@@ -500,7 +500,7 @@ fn wrong_arguments_are_explained() {
     let folder = MountFolder::new();
     for (words, why) in [
         (&[SATA, SATA, "--", "true"][..], "is given twice"),
-        (&[SATA, "--size", "100TiB", "--", "true"], "the smallest drive has only"),
+        (&[SATA, "--size", "100TiB", "--", "true"], "the smallest drive holds only"),
         (&[SATA, "--from", "missing", "--", "true"], "--from missing"),
         (&[SATA, "--cuts", "3", "--", "true"], "--check"),
         (&[SATA], "COMMAND"),

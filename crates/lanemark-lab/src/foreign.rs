@@ -9,8 +9,8 @@ use lanemark_schema::result::{Provenance, RunResult, Warning};
 use crate::error::LabError;
 use crate::opened::hash;
 
-/// Returns the result in `text` if another program wrote the text, or `None` if it may be a Lanemark result. Errors
-/// call the text `name`. The notes about the text become warnings of the result.
+/// Returns the result in `text` if another program wrote the text, or `None` if it may be a Lanemark result. Error
+/// messages call the text `name`. The notes about the text become warnings of the result.
 ///
 /// # Errors
 /// Returns an error if the format is not supported, or if the text contains several results.

@@ -375,7 +375,7 @@ impl IntervalDraws {
         left_out: UnmodelledFactors,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
-        // A draw without a completed request has an unknown rate.
+        // The rate of a draw without a completed request is unknown.
         let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();

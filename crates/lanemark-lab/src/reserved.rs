@@ -56,7 +56,7 @@ impl ReservedName {
             LabError::input(format!(
                 "{path}: another run is writing it, according to its lock {lock}"
             ))
-            .hint("wait for it, or use a different file")
+            .hint("wait until that run ends, or use a different file")
         })?;
         let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
         Ok(Self { path, lock, made, written, fresh: false })

@@ -198,7 +198,7 @@ pub fn find_result_file(path: &Path) -> Result<PathBuf, LabError> {
     })
 }
 
-/// Reads a saved result, or another program's result, from its text. Errors call the text `name`.
+/// Reads a saved result, or another program's result, from its text. Error messages call the text `name`.
 ///
 /// # Errors
 /// Returns the error of [`read_text`], or of the reader of the other program's format.
@@ -209,7 +209,7 @@ pub fn read_any(name: &str, text: &str) -> Result<SavedResult, LabError> {
     }
 }
 
-/// Reads a saved result from its text. Errors call the text `name`.
+/// Reads a saved result from its text. Error messages call the text `name`.
 ///
 /// # Errors
 /// Returns an error if the text is not a result, has a different schema version, or contains values that no run can

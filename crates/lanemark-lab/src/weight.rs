@@ -13,18 +13,18 @@ use crate::error::LabError;
 /// repeats that read and write, has 490 histograms.
 pub const HISTOGRAMS_MAX: usize = 16_384;
 
-/// Checks that `text`, which errors call `name`, has up to `most` histograms. Text that is not JSON is accepted here,
-/// because the reader reports it.
+/// Checks that `text` contains up to `most` histograms. Error messages call the text `name`. Text that is not JSON is
+/// accepted here, because the reader reports it.
 ///
 /// # Errors
-/// Returns an error if the text has too many histograms, or arrays that a result cannot contain.
+/// Returns an error if the text contains too many histograms, or arrays that a result cannot contain.
 pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
     let mut seen = WalkCounts { histograms: 0, most, is_mixed: false };
     let mut reader = serde_json::Deserializer::from_str(text);
     let _ = JsonWeigher(&mut seen).deserialize(&mut reader);
     if seen.histograms > most {
-        return Err(LabError::input(format!("{name} has more than {most} latency samples"))
-            .hint("no run has this many: use fewer results at a time"));
+        return Err(LabError::input(format!("{name} contains more than {most} latency samples"))
+            .hint("a run contains fewer: use fewer results at a time"));
     }
     if seen.is_mixed {
         let message = format!(

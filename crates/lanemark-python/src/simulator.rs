@@ -158,8 +158,8 @@ impl Simulator {
         let bound = if operation == Operation::Trim { Bytes(u64::MAX) } else { BLOCK.max };
         if !whole || length > bound {
             return Err(input(format!(
-                "a request at {offset} of {length}: offset and length must be multiples of {SECTOR}, and the length \
-                 up to {}; a flush has neither",
+                "a request of {length} at offset {offset}: both must be multiples of {SECTOR}, and the length must be \
+                 above 0 and up to {}; a flush takes neither",
                 BLOCK.max
             )));
         }

@@ -61,7 +61,7 @@ impl System {
             Some([test]) => test,
             Some(tests) => {
                 return Err(input(format!(
-                    "a path belongs to one test, but there are {}",
+                    "a path is drawn for one test, but the workload contains {}",
                     tests.len()
                 )));
             }

@@ -1,9 +1,10 @@
 //! The types of requests and results of a storage path: units, workloads and results.
 //!
-//! A [`workload::Test`] is one load. A [`result::RunResult`] is the record of a measurement, a simulation or an import,
-//! and files contain it. The simulator, the measuring engine, imports, reports and Python all use these types.
+//! A [`workload::Test`] is one load. A [`result::RunResult`] records a measurement, a simulation or an import, and can
+//! be saved in a file. The simulator, the measuring engine, imports, reports and Python all use these types.
 //!
-//! Everything here is a pure function of its arguments. There is no file system, network, thread, clock or environment.
+//! Every function is a pure function of its arguments. The crate does not use files, networks, threads, clocks or the
+//! environment.
 //!
 //! ```
 //! use lanemark_schema::workload::Test;

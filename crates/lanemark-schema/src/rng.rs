@@ -212,7 +212,7 @@ mod tests {
                 let share = f64::from(counts[rank as usize]) / f64::from(draws);
                 assert!(
                     (share / expected - 1.0).abs() < 0.06,
-                    "theta {theta} rank {rank}: {share} for {expected}"
+                    "theta {theta} rank {rank}: share {share}, expected {expected}"
                 );
             }
         }

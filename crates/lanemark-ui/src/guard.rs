@@ -27,7 +27,7 @@ pub struct Guard {
 pub struct Refusal {
     /// Status of the answer.
     pub status: StatusCode,
-    /// The reason, and how to get access.
+    /// The reason, and advice on how to obtain access.
     pub text: &'static str,
 }
 

@@ -11,7 +11,7 @@
 //! | [`find`] | systems that the text of a search box may mean |
 //! | [`answer`], [`fault_report`] | figures as sentences |
 //! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
-//! | [`simulation`], [`suite`], [`curve`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits for them |
+//! | [`simulation`], [`suite`], [`curve`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits |
 //!
 //! The server computes all values; the page draws them and stores its state in its address. The server does not write
 //! to disk and does not accept file names from a page.

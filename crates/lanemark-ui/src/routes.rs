@@ -292,7 +292,7 @@ async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes
         route_error(StatusCode::REQUEST_TIMEOUT, "the request did not arrive completely in time")
     };
     let length_error = |_| {
-        let text = format!("the request was cut short, or has more than {most} bytes");
+        let text = format!("the request was cut short, or is longer than {most} bytes");
         route_error(StatusCode::PAYLOAD_TOO_LARGE, &text)
     };
     read.map_err(late)?.map_err(length_error)
@@ -350,7 +350,7 @@ async fn study(
 ) -> Result<Response, RouteError> {
     let request: SaveStudyRequest = question(&headers, body).await?;
     if !(1..=usize::from(SLOTS)).contains(&request.systems.len()) {
-        let text = format!("a study from the page has 1 to {SLOTS} systems");
+        let text = format!("a study from the page must contain 1 to {SLOTS} systems");
         return Err(route_error(StatusCode::BAD_REQUEST, &text));
     }
     let library = server.library();
@@ -388,7 +388,7 @@ async fn find_systems(
 async fn answer(headers: HeaderMap, body: Body) -> Result<Response, RouteError> {
     let request: AnswerRequest = question(&headers, body).await?;
     if request.systems.len() > usize::from(SLOTS) {
-        let text = format!("an answer has up to {SLOTS} systems");
+        let text = format!("an answer compares up to {SLOTS} systems");
         return Err(route_error(StatusCode::BAD_REQUEST, &text));
     }
     Ok(json(&answer::answer(&request)))

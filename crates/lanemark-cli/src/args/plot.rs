@@ -57,7 +57,7 @@ impl ChartArg {
                 "the chart requires the latencies of several requests"
             }
             Self::Load => "the chart requires at least four tests that differ only in queue depth",
-            Self::Time => "the chart requires a run of 1 min or more, or with --interval",
+            Self::Time => "the chart requires a run of 1 min or more, or a run with --interval",
             Self::Budget => "the chart requires a simulated run",
         }
     }

@@ -17,22 +17,22 @@ pub(crate) struct WhatIfArgs {
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) host: HostOption,
-    /// Other port
+    /// Port of the other system
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<String>,
-    /// Other platform
+    /// Platform of the other system
     #[arg(long, value_name = "NAME")]
     pub(crate) platform: Option<String>,
-    /// Other drive
+    /// Drive of the other system
     #[arg(long, value_name = "NAME")]
     pub(crate) drive: Option<String>,
-    /// Other queue depth, used for all tests
+    /// Queue depth of all tests on the other system
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
     pub(crate) queue_depth: Option<u32>,
     /// Override a model value of the other system, such as platform.link.dmi.pcie.lanes=1 (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Fit from which the drive's model comes, printed by `lanemark fit --json`; the intervals include its ranges
+    /// Output of `lanemark fit --json` with the drive's model; the intervals include the ranges of the fit
     #[arg(long, value_name = "FILE")]
     pub(crate) fit: Option<PathBuf>,
     /// Tests to run [default: the tests of the result; without a result, data-sheet]

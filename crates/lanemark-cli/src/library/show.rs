@@ -65,7 +65,7 @@ fn kind_of(
         let kind = KINDS.iter().zip(tables).find(|(_, table)| file.has_table(table));
         return kind.map(|((_, kind), _)| *kind).ok_or_else(|| {
             Failure::input(format!("{name} is not a library file"))
-                .hint("a library file has a table [drive], [platform], [host] or [workload]")
+                .hint("a library file contains a table [drive], [platform], [host] or [workload]")
         });
     }
     // A platform name may be followed by a comma and the name of a different host.

@@ -1,9 +1,9 @@
 //! The prediction of both systems from the turns of the first one.
 //!
-//! `lanemark oltp workload` makes a workload from a measured run: the requests, the processor time and the waits of a
-//! transaction. Here it makes one from the turns of the first system, and both systems are simulated under it. The
-//! first system's figures show how well the workload reproduces the turns. The second system's figures are predicted
-//! from measurements of the first system only.
+//! Like `lanemark oltp workload`, this module derives a workload from a measured run: the requests, the processor time
+//! and the waits of a transaction. Here the run consists of the first system's turns, and both systems are simulated
+//! under the derived workload. The first system's figures show how well the workload reproduces the turns. The second
+//! system's figures are predicted from measurements of the first system only.
 //!
 //! The database and its users work in real time, so their times are divided by the time scale. The simulated host has
 //! this machine's number of processors. Time in which a session waited for a processor remains part of the time
@@ -18,8 +18,8 @@ use lanemark_study::{Study, System};
 use super::study_parts::StudyParts;
 use crate::failure::Failure;
 
-/// Simulates both systems of `study` under the workload of `run`, the turns of the first system at the time scale
-/// `scale` on `cores` processors.
+/// Simulates both systems of `study` under the workload of `run`. This run contains the first system's turns, at the
+/// time scale `scale` on `cores` processors.
 pub(super) fn predict(
     lab: &Lab,
     study: &Study,

@@ -1,4 +1,4 @@
-//! The parts of a study that `lanemark oltp live` needs: two systems, their users, and their processor use.
+//! The parts of a study that `lanemark oltp live` requires: two systems, their users, and their processor use.
 
 use lanemark_lab::{Lab, LabError};
 use lanemark_schema::result::{FigureMetric, Provenance, RunResult, StudyOutcome};
@@ -41,7 +41,7 @@ impl StudyParts {
         let answer = study.outcome(provenance, []).comparison;
         let answer = answer.ok_or_else(|| {
             fail("the study does not compare systems")
-                .hint("name two systems with the keys compare and with of [answer]")
+                .hint("name two systems in [answer], with the keys `compare` and `with`")
         })?;
         let (base, other) = (answer.base, answer.system);
         let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);

@@ -51,8 +51,8 @@ impl<'p> InitialContents<'p> {
         let size = Bytes(size.get().next_multiple_of(SECTOR));
         let size_error = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
         match (size > capacity, image.filter(|image| size < *image)) {
-            (true, _) => size_error(format!("the smallest drive has only {capacity}")),
-            (_, Some(image)) => size_error(format!("the image has {image}")),
+            (true, _) => size_error(format!("the smallest drive holds only {capacity}")),
+            (_, Some(image)) => size_error(format!("the image is larger: {image}")),
             _ if size == Bytes::ZERO => size_error("expected more than 0 bytes".to_owned()),
             _ => Ok(size.get()),
         }
@@ -174,8 +174,12 @@ mod tests {
         assert_eq!(image.size(None, capacity).unwrap(), 10_240);
         assert_eq!(image.size(Some(Bytes::mebi(1)), capacity).unwrap(), 1 << 20);
         for (source, size, why) in [
-            (&image, Bytes(512), "the image has"),
-            (&InitialContents::Empty, Bytes::mebi(32 << 10), "the smallest drive has only 16 GiB"),
+            (&image, Bytes(512), "the image is larger"),
+            (
+                &InitialContents::Empty,
+                Bytes::mebi(32 << 10),
+                "the smallest drive holds only 16 GiB",
+            ),
             (&InitialContents::Empty, Bytes::ZERO, "more than 0"),
         ] {
             let error = text(&source.size(Some(size), capacity).unwrap_err());

@@ -146,7 +146,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     assert_eq!(mounts(folder.path()), 0);
 }
 
-/// A user without root privileges gets a file if the machine allows this, or otherwise an error that states the
+/// A user without root privileges receives a file if the machine allows this, or otherwise an error that states the
 /// obstacle.
 #[test]
 fn a_user_without_rights_has_a_file_or_a_message_about_the_missing_rights() {

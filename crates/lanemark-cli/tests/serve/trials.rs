@@ -58,7 +58,7 @@ struct CutSum {
     lost: u64,
 }
 
-/// Runs a trial of the writer of `rows` rows with `cuts` power cuts of each system.
+/// Runs a trial in which the writer commits `rows` rows, with `cuts` power cuts of each system.
 fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64, options: &[&str]) -> CutSum {
     fs::write(folder.join("writer.py"), WRITER).unwrap();
     fs::write(folder.join("check.py"), CHECK).unwrap();

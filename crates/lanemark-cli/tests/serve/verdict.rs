@@ -66,7 +66,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Returns the larger of the differences of the rate and of the median latency from `other`.
+    /// Returns the difference from `other` in the rate or in the median latency, whichever is larger.
     fn difference(self, other: Self) -> f64 {
         (self.iops / other.iops - 1.0).abs().max((self.p50 / other.p50 - 1.0).abs())
     }

@@ -93,8 +93,8 @@ enum Half {
 }
 
 impl Half {
-    /// Returns the half of a model: it depends on whether the first byte of the SHA-256 of its lower-case name is even
-    /// or odd.
+    /// Returns the half to which a model belongs. The half depends on whether the first byte of the SHA-256 of the
+    /// lower-case model name is even or odd.
     fn of(model: &str) -> Half {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
             0 => Half::Development,

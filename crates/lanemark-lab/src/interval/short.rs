@@ -1,9 +1,10 @@
-//! Short versions of tests. The ratio of two of their rates shows how a rate depends on the values of a system.
+//! Short versions of tests. The ratio between the rates of two short tests shows how a rate depends on a system's
+//! values.
 
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
-/// Number of requests in a short test. A test with many outstanding requests has more.
+/// Number of requests in a short test. A test with many outstanding requests contains more.
 const REQUESTS: u64 = 2_000;
 /// The maximum amount of data in a short test, in bytes, which limits tests with long requests.
 const DATA: f64 = REQUESTS as f64 * 131_072.0;
@@ -109,7 +110,7 @@ mod tests {
         ] {
             assert_eq!(sufficient_length(&probes), wanted, "{probes:?}");
         }
-        // A latency percentile has a wider bound.
+        // The bound for a latency percentile is wider.
         let (near, far) = (0.5 * 0.0299_f64.exp(), 0.5 * 0.0301_f64.exp());
         assert!(is_brief_enough_for_tail(&[of(0.5, near), of(near, 0.5)]));
         for probes in [vec![of(0.5, far)], vec![of(far, 0.5)], vec![of(0.5, 0.5), None], vec![]] {

@@ -143,7 +143,7 @@ mod tests {
         let rated = |name: &str| System { is_rated: true, ..system(name) };
         let (plain, cached, arm) = (rated(PLAIN), rated(CACHED), rated(ARM));
         let idle = (0.2, 0.5);
-        // Each row has the share of reads, the interval of flushes, the use of link and drive, the rate, and the
+        // Each row contains the share of reads, the interval of flushes, the use of link and drive, the rate, and the
         // factors.
         let table = [
             (&plain, 1.0, None, (FULL, 0.5), 1000.0, OWN),

@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_a_request_beyond_it() {
-        // Each case has the numbers of requests that take 1, 2, 3 µs and so on, and the percentiles.
+        // Each case contains the numbers of requests that take 1, 2, 3 µs and so on, and the percentiles.
         for (count, expected) in [
             (0, [None, None]),
             (99, [None, None]),

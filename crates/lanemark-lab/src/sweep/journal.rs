@@ -113,7 +113,9 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
     let still = std::fs::metadata(path).is_ok_and(|named| is_same_file(&open, &named));
     if !locked || !still {
         let message = format!("{}: another sweep is writing it", path.display());
-        return Err(LabError::input(message).hint("wait for it, or use a different --out"));
+        return Err(
+            LabError::input(message).hint("wait until that sweep ends, or use a different --out")
+        );
     }
     Ok(file)
 }

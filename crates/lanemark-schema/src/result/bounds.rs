@@ -1,9 +1,9 @@
 //! The bounds of the result schema: the values that a result can contain.
 //!
 //! A file may come from any program. A value outside these bounds is not a valid result, but views would display it
-//! like a valid result. Examples are a hop that is busy -7 times, a zero-length sample with requests, and byte counts
-//! whose sum overflows. Readers check the results that they read. Writers check the results that they write, so that
-//! every saved result can be read again.
+//! like a valid result. Examples are a hop with a utilisation of -7, a zero-length sample with requests, and byte
+//! counts whose sum overflows. Readers check the results that they read. Writers check the results that they write, so
+//! that every saved result can be read again.
 
 use super::range::{
     FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, check_bytes, check_count, check_each,
@@ -20,7 +20,7 @@ use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
 use crate::workload::{Fault, LoadKind, Test};
 
-/// Maximum number of entries by kind and error number; error numbers end at 4,095 (Linux's `MAX_ERRNO`).
+/// Maximum number of counts, one per kind and error number; error numbers end at 4,095 (Linux's `MAX_ERRNO`).
 const ERRORS_MAX: usize = 8192;
 
 impl RunResult {
@@ -268,7 +268,7 @@ fn check_fault(at: &ValuePath, fault_use: &FaultImpact) -> RangeCheck {
     let text = at.key("fault");
     match fault_use.fault.parse::<Fault>() {
         Ok(_) => {}
-        Err(error) => text.fail(&fault_use.fault, error)?,
+        Err(error) => text.fail(&fault_use.fault, format!("a fault: {error}"))?,
     }
     let times = [("at_ns", Some(fault_use.at)), ("recovery_ns", fault_use.recovery)];
     times.into_iter().try_for_each(|(key, time)| {
@@ -302,7 +302,7 @@ fn check_path(at: &ValuePath, path: &PathUse) -> RangeCheck {
     let mut ids: Vec<HopId> = path.hops.iter().map(|hop| hop.id).collect();
     ids.sort_unstable();
     if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        return at.key("hops").fail(twice[0], "each hop once".to_owned());
+        return at.key("hops").fail(format!("a list with {} twice", twice[0]), "each hop once");
     }
     check_each(&at.key("hops"), &path.hops, |at, hop| {
         check_share(&at.key("utilisation"), hop.utilisation)?;
@@ -366,7 +366,7 @@ fn check_series(at: &ValuePath, series: &Series) -> RangeCheck {
         let (steps, requests) = (&point.latency_steps, point.requests());
         if !steps.is_empty() && !steps.counts_all(requests) {
             let rule = format!("steps in ascending order, of {requests} requests in all");
-            return at.key("latency_steps").fail("its counts", rule);
+            return at.key("latency_steps").fail("invalid", rule);
         }
         check_within(&at.key("latency_max_ns"), point.latency_max_ns as f64, TIME_MAX_NS)
     })

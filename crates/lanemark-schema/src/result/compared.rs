@@ -17,9 +17,9 @@ pub struct ComparedRuns {
     pub b: ComparedRun,
     /// The figures that are known in both runs.
     pub figures: Vec<ComparedFigure>,
-    /// Tests that only the first run has.
+    /// Tests that only the first run contains.
     pub only_in_a: Vec<String>,
-    /// Tests that only the second run has.
+    /// Tests that only the second run contains.
     pub only_in_b: Vec<String>,
 }
 

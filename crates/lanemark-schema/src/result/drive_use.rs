@@ -19,10 +19,10 @@ pub struct DriveUse {
     /// Bytes left empty because a unit had to be stored before it was full.
     #[serde(rename = "padded_bytes")]
     pub padded: Bytes,
-    /// Pages of the map.
+    /// Data written to store pages of the map.
     #[serde(rename = "map_written_bytes")]
     pub map_written: Bytes,
-    /// Superblocks erased.
+    /// Number of erased superblocks.
     pub superblocks_erased: u64,
     /// Bytes in the write buffer; in a sample, the increase during the sample.
     #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]

@@ -154,7 +154,7 @@ const OTHERS_SHARE: f64 = 0.05;
 /// Used share of a device's limit above which the limit is considered reached. The share is below 1 because the kernel
 /// counts in slices of time.
 const DEVICE_LIMIT_MET: f64 = 0.9;
-/// Share of the time without a processor above which a quota is considered reached.
+/// Share of the time from which a quota that keeps the program off the processors is considered reached.
 const QUOTA_MET: f64 = 0.1;
 
 /// A limit of a control group.

@@ -140,7 +140,7 @@ impl TestResult {
             .map(|values| Statistic::of(&values, AverageMethod::Mean))
     }
 
-    /// Returns a figure of the transactions over the repeats, or `None` if no repeat has it.
+    /// Returns a figure of the transactions over the repeats, or `None` if no repeat contains it.
     pub fn of_transactions(
         &self,
         figure: impl Fn(&TransactionFigures) -> Option<f64>,
@@ -176,7 +176,7 @@ impl TestResult {
         self.over_samples(|sample| sample.mean_latency_ns(Operation::Write))
     }
 
-    /// Returns a figure over the repeats that have it, or `None` if no repeat has it.
+    /// Returns a figure over the repeats that contain it, or `None` if no repeat contains it.
     pub fn over_samples(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
         let values: Vec<f64> = self.samples.iter().filter_map(figure).collect();
         (!values.is_empty()).then(|| Statistic::of(&values, AverageMethod::Mean))

@@ -176,23 +176,23 @@ impl Finding {
             Self::LinkBelowDevice { .. } => {
                 "the whole output of `sudo lspci -vvv`, or `lanemark inspect` on the machine, also \
                  shows the port. If the port is not faster, the slot, an adapter or a riser is the \
-                 limit: use another slot. If it is, check again under load, because idle links \
-                 save power; then reseat the device and clean its contacts"
+                 limit: use another slot. If the port is faster, check again under load, because idle \
+                 links save power; then reseat the device and clean its contacts"
             }
             Self::SlotBelowDevice { .. } => {
-                "move it to a slot with the device's lanes and generation, and check how the \
-                 firmware divides lanes among slots"
+                "move the device to a slot with as many lanes and as late a generation, and check \
+                 how the firmware divides lanes among slots"
             }
             Self::PayloadSmall { .. } => {
                 "set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf"
             }
             Self::SharedUplink { .. } => {
-                "expect less than the sum when all devices are busy; if that matters, distribute them over other \
-                 ports"
+                "expect less than the sum when all devices are busy; if that matters, move some of the devices to \
+                 other ports"
             }
             Self::BehindChipset { .. } => {
-                "they share the chipset's uplink with its other devices; look up its width, and \
-                 prefer slots that are attached to the processor for fast drives"
+                "all devices of the chipset share its uplink; look up the uplink's width, and put \
+                 fast drives into slots that are attached to the processor"
             }
             Self::SataPortSlow { .. } => "move the drive to a faster port of the board",
             Self::SataBelowCapability { .. } => {
@@ -212,11 +212,11 @@ impl Finding {
                  storcli, perccli, ssacli or arcconf"
             }
             Self::WriteCacheOff => {
-                "enable it with hdparm -W1 or sdparm --set WCE, unless the drive belongs to a \
+                "enable the cache with hdparm -W1 or sdparm --set WCE, unless the drive belongs to a \
                  RAID controller that keeps data when the power fails and requires this setting"
             }
             Self::SchedulerUnsuited { .. } => {
-                "write the suitable scheduler to queue/scheduler, and make it permanent with a udev rule"
+                "write the name of the better scheduler to queue/scheduler, or set it permanently with a udev rule"
             }
             Self::PartitionMisaligned { .. } => {
                 "create the partition again at a multiple of 1 MiB; every write that crosses a block \

@@ -67,7 +67,7 @@ pub enum Determination {
         /// Whether the template's value is kept. A template value that contradicts the measurements is replaced by the
         /// nearest value that is consistent with them.
         kept_template: bool,
-        /// Path of the other value with which it correlates, if there is one.
+        /// Path of another value with which this value correlates, if there is one.
         with: Option<String>,
         /// The test that would determine the value.
         needs: String,
@@ -217,16 +217,16 @@ impl FitWarning {
                 "the tests that are used cover all kinds, lengths and depths; the workload `fit` is sufficient"
             }
             Self::Ended { .. } => {
-                "the values are the best found so far; fewer tests or lower queue depths need less work"
+                "the values are the best until then; fewer tests or lower queue depths shorten the search"
             }
             Self::Misses { .. } => {
                 "the model does not represent this behaviour, or the template is a different kind of \
                  drive: try a different --like"
             }
             Self::Scatter { .. } => {
-                "the intervals are widened by this factor; a template that is closer to the drive may help"
+                "the intervals are widened by this factor; a template that is more similar to the drive may fit better"
             }
-            Self::Warned { .. } => "use `lanemark report` to see the warnings, each with advice",
+            Self::Warned { .. } => "use `lanemark report` to read the warnings and the advice",
         }
     }
 }
@@ -260,11 +260,11 @@ impl fmt::Display for FitWarning {
             Self::Scatter { times } => {
                 write!(
                     f,
-                    "figures differ {times:.1} times as much from the model as from each other"
+                    "the figures differ from the model {times:.1} times as much as from each other"
                 )
             }
-            Self::Warned { warnings: 1 } => write!(f, "the runs have a warning"),
-            Self::Warned { warnings } => write!(f, "the runs have {warnings} warnings"),
+            Self::Warned { warnings: 1 } => write!(f, "the runs reported a warning"),
+            Self::Warned { warnings } => write!(f, "the runs reported {warnings} warnings"),
         }
     }
 }

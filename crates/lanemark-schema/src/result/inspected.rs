@@ -49,7 +49,7 @@ pub enum UnreadReason {
     TooLong,
     /// The file is not text.
     NotText,
-    /// The text does not make sense in this file.
+    /// The text is not a valid content of this file.
     Meaningless {
         /// Text of the file, truncated.
         value: String,

@@ -180,8 +180,8 @@ impl LatencyHistogram {
         }
     }
 
-    /// Adds all requests of `other`. A sum has only the detail that both histograms have: a percentile is stated only
-    /// if both state it, and its value is between the two values.
+    /// Adds all requests of `other`. The sum is only as detailed as the less detailed histogram: a percentile is stated
+    /// only if both histograms state it, and its value is between the two stated values.
     pub fn merge(&mut self, other: &Self) {
         match (self.count(), other.count()) {
             (_, 0) => return,
@@ -350,7 +350,7 @@ impl LatencyHistogram {
         let percents = self.stated.iter().all(|(percent, _)| (0.0..=100.0).contains(percent));
         if !ascending || !percents {
             let bound = "percentiles from 0 to 100, ascending";
-            return at.key("stated_percentiles_ns").fail("list", bound);
+            return at.key("stated_percentiles_ns").fail("invalid", bound);
         }
         for (_, latency) in &self.stated {
             check_within(&at.key("stated_percentiles_ns"), *latency as f64, TIME_MAX_NS)?;
@@ -538,7 +538,7 @@ mod tests {
         );
         let text = serde_json::to_string(&histogram).unwrap();
         assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
-        // A sum has a mean if both histograms have a mean, and a minimum or maximum only if both have one.
+        // The sum states a mean, a minimum or a maximum only if both histograms state it.
         let mut sum = ramp(2_000);
         sum.merge(&histogram);
         assert_eq!(

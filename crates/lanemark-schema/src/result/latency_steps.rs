@@ -1,5 +1,5 @@
-//! Latencies of an interval, counted in coarse steps. They are the data of a chart of latency over time, with few
-//! numbers per interval.
+//! Latencies of an interval, counted in coarse steps. Charts of latency over time draw these counts, which take only a
+//! few numbers per interval.
 
 use serde::{Deserialize, Serialize};
 

@@ -108,8 +108,8 @@ pub struct ServedTarget {
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
-    /// Seconds of wall-clock time per simulated second. The system's rates are this many times higher than the measured
-    /// rates.
+    /// Seconds of wall-clock time per simulated second. The system's rates are the measured rates multiplied by this
+    /// factor.
     pub time_scale: f64,
     /// The faults of the server until the end of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -149,8 +149,8 @@ pub struct DeliveryEvidence {
     pub unread: Duration,
     /// Busy share of the busiest hop of the drive's path while requests were outstanding.
     pub drive_busy: f64,
-    /// Share of that time in which the busier part of the server was working instead of waiting. The parts are the
-    /// threads that read requests, and the thread that simulates.
+    /// Share of the time with outstanding requests in which the busier part of the server was working instead of
+    /// waiting. One part is the threads that read requests, and the other part is the thread that simulates.
     pub server_busy: f64,
 }
 
@@ -197,8 +197,8 @@ impl LiveVerdict {
 pub struct ClientDeviation {
     /// Deviation of the median latency.
     pub median: f64,
-    /// Deviation of the mean time of a request, which determines the rate of a client with a constant number of
-    /// outstanding requests.
+    /// Deviation of a request's mean time, which determines the rate of a client that keeps a constant number of
+    /// requests outstanding.
     pub mean: f64,
 }
 
@@ -339,8 +339,9 @@ mod tests {
             processor_s: 0.0,
             exit_code: 0,
         };
-        // Each case has (time scale, wall time, busy simulated time) and (converted time, share with requests), all in
-        // seconds. In the second case, 8 s of the 10 s are 2 simulated seconds, and 2 s remain unchanged.
+        // Each case is (time scale, wall time, busy simulated time) and (converted time, share with requests), with all
+        // times in seconds except for the busy time in ms. In the second case, 8 s of the 10 s are 2 simulated seconds,
+        // and 2 s remain unchanged.
         for ((time_scale, wall, busy_ms), (converted, share)) in [
             ((1.0, 10.0, 2_000), (10.0, 0.2)),
             ((4.0, 10.0, 2_000), (4.0, 0.5)),

@@ -254,7 +254,7 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// Requests in flight at the end of the sample, which no other figure includes; known for simulated tests that end
-    /// by their time.
+    /// after a set time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<RequestsInFlight>,
     /// Punctuality of an open loop.

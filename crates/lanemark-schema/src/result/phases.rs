@@ -14,15 +14,15 @@ pub struct DrivePhases {
     pub round: Duration,
     /// Time from which every window of five rounds is steady, if the last window is steady.
     pub steady_from: Option<Duration>,
-    /// The last window of requests a second.
+    /// The last window; its figures are requests a second.
     pub window: Option<SteadyWindow>,
     /// Write amplification over the last window.
     pub write_amplification: Option<f64>,
 }
 
 impl DrivePhases {
-    /// Returns the phases of `series`, divided into 25 rounds, or into fewer rounds if the series has too few points,
-    /// because each round consists of whole points.
+    /// Returns the phases of `series`, which is divided into 25 rounds. A series with few points is divided into fewer
+    /// rounds, because each round consists of whole points.
     pub fn of(series: &Series) -> Self {
         let rounds = series.condensed(ROUNDS_MAX);
         // The last round is often short, and a short round carries little information.

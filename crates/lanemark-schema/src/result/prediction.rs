@@ -14,8 +14,8 @@ pub struct PredictionInterval {
     /// The value that contributes most to the width of the interval, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widest: Option<MainUncertainty>,
-    /// The intervals of latency percentiles, ascending. A percentile is absent if the short tests have too few requests
-    /// for it.
+    /// The intervals of latency percentiles, ascending. A percentile is absent if the short tests contain too few
+    /// requests to determine it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<PercentileInterval>,
 }

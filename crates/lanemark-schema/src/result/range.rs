@@ -31,7 +31,7 @@ pub struct OutOfRangeValue {
 
 impl fmt::Display for OutOfRangeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}; {}", self.path, self.value, self.bound)
+        write!(f, "{} is {}; expected {}", self.path, self.value, self.bound)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::direction::DirectionResult;
 use crate::units::Duration;
 
-/// The replay of a trace: the counts that only a trace has.
+/// The replay of a trace: the counts that exist only for a replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayCounts {
     /// Requests that were submitted.

@@ -25,7 +25,7 @@ pub struct Sensitivity {
     pub bottleneck: Option<usize>,
 }
 
-/// A change of a system: a hop made faster, or more load.
+/// A change of a system: a faster hop, or more load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum SystemChange {

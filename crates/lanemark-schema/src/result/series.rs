@@ -340,8 +340,8 @@ impl SeriesRecorder {
         Series { interval: self.interval, last, points: self.points }
     }
 
-    /// Returns the series of a run of `elapsed` that was recorded until `now` and continues with the rates of `steady`.
-    /// `drive` is the drive's writes until `now`.
+    /// Returns the series of a run that took `elapsed`. The run was recorded until `now`, and then continued at the
+    /// rates of `steady`. `drive` is the drive's writes until `now`.
     pub fn finish_steady(
         mut self,
         now: Duration,

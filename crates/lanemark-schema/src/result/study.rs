@@ -248,8 +248,8 @@ impl FigureMetric {
         }
     }
 
-    /// Returns the metric of `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which requires two
-    /// results (see [`FigureMetric::gain`]), and for unknown power.
+    /// Returns the metric's value in `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which
+    /// requires two results (see [`FigureMetric::gain`]), and for unknown power.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
@@ -278,7 +278,7 @@ impl FigureMetric {
 }
 
 impl FigureMetric {
-    /// Returns the bounds of the 80% interval of the metric of `result`, in [`FigureMetric::unit`]. Only rates and the mean
+    /// Returns the bounds of the metric's 80% interval in `result`, in [`FigureMetric::unit`]. Only rates and the mean
     /// latency have an interval.
     pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {
         let interval = result.interval.as_ref()?;
@@ -345,12 +345,12 @@ impl StudyOutcome {
     /// The schema version that this program writes.
     pub const SCHEMA_VERSION: u32 = SCHEMA_VERSION;
 
-    /// Returns the figures that have one role.
+    /// Returns the figures whose role is `role`.
     pub fn figures_of(&self, role: FigureRole) -> impl Iterator<Item = &FigureCheck> {
         self.figures.iter().filter(move |check| check.figure.role == role)
     }
 
-    /// Returns the figures with one role that are independent evidence: exact values, without repeats. Bounds are
+    /// Returns the figures of this role that are independent evidence: exact values, without repeats. Bounds are
     /// omitted, because every value on the correct side satisfies them. Near repeats are omitted, because they state
     /// the same fact again. A near repeat is within 2% of an earlier figure for the same drive and test, or within 5%
     /// of an earlier figure for the same system and kind of request at a different length. Both the published and the
@@ -403,7 +403,8 @@ impl StudyOutcome {
         kept
     }
 
-    /// Returns the median width of the 80% intervals of the figures with one role, as upper divided by lower bound.
+    /// Returns the median width of the 80% intervals for one role's figures. A width is the upper divided by the lower
+    /// bound.
     pub fn interval_width(&self, role: FigureRole) -> Option<f64> {
         let ends = self.figures_of(role).filter_map(|check| self.interval(&check.figure));
         let widths: Vec<f64> =
@@ -417,8 +418,8 @@ impl StudyOutcome {
         figure.metric.interval(system.run.test(&figure.test)?)
     }
 
-    /// Returns the number of figures with one role that have an interval, and the number of these figures that are
-    /// inside their interval.
+    /// Returns the number of figures of this role for which an interval is known, and the number of these figures that
+    /// are inside their interval.
     pub fn within(&self, role: FigureRole) -> (usize, usize) {
         let mut counts = (0, 0);
         for check in self.figures_of(role) {

@@ -55,7 +55,7 @@ pub struct SweepFigures {
     pub write_amplification: Option<f64>,
 }
 
-/// The figures of the reads or of the writes of a test, over its repeats.
+/// The figures of a test's reads, or of its writes, over the test's repeats.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionFigures {
     /// Requests a second.

@@ -35,7 +35,7 @@ impl RunResult {
             _ if target.path.starts_with('/') => target.path.clone(),
             (None, Some(device)) => device.to_owned(),
             (Some(host), None) => format!("a file of {host}"),
-            // Imported results have the name that the other program used.
+            // Imported results use the name that the other program used.
             (None, None) if !target.path.trim_matches(['.', '/']).is_empty() => target.path.clone(),
             (None, None) => "a file".to_owned(),
         }

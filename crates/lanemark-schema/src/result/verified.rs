@@ -293,7 +293,7 @@ impl VerifyWarning {
                  use --journal with a file on a different device"
             ),
             Self::TargetShort { held, written } => format!(
-                "the target ends after {held} of the {written} that were written; the data after that is lost"
+                "the target ends after {held} of the {written} that were written; the rest of the data is lost"
             ),
             Self::JournalNotSynced => {
                 "the journal was not synced: after a power cut its end is missing, and the last \
@@ -311,7 +311,7 @@ impl VerifyWarning {
                     .to_owned()
             }
             Self::PageCache { reason } => format!(
-                "writes went through the page cache ({reason}), so an acknowledgement does not show the state of the device"
+                "writes went through the page cache ({reason}), so acknowledged data may not have reached the device"
             ),
             Self::TestsLeftOut { tests } => {
                 format!("tests that only read were skipped: {}", tests.join(", "))

@@ -47,7 +47,7 @@ pub enum Warning {
     },
     /// The run was interrupted; the result contains only the tests that had ended by then.
     Interrupted,
-    /// A drive has more lanes or a later generation than its port.
+    /// A drive supports more lanes or a later generation than its port.
     TrainedDown {
         /// Link that the drive supports, such as `PCIe 3.0 x4`.
         drive: String,
@@ -427,7 +427,7 @@ impl Warning {
                 "latencies grow with the length of the trace; use a lower --speed or \
                  --as-fast-as-possible"
             }
-            Self::Wrapped { .. } => "use a drive as large as the recorded one",
+            Self::Wrapped { .. } => "use a drive as large as the recorded drive",
             Self::EmptyRequests { .. } => "check whether the trace is damaged",
             Self::NotSteady { .. } => "use longer rounds, or precondition the drive",
             Self::Punted { .. } => {
@@ -469,7 +469,7 @@ impl Warning {
             }
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Asleep { .. } => {
-                "use --no-idle, which keeps the processors awake, to see how much of the latency is wake-up time"
+                "use --no-idle, which keeps the processors awake, to find the share of wake-ups in the latency"
             }
             Self::BufferFilling { .. } => "use a test with a ramp, or a larger volume",
             Self::Stolen { .. } => "run on a machine with dedicated processors",
@@ -485,7 +485,7 @@ impl Warning {
             }
             Self::ClockDrift { .. } => "run again; if the warning remains, distrust all latencies",
             Self::CacheNotModelled { .. } => {
-                "to load the drive itself, set direct=1 in the job, also when fio runs it; \
+                "to load the drive itself, set direct=1 in the job, for fio too; \
                  `lanemark bench --buffered` measures a real page cache"
             }
             Self::NoCollection { .. } => {
@@ -495,19 +495,19 @@ impl Warning {
                 "use a longer run: percentiles and maximum are lower bounds, because these requests are not included"
             }
             Self::FromPercentiles { .. } => {
-                "run fio with --output-format=json+ to record all percentiles; other programs do not print more"
+                "run fio with --output-format=json+ to record all percentiles; other programs print only some"
             }
             Self::OnlyMeans { .. } => {
                 "no percentiles are shown, because the source states only means"
             }
             Self::RatesOnly { .. } => {
-                "rates and mean latencies are as stated; counts and bytes are computed from them"
+                "rates and mean latencies are as stated; counts and bytes are computed from these figures"
             }
             Self::Imported { .. } => {
                 "use the options of `lanemark import` for values that a file lacks"
             }
             Self::BestOfRuns { .. } => {
-                "expect the mean or median throughput of the same drive to be lower, and its latency higher"
+                "expect the drive's mean or median throughput to be lower, and its latency to be higher"
             }
             Self::AssumedLimit { limit, .. } => limit.advice(),
             Self::NoLatencies { .. } => "run fio without gtod_reduce, disable_lat and disable_clat",
@@ -516,8 +516,8 @@ impl Warning {
                  job a separate group (new_group)"
             }
             Self::NotStated { .. } => {
-                "state it with an option of `lanemark import`; simulations need it, and Lanemark does \
-                 not guess it"
+                "state the setting with an option of `lanemark import`: simulations require it, and \
+                 Lanemark does not guess"
             }
             Self::PathFails { .. } => {
                 "the figures include both the time with two ports and the time with one port"

@@ -208,7 +208,7 @@ impl Ratio {
     /// The ratio 1.
     pub const ONE: Self = Self(1.0);
 
-    /// Returns the share `value`, or `None` if it is not from 0 to 1.
+    /// Returns the share `value`, or `None` if it is below 0 or above 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }

@@ -423,8 +423,8 @@ mod tests {
         own.pages.truncate(1);
         own.gather = Bytes::kibi(64);
         own.checkpoint = Duration::from_microseconds(1_000_000);
-        // Each transaction makes 1.5 changes among 1,024 pages, for 700 transactions, so 64% of the pages are changed
-        // at the checkpoint.
+        // Each of 700 transactions changes a mean of 1.5 of the 1,024 pages, so 64% of the pages are changed at the
+        // checkpoint.
         let law = own.buffer_use(Bytes::kibi(8), 700.0);
         let mut rng = Rng::new(StreamKey::from_seed(3));
         let (mut writes, mut pages) = (0, 0);

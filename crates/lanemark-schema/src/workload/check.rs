@@ -74,12 +74,12 @@ impl Test {
                 let Some((what, option)) = stated.missing().first().copied() else {
                     return fail("requests", "partly stated".to_owned(), "complete requests");
                 };
-                let bound = format!("a stated value: repeat `lanemark import` with {option}");
+                let bound = format!("repeat `lanemark import` with {option}");
                 let field = if what == "the queue depth" { "queue_depth" } else { "pattern" };
                 return fail(field, "not stated".to_owned(), &bound);
             }
             LoadKind::Trace(_) => {
-                let bound = "a pattern whose offsets can be drawn";
+                let bound = "a pattern from which offsets can be drawn";
                 return fail("pattern", "trace".to_owned(), bound);
             }
         }
@@ -115,7 +115,7 @@ impl Test {
                 return fail("duration", duration.to_string(), "not together with `round`");
             }
             (None, None, None) => {
-                let bound = "a volume, a duration or both; without them the test never ends";
+                let bound = "a volume, a duration or both; otherwise the test never ends";
                 return fail("volume", "none".to_owned(), bound);
             }
             _ => {}

@@ -6,7 +6,7 @@ use super::requests::SyntheticRequests;
 use super::transactions::TransactionLoad;
 use crate::units::{Bytes, Ratio};
 
-/// The kind of load of a [`Test`](super::Test), with the values that only tests of this kind have.
+/// The kind of load of a [`Test`](super::Test), with the values that exist only for tests of this kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadKind {
     /// Requests with drawn offsets, as a benchmark program sends them.

@@ -18,8 +18,8 @@ pub struct RequestMix {
     /// Number of writes after which each thread submits a flush, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u32>,
-    /// Makes the test a copy of its span to this offset of the target, if given. Each block that was read is then
-    /// written there, and its buffer receives the next block only after that.
+    /// If given, the test copies its span to this offset of the target. Each block that was read is written there
+    /// before its buffer receives the next block.
     #[serde(rename = "copy_to_bytes", skip_serializing_if = "Option::is_none")]
     pub copy_to: Option<Bytes>,
 }

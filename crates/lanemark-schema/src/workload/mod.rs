@@ -5,7 +5,7 @@
 //! `queue_depth` requests outstanding and issues the next request `think` after a completion. In an open loop requests
 //! have scheduled times ([`Load`]).
 //!
-//! [`Test`] contains the settings that all tests have. [`LoadKind`] contains the settings of one kind of test: drawn
+//! [`Test`] contains the settings that all tests share. [`LoadKind`] contains the settings of one kind of test: drawn
 //! requests, or a database's transactions. A recorded trace is a stream of [`TraceArrival`]s instead; a [`Test`] of
 //! [`LoadKind::Trace`] summarises it in a result.
 //!
@@ -147,7 +147,7 @@ pub enum AverageMethod {
 
 /// A test: one load and its limit.
 ///
-/// Each kind of test has its own values in [`Test::asks`]; all kinds have the other values.
+/// [`Test::asks`] contains the values of one kind of test; the other fields apply to all kinds.
 ///
 /// ```
 /// use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -179,8 +179,8 @@ pub struct Test {
     pub volume: Option<Bytes>,
     /// The test stops after this time, if given.
     pub duration: Option<Duration>,
-    /// The test stops when the figures of its rounds are steady, if given; in that case it has neither a volume nor a
-    /// duration.
+    /// If given, the test stops when the figures of its rounds are steady, and neither a volume nor a duration is
+    /// given.
     pub rounds: Option<RoundSettings>,
     /// The intervals of the sample's series, if given.
     pub interval: Option<SeriesInterval>,
@@ -195,7 +195,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// Returns the drawn requests of the test, if it has them.
+    /// Returns the drawn requests of the test, or `None` if the test does not draw its requests.
     pub fn requests(&self) -> Option<&SyntheticRequests> {
         match &self.asks {
             LoadKind::Requests(requests) => Some(requests),

@@ -12,7 +12,8 @@ use crate::units::{Bytes, Duration, Ratio};
 /// use lanemark_schema::workload::{Pattern, SyntheticRequests, Test};
 ///
 /// let block = Bytes::kibi(128);
-/// let requests = SyntheticRequests { pattern: Pattern::Sequential, queue_depth: 4, ..SyntheticRequests::aligned_to(block) };
+/// let default = SyntheticRequests::aligned_to(block);
+/// let requests = SyntheticRequests { pattern: Pattern::Sequential, queue_depth: 4, ..default };
 /// let test = Test { volume: Some(Bytes::mebi(64)), asks: requests.into(), ..Test::of_blocks(block) };
 /// assert_eq!((test.queue_depth(), test.check()), (4, Ok(())));
 /// ```

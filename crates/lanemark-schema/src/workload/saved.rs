@@ -141,7 +141,7 @@ impl TryFrom<SavedTest> for Test {
         let trace = |error: &str| TestError {
             field: "pattern",
             value: "trace".to_owned(),
-            bound: format!("not together with a load of {error}"),
+            bound: format!("not together with {error}"),
         };
         let asks = match (saved.pattern.stated_pattern(), saved.load) {
             (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartialRequests {
@@ -339,10 +339,7 @@ mod tests {
         let text = serde_json::to_string(&users(transactions())).unwrap();
         let spoilt = text.replace("\"uniform\"", "\"trace\"");
         let error = serde_json::from_str::<Test>(&spoilt).unwrap_err().to_string();
-        assert!(
-            error.starts_with("pattern = trace: not together with a load of transactions"),
-            "{error}"
-        );
+        assert!(error.starts_with("pattern = trace: not together with transactions"), "{error}");
         let unknown = text.replace("\"uniform\"", "\"sideways\"");
         let error = serde_json::from_str::<Test>(&unknown).unwrap_err().to_string();
         assert!(error.starts_with("unknown variant `sideways`, expected one of"), "{error}");

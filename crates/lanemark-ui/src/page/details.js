@@ -57,7 +57,7 @@ export function details({ system, question, changed, fail }) {
     try {
       await navigator.clipboard.writeText(reply.command);
       button.textContent = "Copied";
-    } catch { button.textContent = "Copy it from below"; }
+    } catch { button.textContent = "Copy the text below"; }
     setTimeout(() => { button.textContent = "Copy as command line"; }, 2000);
   }
 

@@ -52,7 +52,7 @@ impl fmt::Display for Warning {
                     }
                     UnsteadyReason::Slope => write!(
                         f,
-                        ", the last five move by {:.0}% of their mean",
+                        ", the last five drift by {:.0}% of their mean",
                         slope_range * 100.0
                     ),
                 }
@@ -63,7 +63,7 @@ impl fmt::Display for Warning {
             Self::FromPercentiles { test, known } => {
                 write!(
                     f,
-                    "{test}: latencies are known at {known} percentiles, and no others are shown"
+                    "{test}: latencies are known only at {known} percentiles, and only these are shown"
                 )
             }
             Self::AssumedLimit { test, limit } => write!(f, "{test}: {limit}"),
@@ -86,7 +86,7 @@ impl fmt::Display for Warning {
             Self::NoLatencies { test } => write!(f, "{test}: latencies were not measured"),
             Self::OptionsContradict { test, what } => write!(f, "{test}: {what}"),
             Self::NotStated { test, what, option } => {
-                write!(f, "{test}: not stated: {what} (import with {option})")
+                write!(f, "{test}: {what} is not stated (import with {option})")
             }
             Self::Punted { test, workers } => write!(
                 f,
@@ -135,8 +135,8 @@ impl fmt::Display for Warning {
             Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
                 write!(
                     f,
-                    "{test}: {first_iops:.0} requests a second in the first half and {second_iops:.0} \
-                     in the second"
+                    "{test}: {first_iops:.0} requests/s in the first half, and {second_iops:.0} in the second \
+                     half"
                 )?;
                 match temperature_celsius {
                     Some(degrees) => write!(f, ", at {degrees:.0} °C"),
@@ -192,7 +192,7 @@ impl fmt::Display for Warning {
                 )?;
                 match unsubmitted {
                     0 => Ok(()),
-                    more => write!(f, ", and {more} more were due but never submitted"),
+                    more => write!(f, "; another {more} were due but never submitted"),
                 }
             }
             Self::Unaccounted { test, outstanding, accounted } => write!(

@@ -23,7 +23,7 @@ pub const FAULTS_MAX: usize = 1_000;
 const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
 /// Maximum share of bits that a link corrupts. Above this share, no long packet arrives intact.
 const BIT_ERRORS_MAX: f64 = 1e-5;
-/// Maximum number of commands that one fault holds.
+/// Maximum number of commands that one fault leaves unanswered.
 const STUCK_MAX: u32 = 65_536;
 /// Maximum number of wrong bits in one read.
 const BITS_MAX: u32 = 64;

@@ -35,7 +35,7 @@ const KINDS: [(&str, &[&str], &[&str]); 15] = [
 /// Kinds that would affect every request if neither a range nor a share were given.
 const LIMITED: [&str; 5] =
     ["bit-flips", "lost-write", "media-error", "misdirected-write", "write-error"];
-/// Keys that every kind of fault has.
+/// Keys that every kind of fault accepts.
 const ALWAYS: [&str; 3] = ["at", "for", "drive"];
 /// Default time for which a drive tries to read or write a bad sector: the usual limit of drives for arrays (SCT Error
 /// Recovery Control, ATA8-ACS 8.3; 7 s).
@@ -51,7 +51,7 @@ const TEXT_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FaultError {
-    /// Key with the error; `kind` if the kind is wrong.
+    /// Key that contains the error; `kind` if the kind is unknown.
     pub key: String,
     /// Message that states the error and the accepted values.
     pub message: String,
@@ -137,7 +137,7 @@ impl<'t> FaultKeys<'t> {
             } else if !is_known(key) {
                 let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
                 let message =
-                    format!("`{kind}` does not have a key `{key}`; it has {}", keys.join(", "));
+                    format!("`{kind}` does not have a key `{key}`; its keys: {}", keys.join(", "));
                 self.fail(key, message);
             }
         }
@@ -169,7 +169,7 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
     let length: Option<Duration> = keys.quantity("for");
     let drive = keys.integer("drive", 0, u32::from(u16::MAX) / 2).map(|drive| drive as u16);
     if length == Some(Duration::ZERO) {
-        keys.fail("for", "for: the length of a fault must be longer than 0 s".to_owned());
+        keys.fail("for", "for: the length of a fault must be above 0 s".to_owned());
     }
     if kind == "power-cut" && length.is_some() {
         keys.fail("for", "`power-cut` does not have a `for`: `boot` sets its length".to_owned());

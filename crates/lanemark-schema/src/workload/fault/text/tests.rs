@@ -54,7 +54,7 @@ fn all_errors_are_reported_at_once() {
         messages,
         [
             "`at`: expected key=value, such as at=2s",
-            "`media-error` does not have a key `boot`; it has range, share, recovery, heal, at, for, drive",
+            "`media-error` does not have a key `boot`; its keys: range, share, recovery, heal, at, for, drive",
             "at: `1` lacks a unit; write it with one of ps, ns, us, ms, s, min, h",
             "drive: `-1` is not a whole number from 0 to 32767",
             "range: `2GiB..1GiB` ends before it begins",
