@@ -119,7 +119,7 @@ fn lspci_hint(problem: LspciProblem) -> &'static str {
         }
         LspciProblem::LinksOnly => {
             "also include the function's first line, such as `01:00.0 Non-Volatile memory controller: \
-             …`, or better the whole output of `sudo lspci -vvv`"
+             …`, or preferably the whole output of `sudo lspci -vvv`"
         }
         LspciProblem::BrokenTree => {
             "save it with `lspci -tv > lspci.txt`, or use the output of `sudo lspci -vvv`, which does not depend on columns"

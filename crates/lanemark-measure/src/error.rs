@@ -202,7 +202,7 @@ pub enum MeasureError {
     },
     /// Direct I/O requires a larger alignment than the test uses.
     #[error(
-        "{}: direct I/O needs multiples of {step}, but test `{test}` has {field} = {value}",
+        "{}: direct I/O requires multiples of {step}, but test `{test}` has {field} = {value}",
         path.display()
     )]
     Misaligned {
@@ -299,7 +299,7 @@ pub enum MeasureError {
         offset: Bytes,
     },
     /// A failed call on the target that was not a request.
-    #[error("{}: could not {action} it: {source}", path.display())]
+    #[error("could not {action} {}: {source}", path.display())]
     System {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -458,7 +458,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("the device may need a larger alignment: use a block size and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
-            "the device reported an error, see `dmesg`; with --on-error continue the run would continue"
+            "the device reported an error, see `dmesg`; `--on-error continue` would let the run continue"
                 .to_owned(),
         ),
         Some(libc::ENOSPC | libc::EDQUOT) => {

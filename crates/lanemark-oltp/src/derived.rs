@@ -168,11 +168,11 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
          elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} µs from one transaction of a user to the next, minus the processor time, {locks_us:.0} µs of locks and {storage_us:.0} µs of {storage}\" }}\n\
-         locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, for each at work or waiting for storage\" }}\n\
+         locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, per session that worked or waited for storage\" }}\n\
          processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
          page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\
          reads        = {{ value = {reads:.4}, derived = \"{counted_reads} reads of the device in the run\" }}\n\
-         writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\
+         writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes to the device during the run, {log_writes} of them to the log\" }}\n\
          awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, divided by the drive's {write_us:.0} µs for a write\" }}\n\n\
          [transactions.log]\n\
          share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed data\" }}\n\

@@ -7,7 +7,7 @@ use crate::schemes::{DATA_VERSION, NAMES};
 #[non_exhaustive]
 pub enum OltpError {
     /// A number outside its bounds.
-    #[error("{what}: {value} is not from {min} to {max}")]
+    #[error("{what}: {value} is not between {min} and {max}")]
     Bound {
         /// Name of the number.
         what: &'static str,
@@ -131,7 +131,7 @@ pub enum OltpError {
         found: i64,
     },
     /// There are more users than terminals.
-    #[error("{users} users need {} warehouses (one for ten users), but there are {warehouses}", (users + 9) / 10)]
+    #[error("{users} users require {} warehouses (one per ten users), but there are {warehouses}", (users + 9) / 10)]
     Users {
         /// Requested users.
         users: i64,

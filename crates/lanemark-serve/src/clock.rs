@@ -91,7 +91,7 @@ impl std::str::FromStr for TimeScale {
         let factor: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
         match (0.001..=100_000.0).contains(&factor) {
             true => Ok(Self((factor * 1e6).round() as u64)),
-            false => Err(format!("{text}: from 0.001 to 100000")),
+            false => Err(format!("{text} is not between 0.001 and 100000")),
         }
     }
 }

@@ -158,7 +158,7 @@ fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
             "locks        = { value = 0.0000,",
             "processor    = { value = \"2000.0 us\",",
             "reads        = { value = 2.5000, derived = \"2500 reads of the device in the run\" }",
-            "writes       = { value = 1.1000, derived = \"1500 writes of the device in the run, 400 of them the log's\" }",
+            "writes       = { value = 1.1000, derived = \"1500 writes to the device during the run, 400 of them to the log\" }",
             "awaited      = { value = 0.0000, derived = \"sessions that waited for a page to be written, divided by the \
              drive's 300 µs for a write\" }",
             "share       = { value = \"50.00%\",",

@@ -102,13 +102,13 @@ impl DataPlan {
         let file = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let inode = file.metadata().map_err(fail("looked at"))?.ino();
+        let inode = file.metadata().map_err(fail("examined"))?.ino();
         let PreviousState { journal, content, is_gone } = self.former(path, &file, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
         let mut notes = Vec::new();
         if is_gone {
             notes.push(format!(
-                "{}: the data that the journal next to it records is missing; the export begins empty",
+                "{}: the data that the journal next to this path records is missing; the export begins empty",
                 path.display()
             ));
         }
@@ -124,7 +124,7 @@ impl DataPlan {
             backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
         // The checks above leave a rejected file unchanged.
-        let backing = backing.sized().map_err(fail("made as long"))?;
+        let backing = backing.sized().map_err(fail("extended to the length of the export"))?;
         let data = FileIdentity { length: self.size, inode };
         let journal = Journal::begin(journal, data, over.as_ref());
         let journal = journal.map_err(|source| DataError::System {
@@ -173,7 +173,7 @@ impl DataPlan {
         let beside = companion::path(path, JOURNAL);
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let length = own.metadata().map_err(fail("looked at"))?.len();
+        let length = own.metadata().map_err(fail("examined"))?.len();
         let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
@@ -233,7 +233,7 @@ impl DataPlan {
         }
         let there = std::fs::metadata(path).map_err(|source| DataError::System {
             path: path.to_owned(),
-            action: "looked at",
+            action: "examined",
             source,
         })?;
         let data = FileIdentity { length: there.len(), inode: there.ino() };

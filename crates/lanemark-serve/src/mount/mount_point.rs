@@ -102,7 +102,7 @@ impl MountPoint {
         let there = fs::symlink_metadata(&full_path).map_err(system)?;
         if !there.is_file() {
             return Err(refused(
-                "only an empty file can be the mount point, and this is not a file",
+                "only an empty file can be the mount point, and this path is not a file",
             ));
         }
         if there.len() > 0 || there.blocks() > 0 {
