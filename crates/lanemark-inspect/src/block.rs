@@ -144,7 +144,8 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
     }
 }
 
-/// Returns the kind of a device according to its folder; [`BlockDeviceKind::Virtual`] if the folder does not show the kind.
+/// Returns the kind of a device according to its folder; [`BlockDeviceKind::Virtual`] if the folder does not show the
+/// kind.
 fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockDeviceKind {
     let at = &block.position;
     let text = |path| sysfs.text(at, path);

@@ -247,7 +247,7 @@ impl OltpError {
             Self::NotKept { kept, .. } if kept.is_empty() => {
                 "keep it first: lanemark oltp keep NAME".to_owned()
             }
-            Self::NotKept { kept, .. } => format!("there is {}", kept.join(", ")),
+            Self::NotKept { kept, .. } => format!("the kept databases are {}", kept.join(", ")),
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {
                 "load again with the same settings; existing data is kept".to_owned()

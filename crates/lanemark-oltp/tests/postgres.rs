@@ -249,7 +249,7 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
     keep(&database, "fresh", Some("fresh")).unwrap();
     let error = restore(&database, "stale", None).unwrap_err();
-    assert_eq!(error.hint().unwrap(), "there is fresh");
+    assert_eq!(error.hint().unwrap(), "the kept databases are fresh");
     for (makes, ends) in [
         ("CREATE TABLE public.letter (text TEXT)", "DROP TABLE public.letter"),
         ("CREATE SCHEMA drawer", "DROP SCHEMA drawer"),

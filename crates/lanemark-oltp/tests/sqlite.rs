@@ -234,7 +234,7 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     ));
     keep(&database, "fresh", Some("fresh")).unwrap();
     let error = restore(&database, "stale", None).unwrap_err();
-    assert_eq!(error.hint().unwrap(), "there is fresh");
+    assert_eq!(error.hint().unwrap(), "the kept databases are fresh");
     assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
     // A foreign table, contents with a different seed, or an unrelated file is overwritten only if it is named.
     database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();

@@ -74,7 +74,7 @@ impl TimeScale {
     /// Simulated time runs as fast as the wall clock.
     pub const ONE: Self = Self(1_000_000);
 
-    /// The smallest scale: simulated time runs a thousand times as fast.
+    /// The smallest scale: simulated time runs a thousand times as fast as the wall clock.
     pub const FASTEST: Self = Self(1_000);
 
     /// Returns the scale as a factor.

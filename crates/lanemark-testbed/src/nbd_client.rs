@@ -143,7 +143,7 @@ impl NbdClient {
         self.ask(0, 4, offset, length, &[])
     }
 
-    /// Zeroes a range. Unless `hole` is set, the server keeps space for data allocated.
+    /// Zeroes a range. Unless `hole` is set, the server keeps the space allocated.
     ///
     /// # Errors
     /// Returns the socket's I/O error.

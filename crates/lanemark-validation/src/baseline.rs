@@ -145,7 +145,7 @@ mod tests {
         near(of(&iops, &both, PCIE, mix("70%")).limits, 10.0 / (7.0 * 10e-6 + 3.0 * 20e-6));
         let latency = 0.7 * 80e-6 + 0.3 * 20e-6 + 4096.0 / LINK;
         near(of(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
-        // With one rating, only the direction with most requests has a limit.
+        // With one rating, only the direction with the most requests is limited.
         for (rated, share, limit) in [
             (&both[..1], "50%", 100_000.0),
             (&both[..1], "40%", LINK / 4096.0),
