@@ -111,7 +111,7 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
         100.0 * share
     );
     let only_golden = verdicts.iter().filter(|verdict| **verdict == Verdict::OnlyGolden).count();
-    println!("{only_golden} were noticed only by the digits of whole studies");
+    println!("{only_golden} changes were noticed only by comparing digits of whole studies");
     let mut table = String::from("file,line,change,reason\n");
     let mut unexplained = 0;
     for &number in &survivors {
@@ -143,7 +143,11 @@ fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> 
     for line in text.lines().skip(1) {
         let cells = cells(line);
         let [file, change, reason] = &cells[..] else {
-            return Err(format!("{}: `{line}` has {} cells instead of 3", path.display(), cells.len()));
+            return Err(format!(
+                "{}: `{line}` has {} cells instead of 3",
+                path.display(),
+                cells.len()
+            ));
         };
         all.insert((file.clone(), change.clone()), reason.clone());
     }

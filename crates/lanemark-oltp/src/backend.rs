@@ -132,7 +132,10 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Returns the error for a feature that this type of database does not support.
     fn lacks(&self, what: &str, why: &str) -> OltpError {
-        OltpError::Lacks { what: what.to_owned(), reason: format!("not supported by {}; {why}", self.kind()) }
+        OltpError::Lacks {
+            what: what.to_owned(),
+            reason: format!("not supported by {}; {why}", self.kind()),
+        }
     }
 
     /// Returns the settings by name; settings without a value are omitted.

@@ -129,7 +129,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
             ),
         ),
         (
-            "a district was loaded with 2,100 delivered orders, or the scaled number",
+            "a district was loaded with 2,100 delivered orders (fewer at a reduced scale)",
             format!(
                 "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, COUNT(*) AS said, \
                  SUM(CASE WHEN o_id > {delivered} AND o_carrier_id IS NOT NULL THEN 1 ELSE 0 END) \

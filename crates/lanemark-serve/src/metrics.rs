@@ -26,7 +26,12 @@ pub fn text(figures: &SessionFigures) -> String {
         let count = direction.as_ref().map_or(0, |direction| direction.latency.count());
         write_line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
     }
-    write_head(&mut out, "bytes", "counter", "Bytes read, written or trimmed by completed requests.");
+    write_head(
+        &mut out,
+        "bytes",
+        "counter",
+        "Bytes read, written or trimmed by completed requests.",
+    );
     for (name, direction) in directions {
         let bytes = direction.as_ref().map_or(0, |direction| direction.bytes.get());
         write_line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);

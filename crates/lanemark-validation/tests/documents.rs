@@ -69,7 +69,7 @@ fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
         RENDER,
         &format!("{PUBLISHED_PAGE}, table `published`: "),
         &format!("line {line} is `{changed}`"),
-        &format!("by {PUBLISHED} it should be `{row}`"),
+        &format!("according to {PUBLISHED} it should be `{row}`"),
     ] {
         assert!(message.contains(part), "no \"{part}\" in \"{message}\"");
     }
@@ -86,7 +86,7 @@ fn a_missing_last_row_is_an_error() {
     let (before, _) = text.split_once("\n<!-- end -->").unwrap();
     let last = before.lines().last().unwrap();
     replace(folder.path(), PUBLISHED_PAGE, &format!("{last}\n"), "");
-    assert!(error(folder.path()).contains("is ``, but by"), "{}", error(folder.path()));
+    assert!(error(folder.path()).contains("is ``, but according to"), "{}", error(folder.path()));
 }
 
 #[test]
