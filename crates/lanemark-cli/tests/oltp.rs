@@ -139,7 +139,7 @@ fn loaded_contents_are_kept_and_restored() {
     assert!(error.contains("hint: to replace it: --overwrite fresh"), "{error}");
     let (code, error) = failure(&lanemark(here, &["restore", "stale"]));
     assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("hint: there is fresh"), "{error}");
+    assert!(error.contains("hint: the kept databases are fresh"), "{error}");
 }
 
 #[test]
@@ -189,7 +189,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     std::fs::write(here.join("a.json"), run.to_string()).unwrap();
     let printed = stdout(&lanemark(here, &["workload", "a.json"]));
     assert!(
-        printed.contains("[transactions]") && printed.contains("reads of the device in the run")
+        printed.contains("[transactions]")
+            && printed.contains("reads from the device during the run")
     );
     stdout(&lanemark(here, &["workload", "a.json", "--out", "as-measured.toml"]));
     stdout(&lanemark(here, &["workload", "a.json", "--out", "as-measured.toml"]));
