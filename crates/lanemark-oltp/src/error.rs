@@ -111,7 +111,7 @@ pub enum OltpError {
     #[error("{0} contains no Lanemark data")]
     NotLoaded(String),
     /// An interrupted load.
-    #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
+    #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses are loaded")]
     Incomplete {
         /// The database.
         database: String,
@@ -131,7 +131,7 @@ pub enum OltpError {
         found: i64,
     },
     /// There are more users than terminals.
-    #[error("{users} users require {} warehouses (one per ten users), but there are {warehouses}", (users + 9) / 10)]
+    #[error("{users} users require {} warehouses (one per ten users), but the database contains {warehouses}", (users + 9) / 10)]
     Users {
         /// Requested users.
         users: i64,

@@ -193,7 +193,7 @@ fn an_impossible_run_is_refused_with_the_reason() {
     let error = run(&database, SCALE, &running(11), 0, &STOP).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "11 users require 2 warehouses (one per ten users), but there are 1"
+        "11 users require 2 warehouses (one per ten users), but the database contains 1"
     );
     let later = "UPDATE lanemark_oltp SET value = 99 WHERE key = 'version'";
     database.connect().unwrap().script(later).unwrap();

@@ -78,7 +78,7 @@ impl DataPlan {
             DataLocation::Memory => {
                 let none = PathBuf::from("memory");
                 let fail =
-                    |source| DataError::System { path: none.clone(), action: "taken", source };
+                    |source| DataError::System { path: none.clone(), action: "allocated", source };
                 let backing = ExportBytes::memory(self.size).map_err(fail)?;
                 let backing = match image {
                     Some(image) => backing.over(image.file, None).map_err(fail)?,
@@ -220,8 +220,10 @@ impl DataPlan {
                 content.data.length, self.size
             ))
         } else if of(content.over.as_ref()) != of(over) {
-            let named = of(content.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
-            Some(format!("it was served over {named}"))
+            Some(match of(content.over.as_ref()) {
+                Some(named) => format!("it was served over {named}"),
+                None => "it was served without an image".to_owned(),
+            })
         } else {
             None
         };
