@@ -136,7 +136,7 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
     Ok(if share > UNNOTICED_MAX { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Reads the reasons why changes do not need a test, by file and change.
+/// Reads the reasons why the tests may miss changes, by file and change.
 fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut all = HashMap::new();

@@ -208,7 +208,7 @@ fn paths(sysfs: &Sysfs, functions: &PciFunctionCache, block: &BlockDevice) -> Ve
     if walked.hops.is_empty() { Vec::new() } else { vec![walked] }
 }
 
-/// Sets the NUMA node of the last hop to `numa_node`, the node of a namespace or of its path, if no hop has a NUMA
+/// Sets the NUMA node of the last hop to `numa_node`, the node of a namespace or of its path, if no hop states a NUMA
 /// node.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())

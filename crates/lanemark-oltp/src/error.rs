@@ -83,7 +83,7 @@ pub enum OltpError {
         /// The foreign data.
         what: String,
     },
-    /// A database that needs exclusive use, but has other users.
+    /// A database that must be used exclusively, but is also used by another program.
     #[error("in use: {0}")]
     InUse(String),
     /// A template name that is not valid.

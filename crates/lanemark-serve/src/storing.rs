@@ -39,7 +39,7 @@ impl FlushCompletion {
     }
 
     /// Records that the model has completed the flush. Returns the outcome if the file completed it first; otherwise
-    /// the function from `answerer` gets the outcome later.
+    /// the function from `answerer` receives the outcome later.
     pub(crate) fn modelled(&self, answerer: impl FnOnce() -> ReplyFunction) -> Option<SyncOutcome> {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ends.real.is_none() {

@@ -45,8 +45,8 @@ pub struct Score {
     pub width: Option<f64>,
 }
 
-/// The result of comparing the distances of the model and of the rule of thumb from a published figure. Each row has
-/// exactly one result, so the shares add up to 100%.
+/// Whether the model or the rule of thumb is nearer to a published figure. Each row has exactly one result, so the
+/// shares add up to 100%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearness {
     /// The model is nearer.

@@ -146,8 +146,9 @@ fn assert_lines(text: &str, lines: &[&str]) {
 #[test]
 fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
     let text = workload(&run(vec![repeat(logged(1_000_000, Some(400)), None)])).unwrap();
-    // 40 ms pass from one transaction of a user to the next. Of these, 2 ms are processor time, and the device needs
-    // 0.85 ms: 2.5 reads of 200 us, and for half of the transactions a write of 300 us and a flush of 400 us.
+    // 40 ms pass from one transaction of a user to the next. Of these, 2 ms are processor time and 0.85 ms are device
+    // time: 2.5 reads that take 200 µs each, and for half of the transactions a write that takes 300 µs and a flush
+    // that takes 400 µs.
     assert_lines(
         &text,
         &[
