@@ -277,8 +277,8 @@ fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
     ports
 }
 
-/// Returns settings for those of the parameters `names` that the system contains; each value is drawn around the value
-/// in the file.
+/// Returns settings for the parameters in `names` that the system contains; each value is drawn around the value in the
+/// file.
 fn draw_settings(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
     let mut settings = Vec::new();
     let mut factor = 1.0;
