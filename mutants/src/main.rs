@@ -50,7 +50,7 @@ fn run() -> Result<ExitCode, String> {
         let Some(at) = arguments.iter().position(|argument| argument == name) else {
             return Ok(usual);
         };
-        let text = arguments.get(at + 1).ok_or(format!("{name} needs a number"))?;
+        let text = arguments.get(at + 1).ok_or(format!("{name} requires a number"))?;
         text.parse().map_err(|_| format!("{name} {text} is not a number"))
     };
     let (count, shard) = (number("--count", 200)?.max(1), number("--shard", 0)?);
@@ -111,7 +111,7 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
         100.0 * share
     );
     let only_golden = verdicts.iter().filter(|verdict| **verdict == Verdict::OnlyGolden).count();
-    println!("{only_golden} were noticed only by the digits of whole studies");
+    println!("{only_golden} changes were noticed only by comparing digits of whole studies");
     let mut table = String::from("file,line,change,reason\n");
     let mut unexplained = 0;
     for &number in &survivors {
@@ -130,20 +130,24 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
         .map_err(|error| error.to_string())?;
     if unexplained > 0 {
         println!(
-            "{unexplained} lack a reason: add a test, or a line to mutants/reasons.csv if no test needs to notice it"
+            "{unexplained} lack a reason: add a test, or, if the tests may miss the change, a line to mutants/reasons.csv"
         );
     }
     Ok(if share > UNNOTICED_MAX { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Reads the reasons why changes do not need a test, by file and change.
+/// Reads the reasons why the tests may miss changes, by file and change.
 fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut all = HashMap::new();
     for line in text.lines().skip(1) {
         let cells = cells(line);
         let [file, change, reason] = &cells[..] else {
-            return Err(format!("{}: `{line}` has {} cells for 3", path.display(), cells.len()));
+            return Err(format!(
+                "{}: `{line}` has {} cells instead of 3",
+                path.display(),
+                cells.len()
+            ));
         };
         all.insert((file.clone(), change.clone()), reason.clone());
     }

@@ -39,7 +39,7 @@ pub enum ChangeKind {
     Expression,
     /// A function returns a value at its opening brace.
     Body,
-    /// An arm of a match gets a guard that is false.
+    /// A guard that is false is added to an arm of a match.
     Arm,
 }
 

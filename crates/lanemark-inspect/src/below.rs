@@ -9,7 +9,7 @@ use crate::block::{self, BlockDevice};
 use crate::locate;
 use crate::sysfs::Sysfs;
 
-/// The names of devices and partitions, each with the device.
+/// Devices by name; the name of a partition leads to its device.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceNames(BTreeMap<String, BlockDevice>);
 

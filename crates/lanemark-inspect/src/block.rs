@@ -144,7 +144,8 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
     }
 }
 
-/// Returns the kind of a device according to its folder; [`BlockDeviceKind::Virtual`] if the folder does not show the kind.
+/// Returns the kind of a device according to its folder; [`BlockDeviceKind::Virtual`] if the folder does not show the
+/// kind.
 fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockDeviceKind {
     let at = &block.position;
     let text = |path| sysfs.text(at, path);
@@ -207,7 +208,7 @@ fn paths(sysfs: &Sysfs, functions: &PciFunctionCache, block: &BlockDevice) -> Ve
     if walked.hops.is_empty() { Vec::new() } else { vec![walked] }
 }
 
-/// Sets the NUMA node of the last hop to `numa_node`, the node of a namespace or of its path, if no hop has a NUMA
+/// Sets the NUMA node of the last hop to `numa_node`, the node of a namespace or of its path, if no hop states a NUMA
 /// node.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())

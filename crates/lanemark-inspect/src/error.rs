@@ -70,7 +70,7 @@ impl InspectError {
     pub fn hint(&self) -> String {
         match self {
             Self::Root { .. } | Self::NoDevices { .. } => {
-                "name the folder that contains `block` and `devices`, like /sys, or a capture of it, FILE.tar"
+                "name the folder that contains `block` and `devices`, such as /sys, or a capture FILE.tar of that folder"
                     .to_owned()
             }
             Self::Lspci { problem, .. } => lspci_hint(*problem).to_owned(),
@@ -83,8 +83,8 @@ impl InspectError {
             Self::ForeignPath { .. } => "name a device of that tree, such as nvme0n1".to_owned(),
             Self::Path { .. } => "name a device such as nvme0n1, or a path that exists".to_owned(),
             Self::NoDevice { .. } => {
-                "name a path on a local disk; network, memory and overlay file systems do not have \
-                 one"
+                "name a path on a local disk; network, memory and overlay file systems \
+                 are not stored on a block device"
                     .to_owned()
             }
         }
@@ -119,7 +119,7 @@ fn lspci_hint(problem: LspciProblem) -> &'static str {
         }
         LspciProblem::LinksOnly => {
             "also include the function's first line, such as `01:00.0 Non-Volatile memory controller: \
-             …`, or better the whole output of `sudo lspci -vvv`"
+             …`, or preferably the whole output of `sudo lspci -vvv`"
         }
         LspciProblem::BrokenTree => {
             "save it with `lspci -tv > lspci.txt`, or use the output of `sudo lspci -vvv`, which does not depend on columns"

@@ -1,6 +1,6 @@
 //! Explains what limited a measured test, based only on its evidence.
 //!
-//! The rules apply in this order; the first rule whose evidence is complete gives the verdict:
+//! The rules apply in this order; the first rule whose evidence is complete determines the verdict:
 //!
 //! 1. *held back*: a limit of a control group was reached ([`CgroupLimit::is_met`]).
 //! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. If the throughput is above

@@ -25,9 +25,9 @@ const INTEL: u32 = 0x8086;
 const CHIPSET_DEVICES: u32 = 0x10;
 /// Address of an Intel chipset's bridge to slow buses.
 const CHIPSET_BRIDGE: &str = "1f.0";
-/// Subsystem vendor id of QEMU's model of an Intel chipset, which does not have an uplink.
+/// Subsystem vendor id of QEMU's model of an Intel chipset, which lacks an uplink.
 const QEMU_SUBSYSTEM: u32 = 0x1af4;
-/// Vendor id of QEMU's root ports, which do not have lanes.
+/// Vendor id of QEMU's root ports, which lack lanes.
 const QEMU: u16 = 0x1b36;
 
 /// The attributes of a function.

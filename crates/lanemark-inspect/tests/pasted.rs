@@ -140,7 +140,7 @@ fn the_words_of_pciutils_2_are_read() {
 fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
     let same =
         |text: &str| text.replace("5GT/s (downgraded)", "8GT/s").replace("x1 (downgraded)", "x4");
-    // The link has full speed, and the text does not contain the port.
+    // The link runs at full speed, and the text does not contain the port.
     let alone = findings(&same(DRIVE));
     assert!(!alone.contains("No limits were found"), "{alone}");
     assert!(alone.contains("runs at PCIe 3.0 x4, the maximum of the device"), "{alone}");
@@ -168,7 +168,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         incapable.contains("the capability of 0001:01:00.0 (LnkCap) is not known"),
         "{incapable}"
     );
-    // Both ends are known, and they have the same speed.
+    // Both ends are known, and support the same speed.
     let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
     let both = findings(&same(&format!("{port}\n{DRIVE}")));
     assert!(both.contains("No limits were found for these devices."), "{both}");

@@ -1,7 +1,7 @@
 //! Tests each verdict on a real run with a deliberate cause: a limit, a quota, busy loops, one request at a time, or a
 //! slow file system.
 //!
-//! All tests except the busy loops need an otherwise idle processor, so a disturbed run is repeated. If the machine
+//! All tests except the busy loops require an otherwise idle processor, so a disturbed run is repeated. If the machine
 //! is always busy, the test asserts that the verdict is undecided.
 
 use std::path::Path;

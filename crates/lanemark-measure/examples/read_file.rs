@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: read_file PATH random|sequential BLOCK DEPTH TIME".into());
     };
     let block: Bytes = block.parse()?;
-    // Seeking to the end is the only way to get the size of a block device here.
+    // Here, only a seek to the end returns the size of a block device.
     let end = File::open(path)?.seek(SeekFrom::End(0))?;
     let sequential = pattern == "sequential";
     let depth: u32 = depth.parse()?;

@@ -23,7 +23,8 @@ impl AwakeProcessors {
     /// Sets the kernel's latency limit to zero.
     ///
     /// # Errors
-    /// Returns [`MeasureError::NoIdle`] if the kernel does not have this limit, or does not let this user set it.
+    /// Returns [`MeasureError::NoIdle`] if the kernel does not support this limit, or does not permit this user to set
+    /// it.
     pub fn hold() -> Result<Self, MeasureError> {
         let promise = ask(Path::new(PROMISE))
             .map_err(|error| MeasureError::NoIdle { path: PROMISE, reason: error.to_string() })?;

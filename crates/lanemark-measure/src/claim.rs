@@ -101,7 +101,7 @@ fn claim(
         }
         Errno::ROFS => MeasureError::System {
             path: path.to_owned(),
-            action: "write (it is read-only)",
+            action: "write to the read-only device",
             source: error.into(),
         },
         error => {

@@ -169,7 +169,7 @@ pub(crate) struct CpuTime {
     pub(crate) switches_voluntary: u64,
     /// Number of times that the thread was preempted.
     pub(crate) switches_involuntary: u64,
-    /// Time that the thread was ready but did not have a core, if the kernel reports it.
+    /// Time that the thread was ready but waited for a core, if the kernel reports it.
     pub(crate) ready_ns: Option<u64>,
 }
 
@@ -219,7 +219,7 @@ impl CpuTime {
     }
 }
 
-/// Reads the time that the calling thread was ready without a core since it began.
+/// Reads the time that the calling thread has waited for a core since it began.
 fn ready_ns() -> Option<u64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()

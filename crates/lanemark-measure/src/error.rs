@@ -202,7 +202,7 @@ pub enum MeasureError {
     },
     /// Direct I/O requires a larger alignment than the test uses.
     #[error(
-        "{}: direct I/O needs multiples of {step}, but test `{test}` has {field} = {value}",
+        "{}: direct I/O requires multiples of {step}, but test `{test}` has {field} = {value}",
         path.display()
     )]
     Misaligned {
@@ -250,7 +250,7 @@ pub enum MeasureError {
         source: io::Error,
     },
     /// The kernel does not create another thread or mapping.
-    #[error("test `{test}` could not start: {action}: {source}")]
+    #[error("test `{test}` could not {action}: {source}")]
     Start {
         /// Name of the test.
         test: String,
@@ -299,7 +299,7 @@ pub enum MeasureError {
         offset: Bytes,
     },
     /// A failed call on the target that was not a request.
-    #[error("{}: could not {action} it: {source}", path.display())]
+    #[error("could not {action} {}: {source}", path.display())]
     System {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -309,7 +309,7 @@ pub enum MeasureError {
         source: io::Error,
     },
     /// The target of a host measurement cannot be used.
-    #[error("{}: can't {action} it: {source}", path.display())]
+    #[error("can't {action} {}: {source}", path.display())]
     HostTarget {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -412,7 +412,7 @@ impl MeasureError {
             }
             Self::TraceAlone { .. } => "replay the trace with --trace FILE".to_owned(),
             Self::Copies { .. } => {
-                "use a test of reads and a concurrent test of writes: `start = \"beside\"`"
+                "use a read test and a concurrent write test: `start = \"beside\"`"
                     .to_owned()
             }
             Self::RoundsBeside { .. } => "use a duration instead of rounds".to_owned(),
@@ -427,7 +427,7 @@ impl MeasureError {
             Self::NotRemoved { path, .. } => format!("remove it: rm {}", path.display()),
             Self::HostTarget { source, .. } => return request_hint(source),
             Self::HostKind { .. } => {
-                "name the folder on the file system to measure, or the drive's device".to_owned()
+                "name a folder on the file system to measure, or the drive's device".to_owned()
             }
             Self::NothingToRun { .. } | Self::System { .. } => return None,
         };
@@ -438,7 +438,7 @@ impl MeasureError {
 fn ring_hint(source: &io::Error) -> Option<String> {
     match source.kind() {
         io::ErrorKind::PermissionDenied => Some(
-            "allow it: `sysctl kernel.io_uring_disabled=0`, and in a container its seccomp profile"
+            "allow io_uring: `sysctl kernel.io_uring_disabled=0`; in a container, also change its seccomp profile"
                 .to_owned(),
         ),
         io::ErrorKind::Unsupported => Some("use Linux 5.11 or newer".to_owned()),
@@ -455,10 +455,10 @@ fn ring_hint(source: &io::Error) -> Option<String> {
 fn request_hint(source: &io::Error) -> Option<String> {
     match source.raw_os_error() {
         Some(libc::EINVAL) => {
-            Some("the device may need a larger alignment: use a block size and alignment of 4 KiB".to_owned())
+            Some("the device may require a larger alignment: use a block size and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
-            "the device reported an error, see `dmesg`; with --on-error continue the run would continue"
+            "the device reported an error, see `dmesg`; `--on-error continue` would let the run continue"
                 .to_owned(),
         ),
         Some(libc::ENOSPC | libc::EDQUOT) => {

@@ -44,8 +44,8 @@ pub struct SampleInProgress<'a> {
     pub requests: u64,
     /// Latencies of the requests, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is set.
     pub latency: Option<LatencyHistogram>,
-    /// Work of the device since the sample began, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is set and the
-    /// device is known.
+    /// Work of the device since the sample began, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is
+    /// set and the device is known.
     pub device: Option<DeviceUse>,
 }
 

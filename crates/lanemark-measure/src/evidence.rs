@@ -3,10 +3,9 @@
 //! The readings come from `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. A value
 //! that cannot be read is absent; it is not an error.
 //!
-//! The time of **others** is the busy time of the processors minus the time of this program and of the kernel's own
-//! threads (`PF_KTHREAD` in `/proc/*/stat`). Kernel threads may work for the target, like the thread of a loop device.
-//! They are not visible inside a container, and count as others there. The time of interrupts is not attributed to any
-//! program.
+//! The time of **others** is the processors' busy time minus the time of this program and the kernel's own threads
+//! (`PF_KTHREAD` in `/proc/*/stat`). Kernel threads may work for the target, like the thread of a loop device. They are
+//! not visible inside a container, and count as others there. The time of interrupts is not attributed to any program.
 
 use std::fs;
 use std::path::Path;

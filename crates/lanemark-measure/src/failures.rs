@@ -1,8 +1,8 @@
 //! Counts the failed requests of one thread, and decides whether the run continues.
 //!
-//! By default, the first failed request ends the run. With [`ErrorReaction::Continue`], the program must not spin if every
-//! request to the target fails immediately: after [`A_SECOND`] failures within a second, slots whose requests fail rest
-//! until that second is over. After [`IN_A_ROW`] consecutive failures, the run ends.
+//! By default, the first failed request ends the run. With [`ErrorReaction::Continue`], the program must not spin if
+//! every request to the target fails immediately: after [`A_SECOND`] failures within a second, slots whose requests
+//! fail rest until that second is over. After [`IN_A_ROW`] consecutive failures, the run ends.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! The measuring engine for real targets: a file or block device of this Linux machine, through io_uring.
 //!
-//! A [`Bench`] runs one workload on one target and returns a [`MeasureOutcome`] with the types of `lanemark_schema::result`,
-//! so that the same views show measured and simulated runs. The offsets come from
+//! A [`Bench`] runs one workload on one target and returns a [`MeasureOutcome`] with the types of
+//! `lanemark_schema::result`, so that the same views show measured and simulated runs. The offsets come from
 //! `lanemark_schema::workload::Accesses`: a real drive receives the same offsets in the same order as a modelled drive.
 //!
 //! In a run, `target` opens or creates the file, and rejects any target on which data could be lost; `layout` writes

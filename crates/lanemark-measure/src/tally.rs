@@ -25,7 +25,7 @@ pub(crate) struct WindowCounts {
     pub(crate) kernel: KernelThreads,
     /// Processor time of the busiest thread, as a share of one core.
     pub(crate) busiest: f64,
-    /// Maximum, over all threads, of the share of time that a thread was ready without a core; absent if unknown.
+    /// Maximum, over all threads, of the share of time that a thread waited for a core; absent if unknown.
     pub(crate) core_wait: Option<f64>,
     /// Number of outstanding requests, integrated over time.
     pub(crate) outstanding_ns: u64,

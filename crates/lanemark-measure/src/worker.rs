@@ -14,14 +14,15 @@
 //! handles the previous batch counts as latency, as it would in any program. The time to prepare requests (to draw
 //! offsets and stamp data) is not counted.
 //!
-//! **The window** ([`CountingWindow`]) in which requests are counted opens when the ramp ends. It closes with the last request
-//! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
-//! the requests that are outstanding at the end of the duration, and counts them. The window lasts until their
-//! completion, so a stall at the end does not make the drive look faster or smoother. For up to [`OVERDUE_NS`], an open
-//! loop also submits requests that were due before the end but did not have a free slot; requests that still wait after
-//! that are reported. The volume is split evenly over the threads beforehand, so that the requests of a thread do not
-//! depend on the speed of the other threads; each share is rounded up to whole requests. A test that runs in rounds has
-//! consecutive windows without gaps, and requests that are outstanding after the last round are not counted.
+//! **The window** ([`CountingWindow`]) in which requests are counted opens when the ramp ends. It closes with the last
+//! request of the thread's volume, or with the last completion after the end of the duration or a stop. The thread
+//! waits for the requests that are outstanding at the end of the duration, and counts them. The window lasts until
+//! their completion, so a stall at the end does not make the drive look faster or smoother. For up to [`OVERDUE_NS`],
+//! an open loop also submits requests that were due before the end but did not have a free slot; requests that still
+//! wait after that are reported. The volume is split evenly over the threads beforehand, so that the requests of a
+//! thread do not depend on the speed of the other threads; each share is rounded up to whole requests. A test that runs
+//! in rounds has consecutive windows without gaps, and requests that are outstanding after the last round are not
+//! counted.
 //!
 //! **The number of outstanding requests** is integrated over time. According to Little's law, throughput times latency
 //! equals the mean number of outstanding requests; if it does not in a sample, there is a warning.

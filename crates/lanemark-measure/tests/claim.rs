@@ -1,6 +1,6 @@
 //! A device that is written is claimed from the start to the end of the run, and no longer.
 //!
-//! This test has a separate program, because a child process that another thread starts shares all open files until it
+//! This test is a separate program, because a child process that another thread starts shares all open files until it
 //! executes its own program, and would prolong the claim.
 
 mod workloads;

@@ -122,7 +122,7 @@ fn a_mounted_device_is_refused_by_every_name() {
     let link = device.folder.path().join("by-id");
     std::os::unix::fs::symlink(&device.node, &link).unwrap();
     is_in_use(&link, "is mounted on");
-    // The same device has another node.
+    // A second node refers to the same device.
     let stat = rustix::fs::stat(&device.node).unwrap();
     let node = device.folder.path().join("node");
     let (kind, mode) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::RUSR);

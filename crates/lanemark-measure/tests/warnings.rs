@@ -1,7 +1,7 @@
 //! Creates each cause of a misleading figure, which must raise its warning; without the cause, there must be no
 //! warning.
 //!
-//! Mounts, loop devices and control groups need root. If the user is not permitted to set up a test, it reports this
+//! Mounts, loop devices and control groups require root. If the user is not permitted to set up a test, it reports this
 //! and is skipped; in CI, it fails.
 
 mod workloads;
@@ -144,7 +144,7 @@ fn a_thread_without_time_left_raises_a_warning() {
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
     let is_reported = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
-    // On a busy machine, the thread may not get a whole core.
+    // On a busy machine, a whole core may not be available to the thread.
     assert_eq!(is_reported, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
     let resting = timed(

@@ -97,7 +97,7 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Opens a connection whose transactions are procedures on the server.
     fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
-        Err(self.lacks("procedures", "does not support them; PostgreSQL does"))
+        Err(self.lacks("procedures", "PostgreSQL supports them"))
     }
 
     /// Returns SQL for the keys and indexes that are created after all rows are loaded.
@@ -132,7 +132,10 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Returns the error for a feature that this type of database does not support.
     fn lacks(&self, what: &str, why: &str) -> OltpError {
-        OltpError::Lacks { what: what.to_owned(), reason: format!("{} {why}", self.kind()) }
+        OltpError::Lacks {
+            what: what.to_owned(),
+            reason: format!("not supported by {}; {why}", self.kind()),
+        }
     }
 
     /// Returns the settings by name; settings without a value are omitted.

@@ -79,7 +79,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
             format!("SELECT COUNT(*) FROM {OPEN} WHERE high_id - low_id + 1 <> opened"),
         ),
         (
-            "a district has as many lines as its orders state",
+            "a district's number of lines equals the total that its orders state",
             "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS said FROM orders \
              GROUP BY o_w_id, o_d_id) AS s LEFT JOIN (SELECT ol_w_id, ol_d_id, COUNT(*) AS seen \
              FROM order_line GROUP BY ol_w_id, ol_d_id) AS l ON ol_w_id = o_w_id \
@@ -87,14 +87,14 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "an order is open if and only if it does not have a carrier",
+            "an order is open if and only if no carrier is assigned to it",
             "SELECT COUNT(*) FROM orders LEFT JOIN new_order ON no_w_id = o_w_id \
              AND no_d_id = o_d_id AND no_o_id = o_id \
              WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)"
                 .to_owned(),
         ),
         (
-            "an order has as many lines as it states",
+            "an order's number of lines equals the number that it states",
             "SELECT COUNT(*) FROM orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, \
              COUNT(*) AS seen FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) AS l \
              ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
@@ -129,7 +129,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
             ),
         ),
         (
-            "a district was loaded with 2,100 delivered orders, or the scaled number",
+            "a district was loaded with 2,100 delivered orders (fewer at a reduced scale)",
             format!(
                 "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, COUNT(*) AS said, \
                  SUM(CASE WHEN o_id > {delivered} AND o_carrier_id IS NOT NULL THEN 1 ELSE 0 END) \

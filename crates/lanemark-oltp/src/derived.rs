@@ -113,17 +113,17 @@ impl RepeatSums {
 pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let unknown = |what: &'static str| OltpError::Unknown { what };
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
-        return Err(unknown("the requests of a database's users"));
+        return Err(unknown("requests from the users of a database"));
     };
     let LoadKind::Database(database_load) = &test.test.asks else {
-        return Err(unknown("the users of its database"));
+        return Err(unknown("the number of database users"));
     };
     let users = test.test.threads;
     let mut sums = RepeatSums::default();
     for sample in &test.samples {
-        sums.add(sample).ok_or(unknown("the work of its device and processors"))?;
+        sums.add(sample).ok_or(unknown("the counters of its device and processors"))?;
     }
-    let wal_bytes = sums.wal_bytes.ok_or(unknown("the amount of log that it wrote"))?;
+    let wal_bytes = sums.wal_bytes.ok_or(unknown("the number of bytes that it logged"))?;
     if sums.transactions == 0 || sums.changing == 0 {
         return Err(unknown("transactions that changed data"));
     }
@@ -168,19 +168,19 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
          elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} µs from one transaction of a user to the next, minus the processor time, {locks_us:.0} µs of locks and {storage_us:.0} µs of {storage}\" }}\n\
-         locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, for each at work or waiting for storage\" }}\n\
-         processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
-         page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\
-         reads        = {{ value = {reads:.4}, derived = \"{counted_reads} reads of the device in the run\" }}\n\
-         writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\
-         awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, divided by the drive's {write_us:.0} µs for a write\" }}\n\n\
+         locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, per session that worked or waited for storage\" }}\n\
+         processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver during the run\" }}\n\
+         page_writers = {{ value = 32, assumed = \"pages that are written concurrently\" }}\n\
+         reads        = {{ value = {reads:.4}, derived = \"{counted_reads} reads from the device during the run\" }}\n\
+         writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes to the device during the run, {log_writes} of them to the log\" }}\n\
+         awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, divided by the drive's time for a write, {write_us:.0} µs\" }}\n\n\
          [transactions.log]\n\
          share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed data\" }}\n\
-         record      = {{ value = \"{record} B\", derived = \"bytes logged by each of them\" }}\n\
+         record      = {{ value = \"{record} B\", derived = \"bytes logged per transaction that changed data\" }}\n\
          write_max   = {{ value = \"{write_max} B\", assumed = \"the maximum of one write\" }}\n\
          outstanding = {{ value = 1, source = \"{kind}: one session writes the log while the others wait\" }}\n\
-         flush       = {{ value = \"{flush}\", derived = \"{flush_count} flushes of the device in the run\" }}\n\
-         area        = {{ value = \"{LOG_AREA} B\", assumed = \"files of the log that are used again\" }}\n\n\
+         flush       = {{ value = \"{flush}\", derived = \"{flush_count} flushes of the device during the run\" }}\n\
+         area        = {{ value = \"{LOG_AREA} B\", assumed = \"log files that are reused\" }}\n\n\
          [[test]]\nname     = \"{users} users\"\nthreads  = {users}\nblock    = \"8 KiB\"\n\
          span     = \"{span} B\"\nramp     = \"1 s\"\nduration = \"5 s\"\n",
         count = sums.transactions,
@@ -200,7 +200,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
 fn note(database: &DatabaseTarget) -> &'static str {
     match database.product.as_str() {
         "SQLite" => {
-            "SQLite lets one user write at a time; here, the wait for other writers is part of the time elsewhere."
+            "SQLite lets one user write at a time; here, the wait for other writers is part of `elsewhere`."
         }
         _ => "The requests include all requests to the device that stores the data.",
     }

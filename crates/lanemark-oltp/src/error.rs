@@ -7,7 +7,7 @@ use crate::schemes::{DATA_VERSION, NAMES};
 #[non_exhaustive]
 pub enum OltpError {
     /// A number outside its bounds.
-    #[error("{what}: {value} is not from {min} to {max}")]
+    #[error("{what}: {value} is not between {min} and {max}")]
     Bound {
         /// Name of the number.
         what: &'static str,
@@ -83,7 +83,7 @@ pub enum OltpError {
         /// The foreign data.
         what: String,
     },
-    /// A database that needs exclusive use, but has other users.
+    /// A database that must be used exclusively, but is also used by another program.
     #[error("in use: {0}")]
     InUse(String),
     /// A template name that is not valid.
@@ -111,7 +111,7 @@ pub enum OltpError {
     #[error("{0} contains no Lanemark data")]
     NotLoaded(String),
     /// An interrupted load.
-    #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
+    #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses are loaded")]
     Incomplete {
         /// The database.
         database: String,
@@ -131,7 +131,7 @@ pub enum OltpError {
         found: i64,
     },
     /// There are more users than terminals.
-    #[error("{users} users need {} warehouses (one for ten users), but there are {warehouses}", (users + 9) / 10)]
+    #[error("{users} users require {} warehouses (one per ten users), but the database contains {warehouses}", (users + 9) / 10)]
     Users {
         /// Requested users.
         users: i64,
@@ -247,7 +247,7 @@ impl OltpError {
             Self::NotKept { kept, .. } if kept.is_empty() => {
                 "keep it first: lanemark oltp keep NAME".to_owned()
             }
-            Self::NotKept { kept, .. } => format!("there is {}", kept.join(", ")),
+            Self::NotKept { kept, .. } => format!("the kept databases are {}", kept.join(", ")),
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {
                 "load again with the same settings; existing data is kept".to_owned()

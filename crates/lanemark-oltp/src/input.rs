@@ -222,7 +222,7 @@ impl Inputs {
         }
     }
 
-    /// Draws a warehouse other than the terminal's; returns the terminal's if the scale has only one.
+    /// Draws a warehouse other than the terminal's; returns the terminal's warehouse if it is the only one.
     fn other_warehouse(&mut self) -> i64 {
         if self.scale.warehouses == 1 {
             return self.warehouse;

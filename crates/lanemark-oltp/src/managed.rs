@@ -296,7 +296,7 @@ fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError>
         }
         _ => {}
     }
-    // A link would give the account access to another folder.
+    // Through a link, the account could access another folder.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| to_error(error.into()))?;
@@ -332,13 +332,13 @@ fn end_with_driver(command: &mut Command, signal: Signal) {
         // If the driver ended earlier, the signal would never arrive.
         if getppid() == Some(driver) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec the closure only makes two system calls; it does not allocate memory and does not
-    // take a lock. It runs after the change of account, which would clear the signal.
+    // SAFETY: between fork and exec the closure only executes two system calls; it does not allocate memory or acquire
+    // a lock. It runs after the change of account, which would clear the signal.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Lets the account of a server that root started, and no other account, enter a folder of this user: the folder gets
-/// the group of the account and the mode 0710.
+/// Lets the account of a server that root started, and no other account, enter a folder of this user: the folder is
+/// assigned to the group of the account, with mode 0710.
 ///
 /// # Errors
 /// Returns an error if there is no account, or if the folder does not belong to this user.

@@ -4,7 +4,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::text::between;
 
-/// Number of the random stream of the constants.
+/// Number of the random stream from which the constants are drawn.
 const STREAM: u32 = 200;
 
 /// Draws `NURand(A, x, y)`: `(((random(0, A) | random(x, y)) + C) % (y - x + 1)) + x`.

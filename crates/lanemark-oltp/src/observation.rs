@@ -2,7 +2,7 @@
 //! waits of sessions between them, and the progress.
 //!
 //! The database's counters are read at the two edges: the instants at which counting begins and ends. At an edge, each
-//! user makes the database add the user's work to the counters, between two transactions. The observer reads the
+//! user causes the database to add the user's work to the counters, between two transactions. The observer reads the
 //! counters when all users have passed the edge, but before any session may report again by itself.
 
 use std::sync::atomic::Ordering;

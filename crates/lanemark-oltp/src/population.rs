@@ -17,7 +17,7 @@ pub const LOADED_AT_MS: i64 = 1_264_982_400_000;
 /// The receiver of rows.
 pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), OltpError> + 'a;
 
-/// Number of the random stream of permutations and numbers of lines, which several tables share.
+/// Number of the random stream for permutations and line counts, which several tables share.
 const ORDERS_STREAM: u32 = 90;
 
 /// Generates the rows of a scale.

@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(found.processor_time, Some(time));
         assert_eq!(found.counters.get(DatabaseCounter::WalBytes), Some(207));
         assert_eq!(found.log_bytes, Some(69.0));
-        // Counters that the database does not have are not reported.
+        // Counters that the database does not provide are not reported.
         let nothing = outcome(
             Duration::from_secs(2),
             SharedHistograms::default(),

@@ -207,8 +207,8 @@ impl Table {
         names.join(", ")
     }
 
-    /// Returns SQL that creates the table. `kind` returns the SQL type of each column; the table gets its primary key
-    /// if `keyed` is set.
+    /// Returns SQL that creates the table. `kind` returns the SQL type of each column; the statement includes the
+    /// primary key if `keyed` is set.
     pub(crate) fn sql(
         self,
         kind: fn(&str, ColumnType) -> &'static str,

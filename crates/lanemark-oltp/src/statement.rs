@@ -1,7 +1,7 @@
 //! The statements of the five transactions, in SQL that every supported database understands.
 //!
-//! Parameters are `$1`, `$2`, … in the order of their first appearance. If a database needs other SQL, its module
-//! replaces the text of that statement.
+//! Parameters are `$1`, `$2`, … in the order of their first appearance. If a database requires different SQL, its
+//! module replaces the text of that statement.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {

@@ -37,6 +37,6 @@ pub fn restore(database: &Database, name: &str, overwrite: Option<&str>) -> Resu
 
 fn templates(database: &Database) -> Result<&dyn Templates, OltpError> {
     let backend = database.backend();
-    let lacking = || backend.lacks("templates", "does not support them; load the data again");
+    let lacking = || backend.lacks("templates", "load the data again");
     backend.templates().ok_or_else(lacking)
 }

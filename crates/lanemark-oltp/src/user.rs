@@ -38,7 +38,7 @@ enum ServerPlacement {
     Elsewhere,
 }
 
-/// A user's readings at an edge, which is the begin or the end of counting.
+/// A user's readings at an edge, which is the beginning or the end of counting.
 pub(crate) struct EdgeReadings {
     task: Option<TaskTime>,
     counters: DatabaseCounters,

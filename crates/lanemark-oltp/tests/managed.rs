@@ -71,7 +71,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the server has stayed");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // The server ended cleanly, so the next server does not need a recovery and starts immediately.
+    // The server ended cleanly, so the next server starts immediately, without recovery.
     assert!(!own.join("data/postmaster.pid").exists());
     start(&own).unwrap().remove().unwrap();
     assert!(!own.exists());

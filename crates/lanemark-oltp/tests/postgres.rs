@@ -249,7 +249,7 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
     keep(&database, "fresh", Some("fresh")).unwrap();
     let error = restore(&database, "stale", None).unwrap_err();
-    assert_eq!(error.hint().unwrap(), "there is fresh");
+    assert_eq!(error.hint().unwrap(), "the kept databases are fresh");
     for (makes, ends) in [
         ("CREATE TABLE public.letter (text TEXT)", "DROP TABLE public.letter"),
         ("CREATE SCHEMA drawer", "DROP SCHEMA drawer"),
@@ -264,11 +264,11 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     }
     restore(&database, "fresh", Some("lanemark")).unwrap();
     assert_eq!(held(), fresh);
-    // This database only has the name of a kept database.
+    // This database is not a kept database, although its name looks like one.
     script("CREATE DATABASE lanemark_kept_letters");
     assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
     assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
-    // A user of another database on the server gets the same result after the database itself is removed.
+    // A user of another database on the server obtains the same result after the database itself is removed.
     let beside: Database = server.name("postgres").parse().unwrap();
     beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
     restore(&database, "fresh", None).unwrap();

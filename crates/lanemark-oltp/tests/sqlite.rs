@@ -193,7 +193,7 @@ fn an_impossible_run_is_refused_with_the_reason() {
     let error = run(&database, SCALE, &running(11), 0, &STOP).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "11 users need 2 warehouses (one for ten users), but there are 1"
+        "11 users require 2 warehouses (one per ten users), but the database contains 1"
     );
     let later = "UPDATE lanemark_oltp SET value = 99 WHERE key = 'version'";
     database.connect().unwrap().script(later).unwrap();
@@ -234,7 +234,7 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     ));
     keep(&database, "fresh", Some("fresh")).unwrap();
     let error = restore(&database, "stale", None).unwrap_err();
-    assert_eq!(error.hint().unwrap(), "there is fresh");
+    assert_eq!(error.hint().unwrap(), "the kept databases are fresh");
     assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
     // A foreign table, contents with a different seed, or an unrelated file is overwritten only if it is named.
     database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();

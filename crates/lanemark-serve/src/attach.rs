@@ -21,7 +21,7 @@ use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
 use crate::data::SECTOR;
 use crate::undo;
 
-/// Number of attempts to get a free device, because another process may take it first.
+/// Number of attempts to obtain a free device, because another process may take it first.
 const ATTEMPTS: usize = 16;
 /// The request `LOOP_CLR_FD` of `linux/loop.h`.
 const CLEAR: Opcode = 0x4C01;
@@ -47,7 +47,7 @@ pub struct LoopDevice {
 pub(crate) struct FreeLoopDevice {
     node: PathBuf,
     open: File,
-    /// Kept open, so that no file opened later gets a lower descriptor number than the node.
+    /// Kept open, so that no later file receives a lower descriptor number than the node.
     _control: File,
 }
 
@@ -170,8 +170,8 @@ impl LoopDevice {
         let device = open.as_ref().and_then(|open| open.try_clone().ok());
         drop(open);
         if let Some(device) = device {
-            // SAFETY: `BLKFLSBUF` takes no argument. If the data cannot be stored, the process that wrote it gets the
-            // error.
+            // SAFETY: `BLKFLSBUF` takes no argument. If the data cannot be stored, the process that wrote it receives
+            // the error.
             let _ = unsafe { ioctl(&device, NoArg::<FLUSH>::new()) };
         }
     }

@@ -74,7 +74,7 @@ impl TimeScale {
     /// Simulated time runs as fast as the wall clock.
     pub const ONE: Self = Self(1_000_000);
 
-    /// The smallest scale: simulated time runs a thousand times as fast.
+    /// The smallest scale: simulated time runs a thousand times as fast as the wall clock.
     pub const FASTEST: Self = Self(1_000);
 
     /// Returns the scale as a factor.
@@ -91,7 +91,7 @@ impl std::str::FromStr for TimeScale {
         let factor: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
         match (0.001..=100_000.0).contains(&factor) {
             true => Ok(Self((factor * 1e6).round() as u64)),
-            false => Err(format!("{text}: from 0.001 to 100000")),
+            false => Err(format!("{text} is not between 0.001 and 100000")),
         }
     }
 }

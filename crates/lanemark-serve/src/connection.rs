@@ -59,7 +59,7 @@ struct ClientInput<'s> {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The estimate of arrivals, if arrivals have an effect.
+    /// The estimate of arrivals, if arrivals affect the replies.
     arrivals: Option<TimedReader>,
     /// Arrival of the buffered bytes.
     came: units::Instant,

@@ -128,7 +128,7 @@ impl DeliveryCounts {
         }
     }
 
-    /// Returns the counts so far.
+    /// Returns the current counts.
     pub fn counts(&self) -> DeliveryTotals {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -27,8 +27,8 @@ use crate::delivered::{DeliveryCounts, DueCompletion};
 
 /// Wall-clock interval between two simulations of an idle drive's own work.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
-/// Maximum wall-clock time without an outstanding request that still counts as active: a client that another program
-/// delays may need this long for its next request.
+/// Maximum wall-clock time without an outstanding request that still counts as active: if another program delays a
+/// client, the next request may arrive this late.
 const PAUSE: Duration = Duration::from_microseconds(20_000);
 /// Number of completions that are delivered before the engine checks for new requests.
 const BURST: usize = 64;

@@ -18,7 +18,7 @@ use crate::storing::{FlushCompletion, StoringThread, flush_data};
 /// Maximum number of bytes that the engine's thread writes itself; a helper thread writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
 
-/// The requester that gets the reply: a client, or a program that has the file open.
+/// The requester that receives the reply: a client, or a program that has the file open.
 pub(crate) trait Requester: Send + 'static {
     /// Sends the reply, with the data of a read. The function never waits.
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>);

@@ -26,7 +26,12 @@ pub fn text(figures: &SessionFigures) -> String {
         let count = direction.as_ref().map_or(0, |direction| direction.latency.count());
         write_line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
     }
-    write_head(&mut out, "bytes", "counter", "Data of these requests.");
+    write_head(
+        &mut out,
+        "bytes",
+        "counter",
+        "Bytes read, written or trimmed by completed requests.",
+    );
     for (name, direction) in directions {
         let bytes = direction.as_ref().map_or(0, |direction| direction.bytes.get());
         write_line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
@@ -37,7 +42,7 @@ pub fn text(figures: &SessionFigures) -> String {
         &mut out,
         "modelled_latency_seconds",
         "summary",
-        "Latencies of the model, in simulated time.",
+        "Modelled latency of requests, in simulated time.",
     );
     for (name, direction) in directions {
         write_summary(&mut out, "modelled_latency_seconds", name, direction.as_ref());
@@ -47,7 +52,7 @@ pub fn text(figures: &SessionFigures) -> String {
             &mut out,
             "delivered_latency_seconds",
             "summary",
-            "Latencies in wall-clock time.",
+            "Latency of requests as delivered, in wall-clock time.",
         );
         for (name, direction) in [("read", &live.reads), ("write", &live.writes)] {
             write_summary(&mut out, "delivered_latency_seconds", name, direction.as_ref());
@@ -56,14 +61,14 @@ pub fn text(figures: &SessionFigures) -> String {
             &mut out,
             "lateness_seconds",
             "summary",
-            "Delay of answers after the modelled instant.",
+            "Delay of answers relative to their modelled instant.",
         );
         write_quantiles(&mut out, "lateness_seconds", "", &live.lateness);
         write_head(
             &mut out,
             "within_bounds",
             "gauge",
-            "1 while clients see the rate and the median latency of the model.",
+            "1 if clients see the rate and the median latency of the model.",
         );
         write_line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
         write_head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
@@ -72,7 +77,7 @@ pub fn text(figures: &SessionFigures) -> String {
             &mut out,
             "busy_seconds",
             "counter",
-            "Simulated time with one or more requests.",
+            "Simulated time with one or more outstanding requests.",
         );
         write_line(&mut out, "busy_seconds_total", "", live.busy.as_seconds());
     }
@@ -80,7 +85,7 @@ pub fn text(figures: &SessionFigures) -> String {
     write_line(&mut out, "outstanding", "", *outstanding as f64);
     write_head(&mut out, "connections", "gauge", "Connections that are open.");
     write_line(&mut out, "connections", "", *connections as f64);
-    write_head(&mut out, "power_cuts", "counter", "Power cuts until now.");
+    write_head(&mut out, "power_cuts", "counter", "Power cuts since the start of the session.");
     write_line(&mut out, "power_cuts_total", "", lost.len() as f64);
     if let Some(path) = &sample.path {
         write_head(

@@ -20,7 +20,7 @@ use crate::socket::Socket;
 pub(crate) const UNDER_WAY_MAX: usize = 1024;
 /// Maximum number of bytes in these requests.
 pub(crate) const BYTES_MAX: u64 = 48 << 20;
-/// One of this many answers is a sample of unread answers.
+/// Unread answers are counted once per this many answers.
 const SAMPLED: u32 = 8;
 /// Minimum length of an answer that counts as long, which is an answer with data.
 const LONG: usize = 512;

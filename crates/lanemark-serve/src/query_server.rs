@@ -230,7 +230,7 @@ pub fn http(head: &str, metrics: impl FnOnce() -> String) -> String {
             ("200 OK", kind, metrics())
         }
         ["GET", _, _] => ("404 Not Found", "text/plain", "figures are at /metrics\n".to_owned()),
-        _ => ("400 Bad Request", "text/plain", "only GET is answered\n".to_owned()),
+        _ => ("400 Bad Request", "text/plain", "only GET requests are answered\n".to_owned()),
     };
     let length = body.len();
     format!(

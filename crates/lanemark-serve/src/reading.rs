@@ -1,5 +1,5 @@
 //! The counters of a served system at an instant. Two readings determine the figures of the time between them, so that
-//! each measurement on the system gets its own verdict.
+//! there is a separate verdict on each measurement of the system.
 
 use lanemark_schema::result::{
     DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, OutsideTime, StartContent,

@@ -5,7 +5,7 @@
 
 use lanemark_schema::rng::{Rng, StreamKey};
 
-/// Flips `bits` different bits of `data`, or all bits if `data` has fewer.
+/// Flips `bits` different bits of `data`, or all bits if `data` contains fewer.
 pub(crate) fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
     let mut random = Rng::new(StreamKey::from_seed(draw));
     let count = data.len() as u64 * 8;

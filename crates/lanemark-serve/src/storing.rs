@@ -9,25 +9,25 @@ use std::thread::JoinHandle;
 use crate::data::{ExportData, FlushCoverage};
 use crate::nbd::NbdError;
 
-/// The two ends of a flush: in the model and in the file. The later end sends the reply.
+/// The completion of a flush in the model and in the file. The later of the two sends the reply.
 #[derive(Default)]
 pub(crate) struct FlushCompletion(Mutex<BothEnds>);
 
 /// The outcome of storing on the host: the writes that the flush covers, or an error.
 type SyncOutcome = Result<FlushCoverage, NbdError>;
 
-/// The function that sends the reply when both ends have occurred.
+/// The function that sends the reply when both the model and the file have completed the flush.
 type ReplyFunction = Box<dyn FnOnce(SyncOutcome) + Send>;
 
 #[derive(Default)]
 struct BothEnds {
     real: Option<SyncOutcome>,
-    /// The function that sends the reply, if the model's end came first.
+    /// The function that sends the reply, if the model completed the flush first.
     modelled: Option<ReplyFunction>,
 }
 
 impl FlushCompletion {
-    /// Records the file's end.
+    /// Records that the file has completed the flush.
     pub(crate) fn real(&self, outcome: SyncOutcome) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(answerer) = ends.modelled.take() else {
@@ -38,8 +38,8 @@ impl FlushCompletion {
         answerer(outcome);
     }
 
-    /// Records the model's end. Returns the outcome if the file's end came first; otherwise the function from
-    /// `answerer` gets the outcome later.
+    /// Records that the model has completed the flush. Returns the outcome if the file completed it first; otherwise
+    /// the function from `answerer` receives the outcome later.
     pub(crate) fn modelled(&self, answerer: impl FnOnce() -> ReplyFunction) -> Option<SyncOutcome> {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ends.real.is_none() {
@@ -83,7 +83,7 @@ impl StoringThread {
         both
     }
 
-    /// Begins to store the writes before `mark`, and records the file's end in `both`.
+    /// Begins to store the writes before `mark`, and records the completion in the file in `both`.
     pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushCompletion>) {
         if self.is_at_once || self.data.is_memory() {
             return both.real(sync_data(&self.data, mark));

@@ -55,7 +55,7 @@ pub enum TlsError {
     #[error("the key: {0}")]
     Key(String),
     /// The client authorities are invalid.
-    #[error("the authorities of clients: {0}")]
+    #[error("the client authorities: {0}")]
     Authorities(String),
     /// Certificate and key do not match.
     #[error("{0}")]

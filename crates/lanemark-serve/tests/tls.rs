@@ -394,7 +394,7 @@ fn invalid_certificates_are_named() {
     says(b"", &key, AcceptedClients::Any, "the certificate: no certificate in PEM");
     says(&key, &key, AcceptedClients::Any, "the certificate: no certificate in PEM");
     says(&own, b"junk", AcceptedClients::Any, "the key: no private key in PEM");
-    says(&own, &key, AcceptedClients::Of(b"junk".to_vec()), "the authorities of clients");
+    says(&own, &key, AcceptedClients::Of(b"junk".to_vec()), "the client authorities");
     says(&own, &certificates.read("client-key"), AcceptedClients::Any, "");
 }
 

@@ -60,7 +60,7 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
                     commands.push(QuotedCommand { shown_at, ..QuotedCommand::of(command) });
                 }
                 None => {
-                    let command = commands.last_mut().expect("output has a command");
+                    let command = commands.last_mut().expect("output follows a command");
                     command.shown_at.1 = number + 1;
                     command.lines.extend((line != OMITTED).then(|| line.to_owned()));
                 }
@@ -101,7 +101,7 @@ impl EmptyFolder {
         let root = std::env::var_os(INSTALLED).map(PathBuf::from);
         let scratch = root.as_ref().map_or_else(|| PathBuf::from(scratch), |root| root.join("tmp"));
         let [folder, home] =
-            [(); 2].map(|()| tempfile::tempdir_in(&scratch).expect("a folder can be made"));
+            [(); 2].map(|()| tempfile::tempdir_in(&scratch).expect("the folder can be created"));
         let program = if root.is_some() { "lanemark" } else { program };
         Self { root, program: program.into(), folder, home }
     }

@@ -65,7 +65,7 @@ impl Group {
             true => fs::write(group.folder.join("cpu.max"), format!("{us_in_100_ms} 100000")),
             false => fs::write(group.folder.join("cpu.cfs_quota_us"), us_in_100_ms.to_string()),
         };
-        set.expect("a group of our own takes a quota");
+        set.expect("our own group accepts a quota");
         Some(group)
     }
 
@@ -117,7 +117,7 @@ impl Group {
             (true, _) => fs::write(self.folder.join("io.max"), format!("{number} {key}={most}")),
             (false, _) => fs::write(self.folder.join(file), format!("{number} {most}")),
         };
-        set.expect("a group of our own takes a limit");
+        set.expect("our own group accepts a limit");
     }
 }
 

@@ -84,7 +84,7 @@ impl NbdClient {
         let mut bytes = [0; 16];
         self.stream.read_exact(&mut bytes)?;
         if bytes[..4] != 0x6744_6698u32.to_be_bytes() {
-            return Err(io::Error::other("this is not an answer"));
+            return Err(io::Error::other("the message is not a reply"));
         }
         let error = u32::from_be_bytes(bytes[4..8].try_into().unwrap_or_default());
         Ok((u64::from_be_bytes(bytes[8..].try_into().unwrap_or_default()), error))
@@ -100,7 +100,9 @@ impl NbdClient {
     ) -> Answer<()> {
         let cookie = self.send(flags, kind, offset, length, payload)?;
         match self.answer()? {
-            (own, _) if own != cookie => Err(io::Error::other("this answers another request")),
+            (own, _) if own != cookie => {
+                Err(io::Error::other("the reply belongs to another request"))
+            }
             (_, 0) => Ok(Ok(())),
             (_, error) => Ok(Err(error)),
         }
@@ -143,7 +145,7 @@ impl NbdClient {
         self.ask(0, 4, offset, length, &[])
     }
 
-    /// Zeroes a range. Unless `hole` is set, the server keeps space for data allocated.
+    /// Zeroes a range. Unless `hole` is set, the server keeps the space allocated.
     ///
     /// # Errors
     /// Returns the socket's I/O error.

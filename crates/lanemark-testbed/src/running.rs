@@ -12,10 +12,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{text, tool};
 
-/// Time that a program has after SIGTERM to unmount its files and end.
+/// Maximum time that a program may take after SIGTERM to unmount its files and exit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A process that ends with the test: it gets SIGTERM, and SIGKILL if it is still running after ten seconds.
+/// A process that ends with the test: it receives SIGTERM, and SIGKILL if it is still running after ten seconds.
 #[derive(Debug)]
 pub struct Running(Option<Child>);
 

@@ -141,11 +141,11 @@ mod tests {
         let iops = [("figure", "iops"), ("drive_kind", "nvme-ssd")];
         let both = [("rand_read_iops", "100000"), ("rand_write_iops", "50000")];
         let mix = |share: &str| Test::random_read("4 KiB").read_share(share).queue_depth(64);
-        // Ten requests consist of seven reads of 10 us and three writes of 20 us.
+        // Ten requests consist of seven reads that take 10 µs each and three writes that take 20 µs each.
         near(of(&iops, &both, PCIE, mix("70%")).limits, 10.0 / (7.0 * 10e-6 + 3.0 * 20e-6));
         let latency = 0.7 * 80e-6 + 0.3 * 20e-6 + 4096.0 / LINK;
         near(of(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
-        // With one rating, only the direction with most requests has a limit.
+        // With one rating, only the direction with the most requests is limited.
         for (rated, share, limit) in [
             (&both[..1], "50%", 100_000.0),
             (&both[..1], "40%", LINK / 4096.0),
@@ -179,7 +179,7 @@ mod tests {
             near(figures(name, 1.0).rule, limit);
             near(figures(name, 1.0).limits, limit);
         }
-        // Two drives have twice the limits and the same latency.
+        // With two drives, the limits double and the latency stays the same.
         near(figures("iops", 2.0).limits, 80_000.0);
         near(figures("iops", 2.0).rule, rate);
         near(figures("latency_p99", 2.0).limits, 50.0);

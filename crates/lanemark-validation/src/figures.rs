@@ -353,7 +353,7 @@ impl LineCells {
             "" => Ok(None),
             text => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
-                _ => Err(self.fault(format!("`{column}` is `{text}`, not a number from 0"))),
+                _ => Err(self.fault(format!("`{column}` is `{text}`, not a number of 0 or more"))),
             },
         }
     }

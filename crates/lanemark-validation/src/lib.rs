@@ -1,6 +1,6 @@
 //! The accuracy of predictions: computes the tables of the documents, and writes them.
 //!
-//! `lanemark-validate` has two experiments. [`published`] predicts each published measurement of the [`corpus`] and
+//! `lanemark-validate` runs two experiments. [`published`] predicts each published measurement of the [`corpus`] and
 //! compares the prediction with the measurement. [`grids`] fits drives with known values to simulated measurements on
 //! one path, and predicts the drives on another path. Both save their [`figures`] in `reference/validation/`. The
 //! tables of the documents are written from these files ([`documents`]), and a test compares the documents with the

@@ -34,7 +34,7 @@ pub struct Score {
     pub nearer_percent: f64,
     /// Share of rows for which the two predictions are equal within 1%.
     pub tied_percent: f64,
-    /// Share of the other rows.
+    /// Share of rows for which the rule of thumb is nearer to the measurement than the model.
     pub rule_nearer_percent: f64,
     /// Share of the rows with an interval whose measurement is in the 80% interval.
     pub coverage_percent: Option<f64>,
@@ -45,8 +45,8 @@ pub struct Score {
     pub width: Option<f64>,
 }
 
-/// The result of comparing the distances of the model and of the rule of thumb from a published figure. Each row has
-/// exactly one result, so the shares add up to 100%.
+/// Whether the model or the rule of thumb is nearer to a published figure. Each row has exactly one result, so the
+/// shares add up to 100%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearness {
     /// The model is nearer.

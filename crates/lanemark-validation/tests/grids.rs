@@ -1,4 +1,4 @@
-//! A few cells of a grid have the scores that were computed by hand, and several runs can be saved.
+//! The scores of a few cells of a grid equal values that were computed by hand, and several runs can be saved.
 
 use lanemark_validation::figures::{ALL, GridFigures, GridScore};
 use lanemark_validation::grids::score::{GridCell, by_kind};

@@ -1,4 +1,4 @@
-//! Known predictions and measurements have the scores that were computed by hand.
+//! The scores of known predictions and measurements equal values that were computed by hand.
 
 use lanemark_validation::corpus::CorpusHalf;
 use lanemark_validation::figures::{

@@ -135,7 +135,7 @@ impl Check<'_> {
     /// Returns the number of whole written units before the end of the target.
     fn held_units(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
-        // A target that cannot be opened, or does not have a size, is reported when it is opened for reading.
+        // A target that cannot be opened, or whose size is not known, is reported when it is opened for reading.
         let size = || {
             let kind = std::fs::metadata(self.path).ok()?.file_type();
             (kind.is_file() || kind.is_block_device()).then_some(())?;

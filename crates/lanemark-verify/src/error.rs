@@ -52,7 +52,7 @@ pub enum VerifyError {
         record: u64,
     },
     /// The target to check is missing or is a folder.
-    #[error("{} is missing or a folder, so there is nothing to check", path.display())]
+    #[error("{} is missing or is a folder, so there is nothing to check", path.display())]
     NoTarget {
         /// The target as the user wrote it.
         path: PathBuf,

@@ -236,7 +236,7 @@ pub(super) fn read_records(
             (Some((record, _)), None) => take(number, record)?,
             (None, None) => bad = Some(number),
             // A valid record follows an invalid record. With `sync`, no request was submitted after a later record;
-            // without `sync`, only a power cut leaves such a gap.
+            // without `sync`, only a power cut leaves a gap.
             (Some((_, synced)), Some(hole)) => {
                 let damaged = if header.sync { synced > hole } else { !cut };
                 if damaged {

@@ -14,9 +14,9 @@
 //! | case | correct contents |
 //! |---|---|
 //! | one write acknowledged, and no later request | that write |
-//! | overlapping writes in flight at the same time, both acknowledged | either, sector by sector |
+//! | overlapping writes in flight at the same time, both acknowledged | either write, sector by sector |
 //! | a write requested and not acknowledged | that write, the previous contents, or sectors of both |
-//! | a write not acknowledged, and a later one acknowledged | either: the first may have been carried out last |
+//! | a write not acknowledged, and a later write acknowledged | either write: the first may have been executed last |
 //! | a request answered with an error | the same contents as for a write that was not acknowledged |
 //! | a trim | zeros, under the same rules |
 //! | a write acknowledged and not flushed, then a kill | that write: the page cache and the device kept it |

@@ -34,7 +34,7 @@ pub(super) const FILL_UNITS: u64 = 256;
 /// Number of writes in flight during the initial fill.
 pub(super) const FILL_DEPTH: u32 = 8;
 
-/// The write phase of a verification: makes the changes of a workload on one target, and records them in a journal.
+/// The write phase of a verification: executes the changes of a workload on one target, and records them in a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Verification<'a> {
     /// A file or block device, or a path at which a file is created. The target is kept.

@@ -382,7 +382,7 @@ fn an_uplink_is_shared_if_the_links_below_it_carry_more() {
     let alone = below("nvme2n1", 3_000, (4_000, 4_000));
     assert_eq!(shared::find(std::slice::from_ref(&alone)), []);
     assert_eq!(shared::find(&[alone.clone(), alone]), [], "both are on one link");
-    // A hard disk needs up to 300 MB/s.
+    // A hard disk uses up to 300 MB/s.
     let disks = [("sda", Some(true)), ("sdb", Some(true))].map(|(name, rotational)| {
         let mut disk = below(name, 599_999_999, (600_000_000, 600_000_000));
         disk.queue.rotational = rotational;
@@ -422,7 +422,7 @@ fn uplinks_are_listed_in_the_order_of_their_devices_and_the_chipset_last() {
     let b = ("b".to_owned(), names(&["sda", "sdb"]));
     let a = ("a".to_owned(), names(&["sdc", "sdd"]));
     assert_eq!(named(false), [b.clone(), a.clone()]);
-    // The three drives on the chipset need exactly the minimum throughput of its uplink.
+    // The three drives on the chipset use exactly the minimum throughput of its uplink.
     assert_eq!(named(true), [b, a]);
     let over = [
         on("b", "sda", 700_000_000, true),

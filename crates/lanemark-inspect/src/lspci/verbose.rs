@@ -224,7 +224,7 @@ fn class_of(class: &str) -> Option<u32> {
         ("USB controller", 0x0c_0330),
         ("Mass storage controller", 0x01_8000),
     ];
-    // `-nn` prints `SATA controller [0106]`, `-n` prints `0106`, and older versions of it print `Class 0106`.
+    // `-nn` prints `SATA controller [0106]`, `-n` prints `0106`, and older versions print `Class 0106`.
     let (words, number) = match class.rsplit_once(" [") {
         Some((words, code)) => (words, code.strip_suffix(']')),
         None => (class, Some(class.strip_prefix("Class ").unwrap_or(class))),

@@ -6,8 +6,8 @@
 //! (io_uring_register(2)); otherwise plain requests are used, and [`Ring::refusal`] returns the reason.
 //!
 //! The ring is set up with `SINGLE_ISSUER | DEFER_TASKRUN` (io_uring_setup(2), Linux 6.1): completions are posted only
-//! while this thread waits for them, so posting never interrupts the thread. Older kernels get `COOP_TASKRUN`, and the
-//! oldest kernels get no flags.
+//! while this thread waits for them, so posting never interrupts the thread. On older kernels, the ring uses
+//! `COOP_TASKRUN`, and on the oldest kernels no flags.
 //!
 //! Two options use kernel paths that an ordinary program does not use, and are therefore off by default: with `SQPOLL`,
 //! a kernel thread takes requests without a system call; with `IOPOLL`, the kernel polls for completions instead of
@@ -119,7 +119,7 @@ impl<'u> Ring<'u> {
     }
 
     fn register(&mut self) {
-        // After a failure, each call only needs an additional descriptor lookup, so there is no warning.
+        // After a failure, the only cost is an additional descriptor lookup per call, so there is no warning.
         let _ = self.submitter.register_ring_fd();
         match self.submitter.register_files(&[self.file.as_raw_fd()]) {
             Ok(()) => self.file_registered = true,

@@ -175,9 +175,9 @@ impl HostFigures {
         if let Some(DriverCost { protocol, time, submit_share }) = &self.driver {
             let what = match protocol {
                 ProtocolName::Other => {
-                    "reads of the target, less reads of /dev/zero; the protocol of the target is not known"
+                    "reads of the target minus reads of /dev/zero; the protocol of the target is not known"
                 }
-                _ => "reads of the target, less reads of /dev/zero",
+                _ => "reads of the target minus reads of /dev/zero",
             };
             let _ = write!(
                 text,

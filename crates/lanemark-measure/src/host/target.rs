@@ -122,7 +122,7 @@ impl HostTarget {
         let flags = rustix::fs::fcntl_getfl(&file).map_err(io::Error::from);
         let direct = flags.map_err(to_error("open"))? | rustix::fs::OFlags::DIRECT;
         let set = rustix::fs::fcntl_setfl(&file, direct).map_err(io::Error::from);
-        set.map_err(to_error("read without the page cache"))?;
+        set.map_err(to_error("bypass the page cache of"))?;
         let protocol = ProtocolName::of_device(about.dev());
         Ok(Self { path: path.to_owned(), file, size: FILE_SIZE, protocol })
     }
@@ -177,7 +177,7 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         assert!(matches!(HostTarget::open(&file), Err(MeasureError::HostKind { .. })));
         let missing = HostTarget::open(&folder.path().join("missing")).unwrap_err().to_string();
-        assert!(missing.contains("can't open it"), "{missing}");
+        assert!(missing.contains("can't open "), "{missing}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -158,7 +158,11 @@ pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
                 "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
                 table.name()
             );
-            rules.push(TableRule { table, text: "contains exactly the rows of its scale", sql });
+            rules.push(TableRule {
+                table,
+                text: "contains exactly the rows that its scale requires",
+                sql,
+            });
         }
         let conditions = [vec![keys], values(table, scale)].concat().join(" AND ");
         let sql = bad_rows(table.name(), &conditions);
@@ -174,7 +178,7 @@ fn together(scale: &Scale) -> [TableRule; 6] {
     [
         TableRule {
             table: Table::Stock,
-            text: "matches the quantities of the orders",
+            text: "matches the quantities in the order lines",
             sql: bad_rows(
                 &format!(
                     "(SELECT s_w_id, SUM(s_ytd) AS sold, SUM(s_order_cnt) AS times, \
@@ -189,7 +193,7 @@ fn together(scale: &Scale) -> [TableRule; 6] {
         },
         TableRule {
             table: Table::Customer,
-            text: "counts as many payments as the history",
+            text: "counts as many payments as the history contains",
             sql: bad_rows(
                 "customer LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, COUNT(*) AS seen \
                  FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS h \
@@ -199,7 +203,7 @@ fn together(scale: &Scale) -> [TableRule; 6] {
         },
         TableRule {
             table: Table::Customer,
-            text: "counts as many deliveries as the orders",
+            text: "counts as many deliveries as the orders contain",
             sql: bad_rows(
                 &format!(
                     "customer LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, COUNT(*) AS seen \
@@ -263,7 +267,10 @@ mod tests {
             own.map(|rule| rule.text).collect::<Vec<_>>()
         };
         let valid = "contains only valid values";
-        assert_eq!(of_tables(Table::District), ["contains exactly the rows of its scale", valid]);
+        assert_eq!(
+            of_tables(Table::District),
+            ["contains exactly the rows that its scale requires", valid]
+        );
         assert_eq!(of_tables(Table::NewOrder), [valid]);
         assert_eq!(of_tables(Table::Customer).len(), 4);
     }

@@ -146,8 +146,9 @@ fn assert_lines(text: &str, lines: &[&str]) {
 #[test]
 fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
     let text = workload(&run(vec![repeat(logged(1_000_000, Some(400)), None)])).unwrap();
-    // 40 ms pass from one transaction of a user to the next. Of these, 2 ms are processor time, and the device needs
-    // 0.85 ms: 2.5 reads of 200 us, and for half of the transactions a write of 300 us and a flush of 400 us.
+    // 40 ms pass from one transaction of a user to the next. Of these, 2 ms are processor time and 0.85 ms are device
+    // time: 2.5 reads that take 200 µs each, and for half of the transactions a write that takes 300 µs and a flush
+    // that takes 400 µs.
     assert_lines(
         &text,
         &[
@@ -157,15 +158,15 @@ fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
              minus the processor time, 0 µs of locks and 850 µs of the drive's time for its requests\" }",
             "locks        = { value = 0.0000,",
             "processor    = { value = \"2000.0 us\",",
-            "reads        = { value = 2.5000, derived = \"2500 reads of the device in the run\" }",
-            "writes       = { value = 1.1000, derived = \"1500 writes of the device in the run, 400 of them the log's\" }",
+            "reads        = { value = 2.5000, derived = \"2500 reads from the device during the run\" }",
+            "writes       = { value = 1.1000, derived = \"1500 writes to the device during the run, 400 of them to the log\" }",
             "awaited      = { value = 0.0000, derived = \"sessions that waited for a page to be written, divided by the \
-             drive's 300 µs for a write\" }",
+             drive's time for a write, 300 µs\" }",
             "share       = { value = \"50.00%\",",
             "record      = { value = \"2000 B\",",
             "write_max   = { value = \"65536 B\",",
             "outstanding = { value = 1, source = \"PostgreSQL: one",
-            "flush       = { value = \"after-each-write\", derived = \"250 flushes of the device in the run\" }",
+            "flush       = { value = \"after-each-write\", derived = \"250 flushes of the device during the run\" }",
             "area        = { value = \"1073741824 B\",",
             "threads  = 4",
             // The span is 30 MB, rounded up to 8 KiB pages, plus the log.
@@ -222,13 +223,13 @@ fn a_run_that_lacks_its_counters_has_no_workload() {
     assert!(workload(&run(vec![good(), good()])).unwrap().contains("2000 transactions in 20 s"));
     let mut silent = good();
     silent.transactions.as_mut().unwrap().counters = DatabaseCounters::default();
-    assert_eq!(what(&run(vec![silent])), "the amount of log that it wrote");
+    assert_eq!(what(&run(vec![silent])), "the number of bytes that it logged");
     let mut reading = good();
     let kinds = &mut reading.transactions.as_mut().unwrap().kinds;
     kinds.remove(&TransactionKind::Payment);
     assert_eq!(what(&run(vec![reading])), "transactions that changed data");
-    assert_eq!(what(&run(vec![Sample::empty()])), "the work of its device and processors");
-    assert_eq!(what(&run(Vec::new())), "the requests of a database's users");
+    assert_eq!(what(&run(vec![Sample::empty()])), "the counters of its device and processors");
+    assert_eq!(what(&run(Vec::new())), "requests from the users of a database");
     let mut idle = good();
     let device = idle.evidence.as_mut().and_then(|one| one.device.as_mut()).unwrap();
     (device.flushes, device.writes, device.write_time) = (0, 0, Duration::ZERO);

@@ -157,7 +157,7 @@ fn a_database_is_a_target_with_its_settings_and_its_size() {
     connection.execute_batch("PRAGMA page_size = 4096; CREATE TABLE letter (text TEXT)").unwrap();
     drop(connection);
     let (found, data) = target(&Database::sqlite(&path)).unwrap();
-    // The schema and the table occupy one page each; the cache has 64 MiB.
+    // The schema and the table occupy one page each; the cache size is 64 MiB.
     assert_eq!(data, Bytes(8_192));
     assert_eq!(found.settings["cache_over_data"], "8192.00");
     assert_eq!(

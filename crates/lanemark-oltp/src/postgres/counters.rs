@@ -15,7 +15,7 @@ use crate::value::Value;
 use lanemark_schema::result::WaitClass;
 use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
 
-/// The first version that has `pg_stat_force_next_flush`.
+/// The first version that provides `pg_stat_force_next_flush`.
 const REPORTS_FROM: u32 = 150_000;
 
 /// Discards the statistics that this transaction has read before.
@@ -52,7 +52,7 @@ fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     }
 }
 
-/// Returns a scalar SQL expression for each counter that this version of the server has.
+/// Returns a scalar SQL expression for each counter that this version of the server provides.
 fn expressions(version: u32) -> Vec<(DatabaseCounter, String)> {
     let mut found = Vec::new();
     let mut add_expression = |counter, what: &str, view: &str| {

@@ -1,8 +1,8 @@
 //! A message that contains several prepared statements, with one answer for all.
 //!
 //! A message is one round trip to the server. It calls statements with `EXECUTE`, so the server only parses a name and
-//! values, and does not make a new plan (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server runs them
-//! in order and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
+//! values, and does not plan the statement again (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server
+//! runs them in order and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;

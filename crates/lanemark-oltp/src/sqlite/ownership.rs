@@ -7,7 +7,7 @@
 //!
 //! - a file in rollback-journal mode is opened read-only, with the locks that other programs expect;
 //! - a file with a write-ahead log in use is opened read-only together with the log's index;
-//! - a file whose log does not have an index, or whose journal needs a rollback, is read without its log and journal.
+//! - a file whose log lacks an index, or whose journal requires a rollback, is read without its log and journal.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

@@ -4,7 +4,7 @@ use lanemark_oltp::Database;
 use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::schema::Table;
 
-const ROWS: &str = "contains exactly the rows of its scale";
+const ROWS: &str = "contains exactly the rows that its scale requires";
 const VALUES: &str = "contains only valid values";
 
 /// Each kind of damage, with the table and the rule that must detect it. The kinds are applied in sequence, and no kind
@@ -22,7 +22,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE stock SET s_ytd = s_ytd + 5, s_order_cnt = s_order_cnt + 1 WHERE s_i_id = 4",
         Table::Stock,
-        "matches the quantities of the orders",
+        "matches the quantities in the order lines",
     ),
     ("DELETE FROM stock WHERE s_i_id = 5", Table::Stock, ROWS),
     ("UPDATE district SET d_tax = NULL WHERE d_id = 2", Table::District, VALUES),
@@ -30,12 +30,12 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE customer SET c_payment_cnt = c_payment_cnt + 1 WHERE c_id = 2",
         Table::Customer,
-        "counts as many payments as the history",
+        "counts as many payments as the history contains",
     ),
     (
         "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_id = 3",
         Table::Customer,
-        "counts as many deliveries as the orders",
+        "counts as many deliveries as the orders contain",
     ),
     ("DELETE FROM customer WHERE c_id = 4", Table::Customer, ROWS),
     ("UPDATE history SET h_c_id = 31000 WHERE h_c_id = 5", Table::History, VALUES),

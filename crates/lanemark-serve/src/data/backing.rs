@@ -428,7 +428,7 @@ mod tests {
         let refused = backing.write(16_384, &[1; 512]).unwrap_err().to_string();
         assert!(refused.contains("length of the data file"), "{refused}");
         assert_eq!(file.metadata().unwrap().len(), 4096);
-        // The data is lost even after the file has its former length again.
+        // The data is lost even after the file is extended to its former length.
         file.set_len(SIZE).unwrap();
         assert!(backing.write(0, &[1; 512]).is_err() && backing.sync().is_err());
         assert!(backing.zero(0, 512, true).is_err());

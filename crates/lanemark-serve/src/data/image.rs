@@ -141,7 +141,7 @@ impl ImageBytes<'_> {
         Ok((is_inside && (self.read)(&mut bytes, at)? == N).then_some(bytes))
     }
 
-    /// Returns whether the bytes at offset `at` are `magic`, which has up to eight bytes.
+    /// Returns whether the bytes at offset `at` are `magic`, which consists of up to eight bytes.
     fn contains(&mut self, magic: &[u8], at: u64) -> io::Result<bool> {
         let mut bytes = [0; 8];
         let Some(there) = bytes.get_mut(..magic.len()) else { return Ok(false) };

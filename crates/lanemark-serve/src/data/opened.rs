@@ -78,7 +78,7 @@ impl DataPlan {
             DataLocation::Memory => {
                 let none = PathBuf::from("memory");
                 let fail =
-                    |source| DataError::System { path: none.clone(), action: "taken", source };
+                    |source| DataError::System { path: none.clone(), action: "allocated", source };
                 let backing = ExportBytes::memory(self.size).map_err(fail)?;
                 let backing = match image {
                     Some(image) => backing.over(image.file, None).map_err(fail)?,
@@ -102,13 +102,13 @@ impl DataPlan {
         let file = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let inode = file.metadata().map_err(fail("looked at"))?.ino();
+        let inode = file.metadata().map_err(fail("examined"))?.ino();
         let PreviousState { journal, content, is_gone } = self.former(path, &file, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
         let mut notes = Vec::new();
         if is_gone {
             notes.push(format!(
-                "{}: the data that the journal next to it records is missing; the export begins empty",
+                "{}: the data that the journal next to this path records is missing; the export begins empty",
                 path.display()
             ));
         }
@@ -124,7 +124,7 @@ impl DataPlan {
             backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
         // The checks above leave a rejected file unchanged.
-        let backing = backing.sized().map_err(fail("made as long"))?;
+        let backing = backing.sized().map_err(fail("extended to the length of the export"))?;
         let data = FileIdentity { length: self.size, inode };
         let journal = Journal::begin(journal, data, over.as_ref());
         let journal = journal.map_err(|source| DataError::System {
@@ -173,7 +173,7 @@ impl DataPlan {
         let beside = companion::path(path, JOURNAL);
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let length = own.metadata().map_err(fail("looked at"))?.len();
+        let length = own.metadata().map_err(fail("examined"))?.len();
         let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
@@ -220,8 +220,10 @@ impl DataPlan {
                 content.data.length, self.size
             ))
         } else if of(content.over.as_ref()) != of(over) {
-            let named = of(content.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
-            Some(format!("it was served over {named}"))
+            Some(match of(content.over.as_ref()) {
+                Some(named) => format!("it was served over {named}"),
+                None => "it was served without an image".to_owned(),
+            })
         } else {
             None
         };
@@ -233,7 +235,7 @@ impl DataPlan {
         }
         let there = std::fs::metadata(path).map_err(|source| DataError::System {
             path: path.to_owned(),
-            action: "looked at",
+            action: "examined",
             source,
         })?;
         let data = FileIdentity { length: there.len(), inode: there.ino() };

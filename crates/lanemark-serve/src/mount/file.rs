@@ -1,5 +1,5 @@
-//! The mounted file: each operation of a program becomes a request to the engine, and the program gets the reply when
-//! the request completes.
+//! The mounted file: each operation of a program becomes a request to the engine, and the program receives the reply
+//! when the request completes.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

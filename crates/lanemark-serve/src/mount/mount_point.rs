@@ -102,7 +102,7 @@ impl MountPoint {
         let there = fs::symlink_metadata(&full_path).map_err(system)?;
         if !there.is_file() {
             return Err(refused(
-                "only an empty file can be the mount point, and this is not a file",
+                "only an empty file can be the mount point, and this path is not a file",
             ));
         }
         if there.len() > 0 || there.blocks() > 0 {
@@ -135,8 +135,7 @@ impl Drop for MountPoint {
 pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(DISKS)?;
     let cleared = clear_dead(Path::new(DISKS))?;
-    let note =
-        format!("{cleared} disk servers did not shut down cleanly and left their mounts behind");
+    let note = format!("removed mounts of disk servers that did not shut down cleanly: {cleared}");
     let full_path = Path::new(DISKS).join(std::process::id().to_string());
     Ok((full_path, (cleared > 0).then_some(note)))
 }

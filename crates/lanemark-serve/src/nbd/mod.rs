@@ -118,7 +118,7 @@ impl<'b> FieldReader<'b> {
         Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// Reads a string that follows its length, a number of four bytes.
+    /// Reads a string that follows its length, which is a four-byte number.
     fn text(&mut self) -> Option<&'b [u8]> {
         let length = self.u32()?;
         self.take(usize::try_from(length).ok()?)

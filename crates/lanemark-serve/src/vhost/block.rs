@@ -118,7 +118,7 @@ pub fn config(size: u64) -> Vec<u8> {
     let mut numbers = [0u32; 13];
     numbers[1] = PARTS;
     numbers[3] = SECTOR as u32;
-    // These are the maximum numbers of sectors and ranges, and the alignment, of discards and of writes of zeroes.
+    // These are the limits for discards and zero writes: sectors, ranges and alignment.
     (numbers[7], numbers[8], numbers[9]) = (ZEROED_MAX, 1, 1);
     (numbers[10], numbers[11]) = (ZEROED_MAX, 1);
     // Written zeroes may release space.

@@ -118,7 +118,7 @@ pub enum MessageError {
     #[error("a payload of {0} bytes; the maximum is {PAYLOAD_MAX}")]
     Long(u32),
     /// A payload that does not match its message.
-    #[error("message {request} with a payload of {size} bytes and {files} files")]
+    #[error("message {request} does not match its payload of {size} bytes and {files} files")]
     Payload {
         /// The message.
         request: u32,
@@ -243,8 +243,8 @@ pub fn call(queue: u32) -> Vec<u8> {
     bytes_of(CALL, VERSION | NEED_REPLY, &payload)
 }
 
-/// Returns whether a header belongs to the acknowledgement of a [`call`]. The payload of an acknowledgement is a number
-/// of eight bytes.
+/// Returns whether a header belongs to the acknowledgement of a [`call`]. The payload of an acknowledgement is an
+/// eight-byte number.
 pub fn is_call_reply(header: [u8; HEADER]) -> bool {
     let mut wanted = [0; HEADER];
     wanted[0] = CALL as u8;

@@ -36,7 +36,7 @@ use truth::{GridError, GroundTruthDrive};
 pub struct GridOptions {
     /// Number of drives.
     pub drives: u64,
-    /// Seed of the first drive; the other drives have the following seeds.
+    /// Seed of the first drive; the other drives use the following seeds.
     pub seed: u64,
     /// Number of requests per simulated test in a fit.
     pub requests: u64,

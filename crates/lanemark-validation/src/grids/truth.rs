@@ -277,12 +277,13 @@ fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
     ports
 }
 
-/// Returns settings for the parameters `names` that a system has; each value is drawn around the value in the file.
+/// Returns settings for the parameters in `names` that the system contains; each value is drawn around the value in the
+/// file.
 fn draw_settings(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
     let mut settings = Vec::new();
     let mut factor = 1.0;
     for name in names {
-        // Both times have the same factor, because a crowded adapter is slower than an idle adapter.
+        // Both times are drawn with the same factor, because a crowded adapter is slower than an idle adapter.
         if !name.ends_with("crowded_time") {
             factor = (WIDE.ln() * (2.0 * rng.unit() - 1.0)).exp();
         }

@@ -70,7 +70,7 @@ fn each_figure_is_in_the_unit_of_its_row() {
     assert_eq!(figure(&row("iops").rows[0], &Sample::empty()).filter(|rate| *rate > 0.0), None);
 }
 
-/// Only writes change the drive, so only they need more than one round of requests before counting begins.
+/// Only writes change the drive, so only they are preceded by more than one round of uncounted requests.
 #[test]
 fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
     let library = Library::built_in();

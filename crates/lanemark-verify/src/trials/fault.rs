@@ -19,7 +19,7 @@ pub(super) struct FaultyContent {
     pub(super) kinds: Vec<DamageKind>,
 }
 
-/// Returns the content of `run` with a fault of this kind, if such a fault is possible.
+/// Returns the content of `run` with a fault of this kind, if one is possible.
 pub(super) fn inject_fault(run: &TrialRun, kind: u64) -> Option<FaultyContent> {
     let rng = Rng::new(StreamKey::from_seed(run.seed ^ 0xfa17));
     let mut fault = InjectedFault { run, rng, content: run.device.content(), units: Vec::new() };
