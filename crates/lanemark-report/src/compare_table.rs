@@ -65,7 +65,7 @@ pub fn compare_table(
     let (rates, latencies) = rows(&shared, &parts);
     if shared.is_empty() {
         sheet.blank();
-        sheet.paragraph("The runs do not have tests with the same name.");
+        sheet.paragraph("The runs contain no tests with the same name.");
     } else {
         write_metric_section(
             &mut sheet,
@@ -370,7 +370,7 @@ impl FigureVerdict {
             (Self::Higher, FigureMetric::Power) => "B uses more",
             (Self::Lower, FigureMetric::Power) => "B uses less",
             (Self::Higher, FigureMetric::BatteryLife) => "B lasts longer",
-            (Self::Lower, FigureMetric::BatteryLife) => "B lasts less long",
+            (Self::Lower, FigureMetric::BatteryLife) => "B lasts a shorter time",
             (Self::Higher, _) => "B faster",
             (Self::Lower, _) => "B slower",
             (Self::WithinSpread, _) => "no difference",

@@ -19,8 +19,7 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
         run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
     let names = names.join(", ");
     format!(
-        "These tests ran in parallel and are counted separately: {names}. The figures of \
-         drives and hops include all of them."
+        "These tests ran in parallel and are counted separately: {names}. The figures for drives and hops cover all of these tests."
     )
 }
 

@@ -135,7 +135,7 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
     if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
         return Some(format!(
-            "The time of the command on {} is not known: this machine was too slow. Use a larger --time-scale.",
+            "The command's time on {} is not known: this machine was too slow. Use a larger --time-scale.",
             only.name
         ));
     }
@@ -187,7 +187,7 @@ fn waits(system: &TrialResults<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;
     Some(format!(
-        "On {} the command waits for the drive {share} of its time; {} of that is for {part}.",
+        "On {} the command waits for the drive {share} of its time; {} of the wait is for {part}.",
         system.name,
         percent_whole(of_it)
     ))

@@ -190,7 +190,7 @@ impl AttachedDrive {
         let shared_link_count = second.shared_with(&first.first);
         if between > shared_link_count {
             return Err(format!(
-                "ports `{}` and `{}` of {} share link `{}`, which {} in `{}` does not: name {2} first",
+                "ports `{}` and `{}` of {} share link `{}`, which {} in `{}` does not use: list {2} first in the system",
                 self.first.port.name,
                 second.port.name,
                 self.drive.name,

@@ -330,7 +330,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     if section.has("behind") {
         return Err(section
             .error("behind", "a link does not state its position, because the ports state it")
-            .hint("list the links on the path in `behind` of each port, the nearest to the processor first"));
+            .hint("list the links on each port's path in the port's `behind` key, nearest to the processor first"));
     }
     let name = section.text("name")?;
     let to = section.optional_text("to")?.unwrap_or_else(|| name.clone());

@@ -102,7 +102,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
             } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
                 let (label, percent) = (shown(line.label.trim()), (ratio - 1.0) * 100.0);
                 run.note(&format!(
-                    "{label}: its IOPS differ from its MB/s by {percent:+.1}%, and both are kept"
+                    "{label}: the rate that its IOPS imply differs from its MB/s by {percent:+.1}%; both are kept"
                 ));
             }
         }

@@ -230,7 +230,7 @@ impl NormalOutputReader {
             let mut test = ReportedTest::new(shown(&entry.name), sample);
             test.threads = Some(entry.jobs);
             let contradiction = match options_of_job {
-                _ if is_sum => Some("the entry is a sum of unlike jobs".to_owned()),
+                _ if is_sum => Some("the entry is a sum over jobs that differ".to_owned()),
                 Some(options_of_job) => options_of_job.contradiction(&test.sample),
                 None => None,
             };

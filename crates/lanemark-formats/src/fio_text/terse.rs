@@ -81,7 +81,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     }
     // Without group_reporting, each line of a group is a clone. The output does not state the number of threads in a
     // group.
-    run.note("threads of a test are not stated; clones are counted if each has a line");
+    run.note("the number of threads is not stated; clones are counted if each has its own line");
     Ok(run)
 }
 

@@ -70,7 +70,7 @@ pub(super) fn measured(
         && alone > deep
     {
         cpu.wake = nanoseconds(alone - deep);
-        let reason = "the additional time of a single request, compared with one of many";
+        let reason = "the additional time of a single request, compared with one of many outstanding requests";
         set.push(note(format!("{PREFIX}cpu.wake"), cpu.wake.to_string(), reason));
     }
     set

@@ -384,16 +384,16 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
         Err(PredictError::Figure { result, test, figure, value })
     };
     if test.samples.is_empty() {
-        return fail("its count of repeats", 0.0);
+        return fail("the number of repeats", 0.0);
     }
     for sample in &test.samples {
         let rate = sample.throughput().0 as f64;
         if sample.operations() == 0 || rate == 0.0 {
-            return fail("a throughput", rate);
+            return fail("the throughput of a repeat", rate);
         }
         let latency = sample.latency().mean_ns();
         if !latency.is_finite() || latency <= 0.0 {
-            return fail("a mean latency", latency);
+            return fail("the mean latency of a repeat", latency);
         }
     }
     Ok(())

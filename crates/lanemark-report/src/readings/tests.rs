@@ -93,7 +93,7 @@ fn processors_and_threads_are_told_as_means_and_maxima() {
     assert_eq!(
         sentences_of(&[of(0.04, 0.0, 0.43, 30), of(0.06, 0.008, 0.21, 12)]),
         [
-            "Of 2 cores the machine used 0.83: 0.05 in programs, 0.70 in the kernel, 0.08 in interrupts.",
+            "The machine used 0.83 of 2 cores: 0.05 in programs, 0.70 in the kernel, 0.08 in interrupts.",
             "The busiest thread took 43% of a core; threads slept 0.210 times per request.",
         ]
     );
