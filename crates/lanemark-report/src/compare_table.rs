@@ -3,7 +3,7 @@
 //! The range extends from the smallest repeat of the first run divided by the largest repeat of the second run, to the
 //! largest repeat of the first divided by the smallest of the second. It is the widest range that the repeats allow. If
 //! it contains 1, the runs do not differ beyond their spread. This is not a significance test, because a handful of
-//! repeats is too few for one.
+//! repeats is not enough for such a test.
 
 mod answer;
 
@@ -43,9 +43,9 @@ struct FigurePair {
     b: Option<Statistic>,
 }
 
-/// Compares the tests that two runs have in common by throughput and mean latency, as the ratio of `b` to `a`: first
-/// the answer in a sentence, then the figures. With `detail`, the text also compares percentiles and individual
-/// transactions, and describes both targets.
+/// Compares the common tests of two runs by throughput and mean latency, as the ratio of `b` to `a`: first the answer
+/// in a sentence, then the figures. With `detail`, the text also compares percentiles and individual transactions, and
+/// describes both targets.
 pub fn compare_table(
     a: (&str, &RunResult),
     b: (&str, &RunResult),
@@ -97,7 +97,7 @@ pub fn compare_table(
     sheet.finish()
 }
 
-/// Metrics that are compared in addition to throughput and mean latency, for tests that have a figure of them.
+/// Metrics that are compared in addition to throughput and mean latency, for tests that have such a figure.
 const OTHERS: [(&str, FigureMetric); 6] = [
     ("Mean power of the drives, W", FigureMetric::Power),
     ("Battery life, h", FigureMetric::BatteryLife),
@@ -515,13 +515,14 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
     let mut clauses: Vec<String> =
         differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
     if clauses.is_empty() {
-        // Rounds, intervals, mixes and loads do not have a short description.
+        // Rounds, intervals, mixes and loads are omitted, because there is no short description of them.
         clauses.push("how load or recording changes over time".to_owned());
     }
     clauses
 }
 
-/// Writes the names of the tests that only one run contains, and of the pairs that have only their name in common.
+/// Writes the names of the tests that only one run contains, and of the pairs of tests that share a name but differ in
+/// their settings.
 fn write_unmatched_tests(
     sheet: &mut TerminalText,
     a: &RunResult,

@@ -13,7 +13,7 @@ use crate::number::{ABSENT, fixed, percent, percent_signed};
 /// The errors of all figures that have one role.
 pub(crate) struct ErrorSummary<'a> {
     role: FigureRole,
-    /// Number of all these figures.
+    /// Number of figures that have this role.
     count: usize,
     /// Number of figures that are bounds.
     bounds: usize,

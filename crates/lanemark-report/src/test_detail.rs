@@ -1,4 +1,4 @@
-//! The detail of one test: its figures, its latency, and the parts of the time of a request.
+//! The detail of one test: its figures, its latency, and the parts of a request's time.
 //!
 //! The time budget is averaged over repeats, and its rows sum to the mean latency. Utilisation is a property of one
 //! hop; a busy hop may add little latency, and an idle hop may add much. A single run cannot show the gain from a

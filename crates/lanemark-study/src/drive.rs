@@ -15,7 +15,7 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// The effect of a power failure on data in the write buffer: `buffer.power_loss`.
+/// The effects that a power failure can have on data in the write buffer, as in `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCacheMode)] = &[
     ("lost", WriteCacheMode::Volatile),
     ("stored", WriteCacheMode::Protected),

@@ -20,7 +20,7 @@ use crate::words::{number, size, text_between, whole_number};
 
 /// The ratio between the bytes of KDiskMark's requests and its MB/s.
 const KIB_AS_KB: f64 = 1.024;
-/// Relative difference between MB/s and requests a second that rounding can explain.
+/// Maximum relative difference, which rounding can explain, between MB/s and the rate that the requests a second imply.
 const SLACK: f64 = 0.01;
 
 /// The program that wrote a text.

@@ -32,7 +32,7 @@ use crate::words::{number, scaled_number, size, whole_number};
 const JOBS_MAX: usize = 100_000;
 /// The index of the sum of reads and writes among the directions of an entry.
 const MIXED: usize = 3;
-/// Relative difference between the bytes of all requests and the printed size that rounding can explain.
+/// Maximum relative difference between the bytes of all requests and the printed size that rounding can explain.
 const ROUNDED: f64 = 0.02;
 
 /// The figures of a direction, before the number of its requests is known.

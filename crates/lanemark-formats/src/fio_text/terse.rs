@@ -181,7 +181,7 @@ fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_seconds();
     let (least, most) = ((iops * seconds).max(1.0), ((iops + 1.0) * seconds).max(1.0));
     let (small, large) = (bytes / most, bytes / least);
-    // The size of the requests, if it can be a power of two.
+    // The size of the requests, if a power of two is possible.
     let power = (9..27).map(|power| f64::from(1_u32 << power));
     let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
     match block {

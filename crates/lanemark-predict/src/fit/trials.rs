@@ -22,7 +22,7 @@ const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
 const WHOLE_TESTS: u64 = 40;
 /// Divisor of the full number of requests, which determines the minimum number of requests per test in a large grid.
 const LEAST_SHARE: u64 = 8;
-/// Number of requests below which a measured 99th percentile is not used.
+/// Minimum number of requests for which a measured 99th percentile is used.
 const TAIL_MIN: u64 = 2000;
 
 /// A test and its figures.

@@ -59,7 +59,7 @@ pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
     whole_page(study, runs, None)
 }
 
-/// Writes the file of [`html`] with interactive charts that `library` draws.
+/// Writes the same file as [`html`], but with interactive charts that `library` draws.
 pub fn interactive_html(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],

@@ -33,8 +33,8 @@ const NAME_FAIR: usize = 26;
 /// Minimum width of the column of formulas.
 const LAW_MIN: usize = 16;
 
-/// Writes a system's path: the platform as a tree with the path marked, the hops, and a sentence about the bottleneck.
-/// The row of a hop shows its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
+/// Writes a system's path: the platform as a tree in which the path is marked, then the hops, and a sentence about the
+/// bottleneck. The row of a hop shows its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
 pub fn path_table(view: &TestedPath, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));
