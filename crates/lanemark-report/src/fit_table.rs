@@ -81,7 +81,7 @@ fn values(fitted: &FittedDrive) -> Table {
             Determination::Open { kept_template: true, .. } => {
                 (CellEmphasis::Faint, "no: template value")
             }
-            Determination::Open { .. } => (CellEmphasis::Plain, "as a bound"),
+            Determination::Open { .. } => (CellEmphasis::Plain, "no: a bound"),
         };
         let no_limit_text = || "no limit".to_owned();
         table.push(vec![
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(read[..9], wanted, "{text}");
         assert!(row(&text, "drive.flash.program").concat().ends_with("no:templatevalue"), "{text}");
         let path = row(&text, "drive.data_path.read").concat();
-        assert!(path.contains("nolimit") && path.ends_with("asabound"), "{text}");
+        assert!(path.contains("nolimit") && path.ends_with("no:abound"), "{text}");
         for part in [
             "platform.nvme.driver_time = 2.8 us: as measured",
             "drive.flash.program: 600 us is the template's. It can be determined with a longer test.",

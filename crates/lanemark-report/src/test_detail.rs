@@ -279,7 +279,9 @@ fn served_text(live: &LiveDelivery) -> String {
     for (name, direction) in [("Reads", &live.reads), ("Writes", &live.writes)] {
         if let Some(direction) = direction {
             let (p50, p99) = (us(&direction.latency, 50.0), us(&direction.latency, 99.0));
-            text.push_str(&format!(" {name} were delivered in {p50}, p99 {p99}."));
+            text.push_str(&format!(
+                " {name} were delivered within {p50} at the median and {p99} at p99."
+            ));
         }
     }
     text

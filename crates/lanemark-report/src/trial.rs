@@ -216,8 +216,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) 
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
         sheet.minor_paragraph(&format!(
-            "Served with time scale {}: simulated time passed that much more slowly, and times are \
-             converted back.",
+            "Served at time scale {}: simulated time passed more slowly by this factor, and the stated times are converted back.",
             significant(scale)
         ));
     }

@@ -273,7 +273,7 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = trial::table(&runs)?;
     Some(markup! {
         p class="soft" {
-            "A program ran on each served system in turn. Waiting is the share of the program's time during which the system had requests. Ratios are relative to the first system."
+            "A program ran on each served system in turn. Waiting is the share of the program's time during which requests were outstanding on the system. Ratios are relative to the first system."
         }
         (grid::grid(&table, "Trial"))
     })

@@ -118,8 +118,7 @@ fn punctuality_is_told_with_the_requests_that_waited_and_that_never_came() {
     let text = |samples| sentences(&test("t", samples)).join(" ");
     assert_eq!(
         text(vec![kept(40, 3, 0), kept(40, 4, 0)]),
-        "At the median, requests were submitted 40.0 µs after their due time; 7 of 20 had to wait for others. \
-         Latencies count from the due time."
+        "At the median, requests were submitted 40.0 µs after their due time; 7 of 20 had to wait for other requests. Latencies count from the due time."
     );
     let late = text(vec![kept(40, 3, 5), kept(40, 4, 6)]);
     let end = " 11 more were due but never submitted, and no figure includes them.";

@@ -159,7 +159,7 @@ fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
             let knee = &curve.points[index];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
-                "the knee is at {} {}, {} ({} of the maximum) in {} µs; {most}",
+                "the knee is at {} {}, {} ({} of the maximum) with a mean latency of {} µs; {most}",
                 curves.x,
                 knee.text,
                 rate(curves, knee),
