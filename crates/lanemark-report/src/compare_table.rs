@@ -126,8 +126,8 @@ fn parts(
     shared.iter().map(|(own, other)| directions(a, own, b, other)).collect()
 }
 
-/// Returns the rows of throughput and of latency. The latencies of a test that reads and writes are in the rows of its
-/// directions.
+/// Returns the throughput rows and the latency rows. For a test that reads and writes, the latencies are in the rows of
+/// its directions.
 fn rows<'r>(
     shared: &[TestPair<'r>],
     parts: &'r [Vec<(TestResult, TestResult)>],

@@ -23,7 +23,7 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
     )
 }
 
-/// Returns the rate of the copy, which is half of the data moved.
+/// Returns the rate of the copy, which is half of the transferred data.
 fn copied(result: &TestResult) -> Option<String> {
     let written = result.samples.iter().map(|sample| {
         let bytes = sample.writes.as_ref().map_or(0, |writes| writes.bytes.get());

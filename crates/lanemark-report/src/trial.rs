@@ -1,8 +1,8 @@
 //! A trial is a program that runs on several served systems in turn. This file writes the answer, a table of the
 //! systems, and the power cuts.
 //!
-//! Times are the program's times, with the part that a time scale stretched converted back. A ratio pairs the turns of
-//! two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
+//! Times are the program's times, in which the part that a time scale stretched is converted back. A ratio pairs the
+//! turns of two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
 
 use lanemark_schema::result::{LiveDelivery, PairedRatio, RunResult, Sample, Statistic};
 use lanemark_schema::workload::AverageMethod;

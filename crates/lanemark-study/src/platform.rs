@@ -151,7 +151,8 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
 fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
     let transfer_max = section.quantity("transfer_max")?;
     let spec = match kind {
-        // A separate controller does all its work before it sends the command, and does not fetch data.
+        // All processor time is spent before the command is sent, and the controller does not read commands from
+        // memory.
         ProtocolKind::AtaDma => ProtocolSpec {
             kind,
             queues: 1,
