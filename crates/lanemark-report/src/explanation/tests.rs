@@ -101,7 +101,7 @@ fn a_verdict_has_its_reason() {
     assert!(text.ends_with("other programs on the processors could explain the result."), "{text}");
     let text = text_of(LimitingPart::Undecided, vec![unprobed]);
     assert!(text.ends_with("--explain tries a deeper queue, which may find the limit."), "{text}");
-    assert!(text_of(LimitingPart::CpuBound, vec![crowded]).ends_with("no time left."));
+    assert!(text_of(LimitingPart::CpuBound, vec![crowded]).ends_with("fully busy."));
 }
 
 #[test]
