@@ -41,8 +41,7 @@ fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
     );
     let output = lanemark(&[&run as &[&str], &["--bottleneck", "--html", page]].concat());
     let unwrapped = output.replace('\n', " ");
-    let sentence =
-        "SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%; twice the queue depth +0%";
+    let sentence = "SATA 6 Gb/s, 100% busy: a link twice as fast would change the throughput by +100%; twice the queue depth +0%";
     assert!(unwrapped.contains(sentence), "{output}");
     assert!(std::fs::read_to_string(page).unwrap().contains("What would help"));
     // The saved bottleneck equals the result of a later computation on any number of cores.
@@ -110,6 +109,8 @@ fn a_saved_result_is_drawn() {
     let page = folder.path().join("page.html");
     lanemark(&["report", saved, "--html", page.to_str().unwrap()]);
     let html = std::fs::read_to_string(page).unwrap();
-    assert!(html.contains("SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%"));
+    assert!(html.contains(
+        "SATA 6 Gb/s, 100% busy: a link twice as fast would change the throughput by +100%"
+    ));
     assert!(!html.contains("flash dies (2)"), "each hop is one over all repeats");
 }

@@ -459,7 +459,7 @@ fn rounds_go_on_until_they_are_steady() {
     args.extend(["--out", &out]);
     args.extend(SMALL);
     let text = succeeds(&args);
-    assert!(text.contains("Steady after round ") && text.contains("by SNIA's rule"), "{text}");
+    assert!(text.contains("Steady by SNIA's rule after round "), "{text}");
     let result: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     let sample = &result["tests"][0]["samples"][0];
     assert_eq!(sample["steady"]["outcome"]["kind"], "reached");

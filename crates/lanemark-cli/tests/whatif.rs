@@ -143,7 +143,7 @@ fn an_answer_in_words_names_the_change_the_gain_the_loss_and_the_cause() {
     // Three SATA links carry 1700 MB/s, and one PCIe 3.0 lane carries 827 MB/s.
     assert!((0.50..0.53).contains(&share), "{share}");
     let lost = format!(
-        "You lose {:.0}% to DMI 3.0, which 3 drives share: with that link 16 times as fast",
+        "You lose {:.0}% to DMI 3.0, which 3 drives share: if that link were 16 times as fast",
         100.0 * share
     );
     assert!(text.contains(&lost), "{text}");

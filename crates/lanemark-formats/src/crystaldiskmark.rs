@@ -1,4 +1,4 @@
-//! A result in the format of the text that CrystalDiskMark 8 copies to the clipboard.
+//! Writes a result in the format of the text that CrystalDiskMark 8 copies to the clipboard.
 //!
 //! Each line contains the kind of test, its size, depth and threads, MB/s of 10^6 bytes, requests a second, and the
 //! mean latency. CrystalDiskMark prints the best of its repeats, and the best latency separately. Here each figure is

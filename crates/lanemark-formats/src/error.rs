@@ -11,7 +11,7 @@ pub struct FormatError {
     pub file: String,
     /// The line, counted from 1; `None` if the error is about the whole file.
     pub line: Option<u64>,
-    /// Description of the error, with the value and the values that are expected.
+    /// Description of the error, with the value and the expected values.
     pub message: String,
     /// Advice on how to correct the error.
     pub hint: Option<String>,

@@ -103,7 +103,7 @@ fn settings(jobs: &[Job], findings: &mut JobProblems) -> FioSettings {
                         job.note("ioengine", findings, SupportLevel::Nearly, reason);
                     }
                     if all.engine.is_some_and(|other| other != engine) {
-                        let reason = "all jobs run on one engine; jobs with a synchronous engine have a depth of 1";
+                        let reason = "all jobs use one engine; jobs with a synchronous engine have a depth of 1";
                         job.note("ioengine", findings, SupportLevel::Nearly, reason);
                     }
                     all.engine = match all.engine {
@@ -184,7 +184,7 @@ fn goes_on(job: &Job, all: &mut FioSettings, findings: &mut JobProblems) {
     const NAME: &str = "continue_on_error";
     let wanted = job.parsed(NAME, findings, |text| match text {
         "" | "1" | "all" | "io" => Ok((true, None)),
-        "read" | "write" => Ok((true, Some("the run continues after an error of any request"))),
+        "read" | "write" => Ok((true, Some("the run continues after an error in any request"))),
         "0" | "none" => Ok((false, None)),
         "verify" => Ok((false, Some("written data is not read back and compared"))),
         _ => Err("none, read, write, io, verify or all"),

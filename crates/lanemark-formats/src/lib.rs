@@ -6,15 +6,15 @@
 //! | [`fio_json`] | `--output-format=json` and `json+`, into a result | the same format, from a result |
 //! | `fio_text` | the normal and the terse output, into a result | – |
 //! | [`iometer`] | `.icf`, into a workload; the results file, into a result | the results file, from a result |
-//! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that the program copies to the clipboard |
+//! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
 //! | `partly`, `stated`, `words`, `xml` | shared by the readers: incomplete tests, numbers with units, XML | – |
 //!
 //! The meaning of another program's file is preserved, or the difference is reported: an approximated value results in
-//! a [`OptionNote`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No value is
-//! omitted silently.
+//! an [`OptionNote`] with the reason, and an unsupported value results in a [`FormatError`] that names the line. No
+//! value is omitted silently.
 //!
 //! fio's iolog is a trace, and `lanemark-trace` reads it.
 

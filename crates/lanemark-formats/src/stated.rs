@@ -25,7 +25,7 @@ pub(crate) const TESTS_MAX: usize = 1024;
 pub(crate) const RATES_FOR: Duration = Duration::from_seconds(10);
 /// Minimum number of requests for which the mean size is significant.
 const COUNTED_MIN: u64 = 100;
-/// Relative difference between the stated and the counted request size that rounding can explain.
+/// Maximum relative difference between the stated and the counted request size that rounding can explain.
 const SIZE_SLACK: f64 = 0.02;
 /// Maximum count; a larger number cannot be a number of requests.
 const COUNT_MAX: f64 = (1_u64 << 53) as f64;

@@ -210,8 +210,11 @@ fn the_zones_of_a_stride_are_that_far_apart() {
     }
     for (options, message) in [
         (format!("{STRIDED}\nfilesize=4096m"), "the maximum is 4,095 zones"),
-        (format!("{STRIDED}\nfilesize=8m\nruntime=9\ntime_based"), "one clone that ends"),
-        ("size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(), "one clone that ends"),
+        (format!("{STRIDED}\nfilesize=8m\nruntime=9\ntime_based"), "a single clone, which stops"),
+        (
+            "size=8m\nnumjobs=2\nzonemode=strided\nzonesize=1m".to_owned(),
+            "a single clone, which stops",
+        ),
         (
             "filename=x\nsize=8m\nzonemode=strided\nzonesize=0".to_owned(),
             "zonesize=0: expected a size above 0",

@@ -57,7 +57,7 @@ impl Video {
         check_range("bits", f64::from(self.bits), 1.0..=64.0, "must be from 1 to 64")?;
         check_range("samples", self.samples, 0.1..=64.0, "must be from 0.1 to 64 per pixel")?;
         check_range("frames", self.rate, 0.001..=1e6, "must be from 0.001 to 1,000,000 a second")?;
-        let mut plan = Plan::new("What does this video need, and which interfaces carry it?");
+        let mut plan = Plan::new("Which rate does this video need, and which interfaces carry it?");
         let pixels =
             plan.step("pixels", format!("{} x {}", self.width, self.height), width * height, "");
         let frame = plan.step(

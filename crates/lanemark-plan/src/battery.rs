@@ -51,13 +51,13 @@ impl Battery {
             "W",
         );
         let lasts = plan.step(
-            "it then lasts",
+            "new battery life",
             format!("{energy:.2} Wh / {total_watts:.3} W"),
             energy / total_watts,
             "h",
         );
         let gain = plan.step(
-            "longer by",
+            "difference",
             format!("({lasts:.3} - {} h) x 60", number_text(hours)),
             (lasts - hours) * 60.0,
             "min",

@@ -80,13 +80,13 @@ impl Fleet {
         servers_saved(&mut plan, present_nodes, other_nodes);
         match other_cost <= present_cost {
             true => plan.step(
-                "saved in all",
+                "total saving",
                 format!("{present_cost:.0} - {other_cost:.0}"),
                 present_cost - other_cost,
                 "",
             ),
             false => plan.step(
-                "it costs more by",
+                "additional cost",
                 format!("{other_cost:.0} - {present_cost:.0}"),
                 other_cost - present_cost,
                 "",
@@ -96,7 +96,7 @@ impl Fleet {
         let even = (drives > 0.0).then(|| (present_cost - other_fixed) / drives);
         if let Some(dearer) = even.filter(|&even| even < 0.0) {
             plan.step(
-                "too expensive, even with free drives, by",
+                "excess cost, even if the drives are free",
                 format!("({other_fixed:.0} - {present_cost:.0}) / {drives} drives"),
                 -dearer,
                 "a drive",
@@ -306,7 +306,7 @@ mod tests {
         let plan = fleet.plan().unwrap();
         fleet.other.drive_price = value(&plan, "break-even drive price");
         let even = fleet.plan().unwrap();
-        assert!(value(&even, "saved in all").abs() < 1e-6);
+        assert!(value(&even, "total saving").abs() < 1e-6);
     }
 
     #[test]

@@ -27,8 +27,8 @@ fn a_battery_of_40_watt_hours_lasts_by_the_power_of_the_whole_computer() {
             ("energy of the battery", "10 W x 4 h", 40.0, "Wh"),
             ("all but the drive", "10 - 5 W", 5.0, "W"),
             ("with the other drive", "5.000 + 3 W", 8.0, "W"),
-            ("it then lasts", "40.00 Wh / 8.000 W", 5.0, "h"),
-            ("longer by", "(5.000 - 4 h) x 60", 60.0, "min"),
+            ("new battery life", "40.00 Wh / 8.000 W", 5.0, "h"),
+            ("difference", "(5.000 - 4 h) x 60", 60.0, "min"),
         ]
     );
     assert_eq!(plan.answer, "The battery lasts 5.00 h instead of 4.00 h: 60 minutes more.");
@@ -211,7 +211,7 @@ fn a_fleet_of_faster_servers_saves_servers_energy_and_drives() {
     let mut wanted = [SATA, SAS].concat();
     wanted.extend([
         ("servers saved", "6 - 3", 3.0, ""),
-        ("saved in all", "23349 - 8987", 14_361.75, ""),
+        ("total saving", "23349 - 8987", 14_361.75, ""),
         // The other fleet costs 7787.25 without its drives.
         ("break-even drive price", "(23349 - 7787) / 6 drives", 2593.625, ""),
     ]);
@@ -243,10 +243,10 @@ fn a_fleet_of_slower_servers_costs_more_even_with_free_drives() {
     let mut wanted = [SAS, SATA].concat();
     wanted.extend([
         ("more servers", "6 - 3", 3.0, ""),
-        ("it costs more by", "23349 - 8987", 14_361.75, ""),
+        ("additional cost", "23349 - 8987", 14_361.75, ""),
         // The other fleet costs 22149 without its drives, and the difference of 13161.75 is divided by 12 drives.
         (
-            "too expensive, even with free drives, by",
+            "excess cost, even if the drives are free",
             "(22149 - 8987) / 12 drives",
             1096.8125,
             "a drive",
@@ -290,26 +290,26 @@ fn only_known_prices_are_in_the_answer() {
         (
             priced(0.0, 0.0, 2),
             wanted(
-                &[saved, ("saved in all", 0.0), ("break-even drive price", 0.0)],
+                &[saved, ("total saving", 0.0), ("break-even drive price", 0.0)],
                 format!("{SERVERS}."),
             ),
         ),
         (
             priced(0.0, 5.0, 2),
             wanted(
-                &[saved, ("it costs more by", 30.0), ("break-even drive price", 0.0)],
+                &[saved, ("additional cost", 30.0), ("break-even drive price", 0.0)],
                 format!("{SERVERS}, cost 30 instead of 0."),
             ),
         ),
         (
             priced(5.0, 0.0, 2),
             wanted(
-                &[saved, ("saved in all", 60.0), ("break-even drive price", 10.0)],
+                &[saved, ("total saving", 60.0), ("break-even drive price", 10.0)],
                 format!("{SERVERS}, cost 0 instead of 60."),
             ),
         ),
         // Without drives, there is no drive price.
-        (priced(5.0, 7.0, 0), wanted(&[saved, ("saved in all", 0.0)], format!("{SERVERS}."))),
+        (priced(5.0, 7.0, 0), wanted(&[saved, ("total saving", 0.0)], format!("{SERVERS}."))),
     ] {
         assert_eq!(found, expected);
     }

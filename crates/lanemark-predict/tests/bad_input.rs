@@ -122,9 +122,9 @@ fn figures_of_nought_are_refused_with_their_test() {
     samples[0].reads = Some(DirectionResult::new());
     run.tests[4] = TestResult::new(&run.workload, &run.tests[4].test, samples);
     let (message, _) = refusal(std::slice::from_ref(&run), None);
-    assert_eq!(message, "1.json: test `RND4K Q16T1 read`: a throughput is 0");
+    assert_eq!(message, "1.json: test `RND4K Q16T1 read`: the throughput of a repeat is 0");
     run.tests[4].samples.clear();
-    assert!(refusal(&[run], None).0.contains("count of repeats is 0"));
+    assert!(refusal(&[run], None).0.contains("the number of repeats is 0"));
     // Bytes without a latency, or with a time of zero, are also not figures.
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].elapsed = Duration::ZERO;

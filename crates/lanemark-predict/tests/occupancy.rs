@@ -6,8 +6,8 @@ mod laboratory;
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
 use lanemark_schema::result::Determination;
 
-/// The drive has faster engines than the template, and its port has a link that carries fewer requests than the engines
-/// of either.
+/// The drive has faster engines than the template, and the link of its port carries fewer requests than the engines of
+/// either can process.
 #[test]
 fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
     let library = library();

@@ -1,8 +1,8 @@
 //! The direct answer of a study: in how many tests one system is faster than the other, and by how much.
 //!
-//! Ratios are counted as they are shown, with two decimals: 1.00x counts as neither faster nor slower, and 2.00x counts
-//! as twice as fast. Published ratios are counted over the tests that have a published ratio. The answer does not state
-//! how certain the ratios are; the tables show spreads and errors.
+//! Ratios are rounded to the two decimals that are shown before they are counted: 1.00x counts as neither faster nor
+//! slower, and 2.00x counts as twice as fast. Published ratios are counted over the tests that have a published ratio.
+//! The answer does not state how certain the ratios are; the tables show spreads and errors.
 
 use lanemark_schema::result::StudyOutcome;
 
@@ -62,7 +62,8 @@ impl<'a> RatioTally<'a> {
         })
     }
 
-    /// `7 of 8 tests, from 0.94x (4K read) to 3.02x (Seq read), median 2.31x, at least twice in 4`.
+    /// Returns a text such as `7 of 8 tests, from 0.94x (4K read) to 3.02x (Seq read), median 2.31x, at least twice as
+    /// fast in 4`.
     fn text(&self) -> String {
         let ratio_with_test = |(test, value): (&str, f64)| format!("{} ({test})", ratio(value));
         if self.tests == 1 {

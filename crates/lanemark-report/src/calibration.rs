@@ -39,7 +39,7 @@ pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<CalibratedSetting<'_>> {
     settings
 }
 
-/// Returns the label of the system named `name`, or the name if no system has it.
+/// Returns the label of the system named `name`, or `name` itself if there is no such system.
 pub(crate) fn system_label<'a>(outcome: &'a StudyOutcome, name: &'a str) -> &'a str {
     outcome.systems.iter().find(|system| system.name == name).map_or(name, |system| &system.label)
 }

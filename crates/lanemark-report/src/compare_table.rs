@@ -3,7 +3,7 @@
 //! The range extends from the smallest repeat of the first run divided by the largest repeat of the second run, to the
 //! largest repeat of the first divided by the smallest of the second. It is the widest range that the repeats allow. If
 //! it contains 1, the runs do not differ beyond their spread. This is not a significance test, because a handful of
-//! repeats is too few for one.
+//! repeats is not enough for such a test.
 
 mod answer;
 
@@ -43,9 +43,9 @@ struct FigurePair {
     b: Option<Statistic>,
 }
 
-/// Compares the tests that two runs have in common by throughput and mean latency, as the ratio of `b` to `a`: first
-/// the answer in a sentence, then the figures. With `detail`, the text also compares percentiles and individual
-/// transactions, and describes both targets.
+/// Compares the common tests of two runs by throughput and mean latency, as the ratio of `b` to `a`: first the answer
+/// in a sentence, then the figures. With `detail`, the text also compares percentiles and individual transactions, and
+/// describes both targets.
 pub fn compare_table(
     a: (&str, &RunResult),
     b: (&str, &RunResult),
@@ -65,7 +65,7 @@ pub fn compare_table(
     let (rates, latencies) = rows(&shared, &parts);
     if shared.is_empty() {
         sheet.blank();
-        sheet.paragraph("The runs do not have tests with the same name.");
+        sheet.paragraph("The runs contain no tests with the same name.");
     } else {
         write_metric_section(
             &mut sheet,
@@ -97,7 +97,7 @@ pub fn compare_table(
     sheet.finish()
 }
 
-/// Metrics that are compared in addition to throughput and mean latency, for tests that have a figure of them.
+/// Metrics that are compared in addition to throughput and mean latency, for tests that have such a figure.
 const OTHERS: [(&str, FigureMetric); 6] = [
     ("Mean power of the drives, W", FigureMetric::Power),
     ("Battery life, h", FigureMetric::BatteryLife),
@@ -126,8 +126,8 @@ fn parts(
     shared.iter().map(|(own, other)| directions(a, own, b, other)).collect()
 }
 
-/// Returns the rows of throughput and of latency. The latencies of a test that reads and writes are in the rows of its
-/// directions.
+/// Returns the throughput rows and the latency rows. For a test that reads and writes, the latencies are in the rows of
+/// its directions.
 fn rows<'r>(
     shared: &[TestPair<'r>],
     parts: &'r [Vec<(TestResult, TestResult)>],
@@ -370,7 +370,7 @@ impl FigureVerdict {
             (Self::Higher, FigureMetric::Power) => "B uses more",
             (Self::Lower, FigureMetric::Power) => "B uses less",
             (Self::Higher, FigureMetric::BatteryLife) => "B lasts longer",
-            (Self::Lower, FigureMetric::BatteryLife) => "B lasts less long",
+            (Self::Lower, FigureMetric::BatteryLife) => "B lasts a shorter time",
             (Self::Higher, _) => "B faster",
             (Self::Lower, _) => "B slower",
             (Self::WithinSpread, _) => "no difference",
@@ -515,13 +515,14 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
     let mut clauses: Vec<String> =
         differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
     if clauses.is_empty() {
-        // Rounds, intervals, mixes and loads do not have a short description.
+        // Rounds, intervals, mixes and loads are omitted, because there is no short description of them.
         clauses.push("how load or recording changes over time".to_owned());
     }
     clauses
 }
 
-/// Writes the names of the tests that only one run contains, and of the pairs that have only their name in common.
+/// Writes the names of the tests that only one run contains, and of the pairs of tests that share a name but differ in
+/// their settings.
 fn write_unmatched_tests(
     sheet: &mut TerminalText,
     a: &RunResult,

@@ -19,12 +19,11 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
         run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
     let names = names.join(", ");
     format!(
-        "These tests ran in parallel and are counted separately: {names}. The figures of \
-         drives and hops include all of them."
+        "These tests ran in parallel and are counted separately: {names}. The figures for drives and hops cover all of these tests."
     )
 }
 
-/// Returns the rate of the copy, which is half of the data moved.
+/// Returns the rate of the copy, which is half of the transferred data.
 fn copied(result: &TestResult) -> Option<String> {
     let written = result.samples.iter().map(|sample| {
         let bytes = sample.writes.as_ref().map_or(0, |writes| writes.bytes.get());

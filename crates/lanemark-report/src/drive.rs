@@ -45,7 +45,7 @@ pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: OriginCounts) 
     let OriginCounts { stated, derived, assumed } = origins;
     let total_count = stated + derived + assumed;
     let of = format!(
-        "of its {total_count} values {stated} are stated, {derived} derived and {assumed} assumed"
+        "{stated} of its {total_count} values are stated, {derived} derived and {assumed} assumed"
     );
     let worst =
         ratings.iter().max_by(|one, other| one.error().abs().total_cmp(&other.error().abs()));
@@ -149,10 +149,10 @@ mod tests {
     fn the_answer_names_the_rating_that_is_missed_most() {
         let origins = OriginCounts { stated: 3, derived: 4, assumed: 5 };
         let answer = drive_answer("X", &[rating("reads", 101.0), rating("writes", 90.0)], origins);
-        let wanted = "X: the model meets its 2 ratings within 10.0% (writes); of its 12 values 3 are stated, 4 derived and 5 assumed.";
+        let wanted = "X: the model meets its 2 ratings within 10.0% (writes); 3 of its 12 values are stated, 4 derived and 5 assumed.";
         assert_eq!(answer, wanted);
         let bare = drive_answer("X", &[], origins);
-        assert_eq!(bare, "X: of its 12 values 3 are stated, 4 derived and 5 assumed.");
+        assert_eq!(bare, "X: 3 of its 12 values are stated, 4 derived and 5 assumed.");
     }
 
     #[test]

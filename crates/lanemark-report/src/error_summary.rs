@@ -13,7 +13,7 @@ use crate::number::{ABSENT, fixed, percent, percent_signed};
 /// The errors of all figures that have one role.
 pub(crate) struct ErrorSummary<'a> {
     role: FigureRole,
-    /// Number of all these figures.
+    /// Number of figures that have this role.
     count: usize,
     /// Number of figures that are bounds.
     bounds: usize,
@@ -91,7 +91,7 @@ impl<'a> ErrorSummary<'a> {
         let breakdown: Vec<String> = bounds.into_iter().chain(repeats).collect();
         let breakdown = match breakdown.is_empty() {
             true => String::new(),
-            false => format!(" (of them {})", breakdown.join("; ")),
+            false => format!(" (including {})", breakdown.join("; ")),
         };
         let error = |value: Option<f64>| value.map_or(ABSENT.to_owned(), percent);
         let (median, mean) = (error(self.median()), error(self.mean()));
@@ -100,7 +100,7 @@ impl<'a> ErrorSummary<'a> {
         });
         let of = match breakdown.is_empty() {
             true => String::new(),
-            false => format!(" of the {} distinct ones", self.errors.len()),
+            false => format!(" of the {} distinct figures", self.errors.len()),
         };
         let width = outcome.interval_width(self.role);
         let within = match (outcome.within(self.role), width) {

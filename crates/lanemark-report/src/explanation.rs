@@ -95,10 +95,10 @@ fn verdict(explanation: &Explanation) -> String {
     let why = match explanation.verdict {
         LimitingPart::LinkBound => "the path's slowest link was full",
         LimitingPart::DriveBound => "the device was at its limit",
-        LimitingPart::CpuBound => "the processors had no time left",
+        LimitingPart::CpuBound => "the processors were fully busy",
         LimitingPart::QueueStarved => "more outstanding requests increase the throughput",
         LimitingPart::FileSystemBound => {
-            "most of a request's time passed before it reached the device"
+            "most of the latency arose before a request reached the device"
         }
         LimitingPart::HeldBack => "a limit of a control group was reached",
         LimitingPart::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {
@@ -121,7 +121,7 @@ fn evidence_text(sign: &EvidenceItem) -> String {
         EvidenceItem::CeilingShare { link, share, share_most } => {
             let shares = shares(*share, *share_most);
             let unknown = if share_most.is_some() { " (packet size unknown)" } else { "" };
-            format!("throughput is {shares} of what {link} carries for this test{unknown}")
+            format!("throughput is {shares} of {link}'s ceiling for this test{unknown}")
         }
         EvidenceItem::DeviceLimit { limit, share } => {
             format!("the device reached {} of a limit: {limit}", percent_whole(*share))

@@ -37,7 +37,12 @@ fn sentence(repeats: &[&FaultImpact]) -> String {
     let recovery: Option<Vec<Duration>> = repeats.iter().map(|repeat| repeat.recovery).collect();
     let recovery = recovery.map_or_else(
         || "no later request succeeded".to_owned(),
-        |times| format!("first success of a later request after {}", range(times.into_iter())),
+        |times| {
+            format!(
+                "the first successful later request completed after {}",
+                range(times.into_iter())
+            )
+        },
     );
     // The sentence begins with the time, so the fault's description omits it.
     let fault: Vec<&str> = fault.split(' ').filter(|word| !word.starts_with("at=")).collect();
@@ -97,7 +102,7 @@ mod tests {
         assert_eq!(
             sentence(&[&one]),
             "At 2 s, power-cut boot=5s: requests failed: 1; commands delayed or sent again: 0; \
-             acknowledged data lost: 64 KiB; first success of a later request after 5 s."
+             acknowledged data lost: 64 KiB; the first successful later request completed after 5 s."
         );
         let other =
             FaultImpact { failed: 3, recovery: Some(Duration::from_seconds(6)), ..one.clone() };

@@ -81,7 +81,7 @@ fn values(fitted: &FittedDrive) -> Table {
             Determination::Open { kept_template: true, .. } => {
                 (CellEmphasis::Faint, "no: template value")
             }
-            Determination::Open { .. } => (CellEmphasis::Plain, "as a bound"),
+            Determination::Open { .. } => (CellEmphasis::Plain, "no: a bound"),
         };
         let no_limit_text = || "no limit".to_owned();
         table.push(vec![
@@ -167,7 +167,7 @@ fn errors(fitted: &FittedDrive) -> String {
         return "There are no figures to compare with the model.".to_owned();
     };
     format!(
-        "The throughput error is up to {} in half of the {} tests, and up to {} in all. {} short simulations.",
+        "The throughput error is up to {} in half of the {} tests, and up to {} in all of them. The fit ran {} short simulations.",
         percent(*middle),
         errors.len(),
         percent(*most),
@@ -190,7 +190,9 @@ fn open(sheet: &mut TerminalText, fitted: &FittedDrive) {
         let name = &parameter.parameter;
         sheet.item(
             "- ",
-            &format!("{name}: {value} is {kept_value_phrase}{goes}. It requires {needs}."),
+            &format!(
+                "{name}: {value} is {kept_value_phrase}{goes}. It can be determined with {needs}."
+            ),
             CellEmphasis::Plain,
         );
     }
@@ -279,13 +281,13 @@ mod tests {
         assert_eq!(read[..9], wanted, "{text}");
         assert!(row(&text, "drive.flash.program").concat().ends_with("no:templatevalue"), "{text}");
         let path = row(&text, "drive.data_path.read").concat();
-        assert!(path.contains("nolimit") && path.ends_with("asabound"), "{text}");
+        assert!(path.contains("nolimit") && path.ends_with("no:abound"), "{text}");
         for part in [
             "platform.nvme.driver_time = 2.8 us: as measured",
-            "drive.flash.program: 600 us is the template's. It requires a longer test.",
-            "drive.data_path.read: no limit is the closest value that fits, tied to drive.flash.read. It requires",
+            "drive.flash.program: 600 us is the template's. It can be determined with a longer test.",
+            "drive.data_path.read: no limit is the closest value that fits, tied to drive.flash.read. It can be determined with",
             "drive.flash.erase: steady writes.",
-            "The throughput error is up to 10.0% in half of the 2 tests, and up to 10.0% in all. 1234 short",
+            "The throughput error is up to 10.0% in half of the 2 tests, and up to 10.0% in all of them. The fit ran 1234 short",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

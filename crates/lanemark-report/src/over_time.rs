@@ -65,10 +65,10 @@ fn steadiness(steady: &SteadyState) -> String {
     };
     match steady.outcome {
         RoundsOutcome::Reached { round } => format!(
-            "Steady after round {round} of {length} each by SNIA's rule{figures}. The reported figures are from these rounds."
+            "Steady by SNIA's rule after round {round}, with rounds of {length}{figures}. The reported figures are from these rounds."
         ),
         RoundsOutcome::NotReached { .. } => format!(
-            "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. The reported figures are from these rounds.",
+            "Not steady after {} rounds of {length} by SNIA's rule, which allows a span of {} and a slope of {}{figures}. The reported figures are from these rounds.",
             steady.rounds.len(),
             percent_whole(RANGE_MAX),
             percent_whole(SLOPE_MAX),

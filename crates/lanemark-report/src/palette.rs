@@ -1,4 +1,4 @@
-//! The colours of systems and hops: the only list of them, used by pages, drawings and the browser laboratory.
+//! The only list of the colours of systems and hops, which pages, drawings and the browser laboratory use.
 //!
 //! A system has one colour in all parts of a page; the colour depends on the number of the system on the page. A hop
 //! has one colour in all pages and drawings; the colour depends on the hop's identity, so a page about another system

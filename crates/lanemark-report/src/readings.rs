@@ -89,7 +89,7 @@ fn health_sentence(evidence: &[&Evidence]) -> Option<String> {
     ))
 }
 
-/// Returns a sentence such as `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in
+/// Returns a sentence such as `The machine used 0.84 of 2 cores: 0.05 in programs, 0.71 in the kernel, 0.08 in
 /// interrupts`.
 fn processors(evidence: &[&Evidence]) -> Option<String> {
     let all: Vec<ProcessorUse> = evidence.iter().filter_map(|record| record.processors).collect();
@@ -106,9 +106,9 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
         false => String::new(),
     };
     Some(format!(
-        "Of {} cores the machine used {}: {} in programs, {} in the kernel, {} in interrupts{stolen}.",
-        first.cores,
+        "The machine used {} of {} cores: {} in programs, {} in the kernel, {} in interrupts{stolen}.",
         fixed(parts.iter().sum(), 2),
+        first.cores,
         fixed(parts[0], 2),
         fixed(parts[1], 2),
         fixed(parts[2], 2),
@@ -143,8 +143,7 @@ fn punctuality(records: &[&Punctuality]) -> Option<String> {
         left => format!(" {left} more were due but never submitted, and no figure includes them."),
     };
     Some(format!(
-        "At the median, requests were submitted {} µs after their due time; {held_back} of {} had \
-         to wait for others. Latencies count from the due time.{left}",
+        "At the median, requests were submitted {} µs after their due time; {held_back} of {} had to wait for other requests. Latencies count from the due time.{left}",
         significant(median),
         lateness.count(),
     ))

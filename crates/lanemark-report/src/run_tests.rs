@@ -16,7 +16,7 @@ pub(crate) fn requests(kib: u64, latencies_us: &[u64]) -> DirectionResult {
     direction
 }
 
-/// Returns a repeat of `milliseconds` with such reads.
+/// Returns a repeat of `milliseconds` with reads of `kib` KiB that have these latencies.
 pub(crate) fn reads(milliseconds: u64, kib: u64, latencies_us: &[u64]) -> Sample {
     let elapsed = Duration::from_microseconds(1_000 * milliseconds);
     Sample { elapsed, reads: Some(requests(kib, latencies_us)), ..Sample::empty() }

@@ -55,7 +55,8 @@ pub(crate) fn write_lines(sheet: &mut TerminalText, test: &TestResult) {
     sheet.table(&table(sensitivity));
 }
 
-/// Returns a sentence such as `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%`.
+/// Returns a sentence such as `SATA 6 Gb/s, 97% busy: a link twice as fast would change the throughput by +85%; twice
+/// the queue depth +0%`.
 pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
     let load: Vec<String> = sensitivity
         .load()
@@ -73,8 +74,8 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
     let busy =
         most.utilisation.map_or(String::new(), |share| format!(", {} busy", percent_whole(share)));
     let given = match most.throughput_gain > 0.0 {
-        true => format!("would give {}", signed(most.throughput_gain)),
-        false => format!("would take {} off the latency", percent_whole(most.latency_gain)),
+        true => format!("would change the throughput by {}", signed(most.throughput_gain)),
+        false => format!("would reduce the latency by {}", percent_whole(most.latency_gain)),
     };
     format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
 }
@@ -163,13 +164,13 @@ mod tests {
         let text = sentence(&Sensitivity::new(vec![link.clone(), depth.clone()]));
         assert_eq!(
             text,
-            "SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%."
+            "SATA 6 Gb/s, 97% busy: a link twice as fast would change the throughput by +85%; twice the queue depth +0%."
         );
         let timed = ChangeGain { throughput_gain: 0.0, ..link };
         let text = sentence(&Sensitivity::new(vec![timed]));
         assert_eq!(
             text,
-            "SATA 6 Gb/s, 97% busy: a link twice as fast would take 46% off the latency."
+            "SATA 6 Gb/s, 97% busy: a link twice as fast would reduce the latency by 46%."
         );
         let none = sentence(&Sensitivity::new(vec![depth]));
         assert!(none.starts_with("No single hop"), "{none}");

@@ -39,9 +39,9 @@ fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     }
     let both = if runs.len() == 2 { "both".to_owned() } else { format!("all {}", runs.len()) };
     let common = match tests {
-        0 => return Some(format!("{} runs that do not have a test in common.", runs.len())),
-        1 => format!("the one test that {both} runs have"),
-        _ => format!("the {tests} tests that {both} runs have"),
+        0 => return Some(format!("{} runs that share no test.", runs.len())),
+        1 => format!("the one test that {both} runs contain"),
+        _ => format!("the {tests} tests that {both} runs contain"),
     };
     let sentences: Vec<String> = runs
         .iter()
@@ -57,7 +57,7 @@ fn comparison_summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     let even = match ties {
         0 => String::new(),
         ties if ties == tests => {
-            return Some(format!("No run leads by more than its spread in any of {common}."));
+            return Some(format!("In {common}, no run leads by more than its spread."));
         }
         1 => "; in one, no run leads by more than its spread".to_owned(),
         ties => format!("; in {ties}, no run leads by more than its spread"),

@@ -1,4 +1,4 @@
-//! The detail of one test: its figures, its latency, and the parts of the time of a request.
+//! The detail of one test: its figures, its latency, and the parts of a request's time.
 //!
 //! The time budget is averaged over repeats, and its rows sum to the mean latency. Utilisation is a property of one
 //! hop; a busy hop may add little latency, and an idle hop may add much. A single run cannot show the gain from a
@@ -279,7 +279,9 @@ fn served_text(live: &LiveDelivery) -> String {
     for (name, direction) in [("Reads", &live.reads), ("Writes", &live.writes)] {
         if let Some(direction) = direction {
             let (p50, p99) = (us(&direction.latency, 50.0), us(&direction.latency, 99.0));
-            text.push_str(&format!(" {name} were delivered in {p50}, p99 {p99}."));
+            text.push_str(&format!(
+                " {name} were delivered within {p50} at the median and {p99} at p99."
+            ));
         }
     }
     text

@@ -1,8 +1,8 @@
 //! A trial is a program that runs on several served systems in turn. This file writes the answer, a table of the
 //! systems, and the power cuts.
 //!
-//! Times are the program's times, with the part that a time scale stretched converted back. A ratio pairs the turns of
-//! two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
+//! Times are the program's times, in which the part that a time scale stretched is converted back. A ratio pairs the
+//! turns of two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
 
 use lanemark_schema::result::{LiveDelivery, PairedRatio, RunResult, Sample, Statistic};
 use lanemark_schema::workload::AverageMethod;
@@ -135,7 +135,7 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
     if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
         return Some(format!(
-            "The time of the command on {} is not known: this machine was too slow. Use a larger --time-scale.",
+            "The command's time on {} is not known: this machine was too slow. Use a larger --time-scale.",
             only.name
         ));
     }
@@ -187,7 +187,7 @@ fn waits(system: &TrialResults<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;
     Some(format!(
-        "On {} the command waits for the drive {share} of its time; {} of that is for {part}.",
+        "On {} the command waits for the drive {share} of its time; {} of the wait is for {part}.",
         system.name,
         percent_whole(of_it)
     ))
@@ -216,8 +216,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) 
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
         sheet.minor_paragraph(&format!(
-            "Served with time scale {}: simulated time passed that much more slowly, and times are \
-             converted back.",
+            "Served at time scale {}: simulated time passed more slowly by this factor, and the stated times are converted back.",
             significant(scale)
         ));
     }

@@ -71,12 +71,12 @@ pub fn verified_text(verified: &VerificationResult, style: &Style) -> String {
 
 fn verdict(verified: &VerificationResult) -> String {
     let since = match verified.since {
-        InterveningEvent::Kill => "no acknowledged data may be missing",
+        InterveningEvent::Kill => "all acknowledged data must be present",
         InterveningEvent::PowerCut if verified.volatile_cache => {
-            "after a power cut, data that was acknowledged and not flushed may be missing"
+            "after a power cut, acknowledged data that was not flushed may be missing"
         }
         InterveningEvent::PowerCut => {
-            "after a power cut; the device reports no volatile cache, so no acknowledged data may be missing"
+            "after a power cut; the device reports no volatile cache, so all acknowledged data must be present"
         }
     };
     match verified.is_intact() {

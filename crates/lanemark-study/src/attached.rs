@@ -85,7 +85,7 @@ impl AttachedDrive {
         Ok(attached)
     }
 
-    /// Checks that one or more paths to the drive keep working.
+    /// Checks that at least one path to the drive does not fail.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &OccupiedPort| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
@@ -190,7 +190,7 @@ impl AttachedDrive {
         let shared_link_count = second.shared_with(&first.first);
         if between > shared_link_count {
             return Err(format!(
-                "ports `{}` and `{}` of {} share link `{}`, which {} in `{}` does not: name {2} first",
+                "ports `{}` and `{}` of {} share link `{}`, which {} in `{}` does not use: list {2} first in the system",
                 self.first.port.name,
                 second.port.name,
                 self.drive.name,

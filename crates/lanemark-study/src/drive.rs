@@ -15,7 +15,7 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// The effect of a power failure on data in the write buffer: `buffer.power_loss`.
+/// The effects that a power failure can have on data in the write buffer, as in `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCacheMode)] = &[
     ("lost", WriteCacheMode::Volatile),
     ("stored", WriteCacheMode::Protected),
@@ -365,7 +365,7 @@ fn namespaces(
     }
     if protocol != ProtocolKind::Nvme {
         let message =
-            format!("`{key}`: {} does not have namespaces, only NVMe does", protocol.name());
+            format!("`{key}`: {} does not have namespaces; only NVMe has them", protocol.name());
         return Err(drive
             .error(key, message)
             .hint("omit it; the drive then has one namespace with the whole capacity"));
@@ -388,7 +388,7 @@ fn namespaces(
     }
     let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, NamespaceExtent::end);
     if end > capacity {
-        let message = format!("{key} need {end} together: must be at most {capacity}");
+        let message = format!("{key} require a total of {end}: must be at most {capacity}");
         let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
         return Err(drive.error(key, message).hint(hint));
     }

@@ -159,7 +159,7 @@ fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
     let enter: Option<Duration> = section.optional_quantity("suspend")?;
     let resume: Option<Duration> = section.optional_quantity("resume")?;
     if enter.is_none() && resume.is_some() {
-        return Err(section.error("resume", "`resume` does not have an effect without `suspend`"));
+        return Err(section.error("resume", "`resume` has an effect only with `suspend`"));
     }
     let spec = DieSpec {
         independent_planes: flag(section, "independent_planes")?,

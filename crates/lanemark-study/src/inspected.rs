@@ -2,9 +2,9 @@
 //!
 //! Values from sysfs have `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All other values are
 //! assumed, with a reason; the processor times are from the most similar host of the library. If the drive limited the
-//! link of a port, the port has the maximum of the port's own end. Other ports, and links inside the machine, have the
-//! rate to which the link trained. The file omits devices on buses that no port represents (USB, virtio, parallel ATA),
-//! ports without a drive, and the width of a SAS expander's uplink.
+//! link of a port, the file states the maximum rate of the port's own end. For other ports, and for links inside the
+//! machine, the file states the rate to which the link trained. The file omits devices on buses that no port represents
+//! (USB, virtio, parallel ATA), ports without a drive, and the width of a SAS expander's uplink.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

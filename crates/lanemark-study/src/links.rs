@@ -88,9 +88,8 @@ fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, 
             Err(section.error(key, message))
         }
         Some(time) if !bounded => {
-            let message = format!(
-                "{key} = {time} does not have an effect without `tags` or `posted_credits`"
-            );
+            let message =
+                format!("{key} = {time} has an effect only with `tags` or `posted_credits`");
             Err(section
                 .error(key, message)
                 .hint("state the amount that may be in flight for that time"))

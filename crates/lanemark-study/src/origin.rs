@@ -62,7 +62,7 @@ impl ValueRange {
         let range = Self { low: low.0 / middle, high: high.0 / middle };
         match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
             true => Ok(range),
-            false => Err(format!("{value} is not from {} to {}", ends[0], ends[1])),
+            false => Err(format!("{value} is not between {} and {}", ends[0], ends[1])),
         }
     }
 }
@@ -279,8 +279,8 @@ mod tests {
             assert!((range.high - ratios.1).abs() < 1e-9, "{middle}: {range:?}");
         }
         for (middle, low, high, error) in [
-            ("50 us", "60 us", "70 us", "50 us is not from 60 us to 70 us"),
-            ("50 us", "10 us", "40 us", "50 us is not from 10 us to 40 us"),
+            ("50 us", "60 us", "70 us", "50 us is not between 60 us and 70 us"),
+            ("50 us", "10 us", "40 us", "50 us is not between 10 us and 40 us"),
             ("50 us", "10 us", "90 MB/s", "10 us and 90 MB/s do not have the same unit as 50 us"),
             ("50 us", "1 MiB", "90 us", "1 MiB and 90 us do not have the same unit as 50 us"),
             ("50 us", "0 us", "90 us", "0 us: not a quantity above zero"),

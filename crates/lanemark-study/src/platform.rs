@@ -151,7 +151,8 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
 fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
     let transfer_max = section.quantity("transfer_max")?;
     let spec = match kind {
-        // A separate controller does all its work before it sends the command, and does not fetch data.
+        // All processor time is spent before the command is sent, and the controller does not read commands from
+        // memory.
         ProtocolKind::AtaDma => ProtocolSpec {
             kind,
             queues: 1,
@@ -330,7 +331,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     if section.has("behind") {
         return Err(section
             .error("behind", "a link does not state its position, because the ports state it")
-            .hint("list the links on the path in `behind` of each port, the nearest to the processor first"));
+            .hint("list the links on each port's path in the port's `behind` key, nearest to the processor first"));
     }
     let name = section.text("name")?;
     let to = section.optional_text("to")?.unwrap_or_else(|| name.clone());

@@ -1,8 +1,8 @@
 //! `reference/drive-ratings.toml`: drive ratings from data sheets and reviews, and the model's figures for them.
 //!
-//! A rating from which a model value was set does not test the model ([`FigureRole::Calibrated`]); the other ratings do. A
-//! rating of a steady load is simulated over a whole drive that was written randomly from end to end until its state no
-//! longer changed.
+//! A rating from which a model value was set does not test the model ([`FigureRole::Calibrated`]); the other ratings
+//! do. A rating of a steady load is simulated over a whole drive that was written randomly from end to end until its
+//! state no longer changed.
 
 use lanemark_schema::result::{FigureMetric, FigureRole, ParameterOverride, Provenance};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -19,7 +19,7 @@ const WORKLOAD: &str = "data-sheet";
 /// The time for which a steady load runs before the measurement. In this time, several superblocks of the largest drive
 /// must be collected.
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
-/// The time of the measurement. After a full cache, it is long enough for the bursts in which the cache is emptied.
+/// The duration of the measurement, which is long enough to include the bursts in which a full cache is emptied.
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
 /// The relative error above which the file must state the reason.
 pub const MISS: f64 = 0.10;

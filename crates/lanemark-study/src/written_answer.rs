@@ -179,8 +179,8 @@ impl Expression {
         value.is_finite().then_some(value)
     }
 
-    /// Formats the value: figures with three significant digits, ratios with two decimals, and per cents of ten or more
-    /// as whole numbers.
+    /// Formats the value: figures with three significant digits, ratios with two decimals, and percentages of ten or
+    /// more as whole numbers.
     fn shown(&self, systems: &[StudySystem]) -> Option<String> {
         let value = self.value(systems)?;
         Some(match &self.second {

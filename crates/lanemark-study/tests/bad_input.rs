@@ -164,7 +164,7 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
     let expected = "34:14: round_trip = 2 ms: must be from 1 ns to 1 ms";
     says("tags = 32\nround_trip = \"2 ms\"", expected);
     let expected =
-        "round_trip = 2 us does not have an effect without `tags` or `posted_credits` | state the";
+        "round_trip = 2 us has an effect only with `tags` or `posted_credits` | state the";
     says("round_trip = \"2 us\"", expected);
 }
 

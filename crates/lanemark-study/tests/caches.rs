@@ -6,7 +6,7 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{Market, explain};
 
 /// Data center drives whose files do not contain ratings that show the market. These drives write directly to all bits
-/// of their cells, so they do not have a cache to state.
+/// of their cells, so they do not have such a cache.
 const DATA_CENTER: [&str; 8] = [
     "intel-s4500-960gb",
     "kingston-dc600m-960gb",

@@ -117,7 +117,8 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     assert_eq!(system.target.drive, label);
     let says =
         |value: &str, expected: &str| system_says(NVME, NVME_DRIVE, from, &to(value), expected);
-    let expected = "namespaces need 612 GB together: must be at most 512 GB | make one shorter";
+    let expected =
+        "namespaces require a total of 612 GB: must be at most 512 GB | make one shorter";
     says("[\"512 GB\", \"100 GB\"]", expected);
     says("[]", "0 namespaces: must be from 1 to 128");
     says("[\"100\"]", "namespaces: 100: `100` lacks a unit");
@@ -126,7 +127,7 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
     says("[100]", "`namespaces` must be a list of strings");
     says("\"100 GB\"", "`namespaces` must be a list of strings");
-    let expected = "`namespaces`: AHCI does not have namespaces, only NVMe does | omit it";
+    let expected = "`namespaces`: AHCI does not have namespaces; only NVMe has them | omit it";
     system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
 }
 
@@ -226,7 +227,7 @@ fn two_ports_that_cannot_be_are_told_with_both() {
     says("kioxia-rm5-960gb@dell-r730xd:sas|sat", "unknown port `sat`");
     says("kioxia-rm5-960gb@dell-r730xd:sas|sata", "has SAS 12 Gb/s and does not fit port `sata`");
     let expected = "ports `sas` and `sas-2` of KIOXIA RM5 960GB share link `hba`, which Intel SSD DC S4500 960GB in \
-                    `sata` does not: name KIOXIA RM5 960GB first";
+                    `sata` does not use: list KIOXIA RM5 960GB first in the system";
     says("intel-s4500-960gb@dell-r730xd:sata+kioxia-rm5-960gb:sas|sas-2", expected);
     spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas|sas-2+sas-3|sas-4").unwrap();
     for (text, expected) in [

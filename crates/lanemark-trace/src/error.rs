@@ -11,7 +11,7 @@ pub struct TraceError {
     pub line: Option<u64>,
     /// The column in bytes, counted from 1, if a single field is invalid.
     pub column: Option<usize>,
-    /// Description of the error, with the value and the values that are expected.
+    /// Description of the error, with the value and the expected values.
     pub message: String,
     /// Advice on how to correct the error.
     pub hint: Option<String>,

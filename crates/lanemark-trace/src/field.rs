@@ -157,7 +157,7 @@ impl<'l> Fields<'l> {
     pub(crate) fn cells_end(&mut self, count: usize) -> Result<(), FieldError> {
         match self.optional_cell("field") {
             None => Ok(()),
-            Some(extra) => Err(extra.fault(&format!("an end after {count} fields"))),
+            Some(extra) => Err(extra.fault(&format!("the end of the line after {count} fields"))),
         }
     }
 
@@ -165,7 +165,7 @@ impl<'l> Fields<'l> {
     pub(crate) fn words_end(&mut self, count: usize) -> Result<(), FieldError> {
         match self.optional_word("field") {
             None => Ok(()),
-            Some(extra) => Err(extra.fault(&format!("an end after {count} fields"))),
+            Some(extra) => Err(extra.fault(&format!("the end of the line after {count} fields"))),
         }
     }
 

@@ -15,7 +15,7 @@
 //! request that is read. A request with an earlier time than the previous request is replayed together with it, and
 //! [`TraceNotes`] count these requests.
 //!
-//! Files that were compressed with other programs than gzip or Zstandard must first be unpacked to a pipe or a file.
+//! Files that were compressed with programs other than gzip or Zstandard must first be unpacked to a pipe or a file.
 //! The binary files of blktrace and blkparse, and recorded latencies of requests, are not read.
 
 mod blkparse;

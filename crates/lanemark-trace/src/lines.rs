@@ -24,7 +24,7 @@ pub(crate) struct Lines<R> {
     ended: bool,
     /// Lines that were read ahead, each with its line feed.
     ahead: VecDeque<Vec<u8>>,
-    /// The failure that ended the read-ahead; it is reported when the reader reaches this position.
+    /// The failure that ended the read-ahead, which is reported when the reader reaches this position.
     failure: Option<io::Error>,
 }
 

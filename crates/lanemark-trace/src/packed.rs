@@ -1,9 +1,9 @@
 //! Reads a trace that gzip or Zstandard may have compressed as the original text.
 //!
 //! The first bytes identify the format: RFC 1952 (gzip, including files with several members) or RFC 8878 (Zstandard,
-//! including files with several frames). Any other input is returned unchanged. The packed text of a trace is typically
-//! about twenty times smaller than the original text. An input with a much higher ratio is designed to exhaust disks
-//! and time, and causes an error. The Zstandard reader limits the size of windows.
+//! including files with several frames). Any other input is returned unchanged. A trace typically compresses to about a
+//! twentieth of its size. An input that compresses far better is probably designed to exhaust disk space or time,
+//! and causes an error. The Zstandard reader limits the size of windows.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};

@@ -206,7 +206,7 @@ impl<R: BufRead> Reader<R> {
         let span =
             times.iter().max().zip(times.iter().min()).map_or(0, |(last, first)| last - first);
         let mut error = self.error(FieldError::line(format!(
-            "five whole numbers, {} requests in {span} units of time: MQSim's would be ns, and DiskSim's ms",
+            "the lines contain five whole numbers, with {} requests in {span} units of time, which are ns in MQSim's format and ms in DiskSim's",
             times.len(),
         )));
         error.hint =
@@ -301,7 +301,7 @@ fn place(
     let at: Option<Instant> = match request.time {
         None => None,
         Some(time) => Some(clock.instant(time).ok_or_else(|| {
-            FieldError::line("the time is more than 213 days after the first")
+            FieldError::line("the time is more than 213 days after the first request")
                 .hint("check that the times have the unit of this format")
         })?),
     };

@@ -101,7 +101,10 @@ fn five_whole_numbers_are_never_taken_for_another_format() {
     let either: String = (0..600).map(|at| format!("{} 0 8 8 1\n", at * 5_000)).collect();
     for text in [whole, lone, &either] {
         let error = read(text).unwrap_err();
-        assert!(error.to_string().contains("MQSim's would be ns, and DiskSim's ms"), "{error}");
+        assert!(
+            error.to_string().contains("which are ns in MQSim's format and ms in DiskSim's"),
+            "{error}"
+        );
         let hint = error.hint.unwrap();
         assert!(hint.contains("--format mqsim") && hint.contains("--format disksim"), "{hint}");
     }

@@ -20,7 +20,7 @@ use crate::words::{number, size, text_between, whole_number};
 
 /// The ratio between the bytes of KDiskMark's requests and its MB/s.
 const KIB_AS_KB: f64 = 1.024;
-/// Relative difference between MB/s and requests a second that rounding can explain.
+/// Maximum relative difference, which rounding can explain, between MB/s and the rate that the requests a second imply.
 const SLACK: f64 = 0.01;
 
 /// The program that wrote a text.
@@ -102,7 +102,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
             } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
                 let (label, percent) = (shown(line.label.trim()), (ratio - 1.0) * 100.0);
                 run.note(&format!(
-                    "{label}: its IOPS differ from its MB/s by {percent:+.1}%, and both are kept"
+                    "{label}: the rate that its IOPS imply differs from its MB/s by {percent:+.1}%; both are kept"
                 ));
             }
         }

@@ -1,8 +1,8 @@
 //! The settings of a diskspd time span.
 //!
 //! The text lists the settings of each target. If a text does not contain this list, the settings are taken from the
-//! command line. Its options and defaults are those in diskspd's manual: 64 KiB, two requests per thread, one thread
-//! per file, sequential reads.
+//! command line. The options and their defaults are described in diskspd's manual: 64 KiB, two requests per thread, one
+//! thread per file, sequential reads.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Pattern;

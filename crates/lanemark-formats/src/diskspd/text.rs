@@ -130,7 +130,7 @@ fn sample(span: &str, settings: Option<&TimeSpanSettings>) -> Result<Sample, Str
         }
     }
     match sample.operations() {
-        0 => Err("a time span does not have requests".to_owned()),
+        0 => Err("a time span contains no requests".to_owned()),
         _ => Ok(sample),
     }
 }

@@ -132,7 +132,7 @@ fn single_size(block: u64) -> Vec<SizeShare> {
 /// Reads a range such as `1k-16k`: all multiples of the minimum, with equal shares.
 fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     const EXPECTED: &str = "a range such as 4k-64k";
-    /// Number of sizes above which only evenly spaced sizes are used.
+    /// Maximum number of sizes. If a range contains more sizes, only some of them, evenly spaced, are used.
     const COUNT_MAX: u64 = 4096;
     let (least, most) = text.split_once('-').or_else(|| text.split_once(':')).ok_or(EXPECTED)?;
     let (least, most) = (number::bytes(least, kb_base)?, number::bytes(most, kb_base)?);

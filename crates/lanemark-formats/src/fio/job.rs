@@ -204,7 +204,7 @@ impl Job {
         self.parsed(name, findings, |text| number::time(text, unit))
     }
 
-    /// Returns the value of a switch, which is on if it does not have a value.
+    /// Returns the state of a switch, which is on if the option does not have a value.
     pub(crate) fn flag(&self, name: &str, findings: &mut JobProblems) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {

@@ -78,19 +78,19 @@ const fn known_option(name: &'static str, fate: OptionTreatment) -> KnownOption 
 }
 
 const ALWAYS: OptionTreatment = Needless("all times are always measured and recorded in full");
-const SEEDS: OptionTreatment = Needless("the seed of a run is --seed");
+const SEEDS: OptionTreatment = Needless("--seed sets the seed of a run");
 const SHOWN: OptionTreatment =
     Needless("a result contains all statistics; reports select from them");
 const LAID: OptionTreatment = Needless("the whole file is filled with random data before the run");
 const MEMORY: OptionTreatment = Needless("buffers are aligned and registered with the kernel");
 const LOG_SHAPE: OptionTreatment = Needless("a series has equal intervals in the result's file");
 const PLACED: OptionTreatment =
-    Nearly("the kernel chooses the processors of threads; use taskset or numactl");
+    Nearly("the kernel chooses the processors on which threads run; use taskset or numactl");
 const URGENCY: OptionTreatment =
     Nearly("requests have the priority of the program; use ionice or nice");
 const CACHED: OptionTreatment = Needless("relevant only to the page cache");
 const VERIFIED: OptionTreatment = Nearly("written data is not read back and compared");
-const ENDS: OptionTreatment = Nearly("each test continues to its own end");
+const ENDS: OptionTreatment = Nearly("each test runs until its own end");
 const BATCH: OptionTreatment = Nearly("requests that are due are submitted together");
 const DEVICE: OptionTreatment =
     Nearly("requests go through the block layer, like the kernel's own requests");
@@ -130,11 +130,11 @@ static OPTIONS: &[KnownOption] = &[
     known_option("profile", Refused("write the jobs of the profile into the file")),
     known_option(
         "exec_prerun",
-        Refused("commands of a job file are not executed; run it before the measurement"),
+        Refused("commands in a job file are not executed; run this command before the measurement"),
     ),
     known_option(
         "exec_postrun",
-        Refused("commands of a job file are not executed; run this command after the measurement"),
+        Refused("commands in a job file are not executed; run this command after the measurement"),
     ),
     // The target.
     read("filename"),
@@ -145,7 +145,10 @@ static OPTIONS: &[KnownOption] = &[
     known_option("lockfile", Nearly("the parts of the target are not locked")),
     with_aliases("nrfiles", &["nr_files"], Read),
     known_option("openfiles", Nearly("all files are parts of one target, which stays open")),
-    known_option("file_service_type", Nearly("all files are parts of one target, in one order")),
+    known_option(
+        "file_service_type",
+        Nearly("all files are parts of one target, which requests access in one order"),
+    ),
     read("filesize"),
     read("size"),
     with_aliases("io_size", &["io_limit"], Read),
@@ -164,10 +167,7 @@ static OPTIONS: &[KnownOption] = &[
     known_option("allow_file_create", Needless("the command line states what may be written")),
     known_option("allow_mounted_write", Needless("the command line states what may be written")),
     known_option("pre_read", CACHED),
-    known_option(
-        "unlink",
-        Needless("a file that was created for a run is removed, and no other file"),
-    ),
+    known_option("unlink", Needless("only a file that was created for the run is removed")),
     known_option("unlink_each_loop", Nearly("the file is kept for the whole run")),
     known_option("invalidate", CACHED),
     known_option("fadvise_hint", CACHED),
@@ -194,7 +194,7 @@ static OPTIONS: &[KnownOption] = &[
     with_aliases("randrepeat", &["allrandrepeat"], SEEDS),
     known_option("randseed", SEEDS),
     known_option("random_generator", Nearly("Lanemark generates the order of offsets")),
-    known_option("num_range", Refused("a trim has one range")),
+    known_option("num_range", Refused("each trim covers one range")),
     known_option("atomic", Nearly("writes are not marked as atomic")),
     known_option("write_hint", Nearly("writes are submitted without a hint")),
     // Their submission.
@@ -227,7 +227,7 @@ static OPTIONS: &[KnownOption] = &[
     ),
     known_option("fixedbufs", MEMORY),
     known_option("registerfiles", MEMORY),
-    known_option("nonvectored", Needless("requests have one buffer")),
+    known_option("nonvectored", Needless("each request uses one buffer")),
     known_option("sqthread_poll", Nearly("requests are submitted by system calls")),
     known_option("sqthread_poll_cpu", Nearly("requests are submitted by system calls")),
     known_option("force_async", Nearly("the kernel decides which requests its workers execute")),
@@ -259,7 +259,7 @@ static OPTIONS: &[KnownOption] = &[
     // Data.
     read("zero_buffers"),
     read("buffer_compress_percentage"),
-    known_option("buffer_compress_chunk", Nearly("each block of 4 KiB has this share")),
+    known_option("buffer_compress_chunk", Nearly("this share applies within each 4 KiB block")),
     read("buffer_pattern"),
     known_option("refill_buffers", Needless("written data is random")),
     known_option("scramble_buffers", Needless("written data is random")),
@@ -274,7 +274,7 @@ static OPTIONS: &[KnownOption] = &[
     with_aliases("rate_min", &["ratemin"], Nearly("a test that falls below a rate continues")),
     known_option("rate_iops_min", Nearly("a test that falls below a rate continues")),
     with_aliases("rate_cycle", &["ratecycle"], Nearly("each request has its own due time")),
-    known_option("rate_ignore_thinktime", Needless("a test has a rate or a think time")),
+    known_option("rate_ignore_thinktime", Needless("a test uses either a rate or a think time")),
     read("thinktime"),
     known_option(
         "thinktime_spin",

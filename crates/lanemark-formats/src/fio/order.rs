@@ -51,7 +51,8 @@ pub(crate) fn pattern(
         job.note("random_distribution", findings, SupportLevel::Nearly, reason);
     }
     if matches!(word, "normal" | "gauss") {
-        let reason = "a true normal distribution, with the deviation of fio's sum of draws";
+        let reason =
+            "a true normal distribution, with the standard deviation of fio's sum of draws";
         job.note("random_distribution", findings, SupportLevel::Nearly, reason);
     }
     job.parsed("random_distribution", findings, |text| distribution(text, direction, base))

@@ -45,7 +45,7 @@ pub(crate) fn apply_limits(
             "number_ios",
             findings,
             SupportLevel::Nearly,
-            "the mean amount of data of this number of requests",
+            "the amount of data that this number of requests transfers on average",
         );
     }
     let each = requests.map_or(each, |count| {

@@ -297,7 +297,8 @@ fn strided_ranges(
     let range = job.integer("zonerange", findings).unwrap_or(zone).max(zone);
     let stride = range.saturating_add(job.integer("zoneskip", findings).unwrap_or(0));
     if wanted.own && wanted.clones > 1 || job.flag("time_based", findings).unwrap_or(false) {
-        findings.add_error(job.error("zonemode", "one clone that ends with its last zone"));
+        findings
+            .add_error(job.error("zonemode", "a single clone, which stops after its last zone"));
         return None;
     }
     let count = match wanted.size {

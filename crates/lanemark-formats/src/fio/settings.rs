@@ -75,7 +75,7 @@ pub(crate) fn engine(name: &str) -> Result<(IoEngine, Option<&'static str>), &'s
         "null" => Ok((IoEngine::Null, None)),
         "mmap" | "splice" => Err("it does not submit requests itself; use psync"),
         "cpuio" => Err("it does not submit requests"),
-        "exec" => Err("commands of a job file are not executed"),
+        "exec" => Err("commands in a job file are not executed"),
         "net" | "netsplice" | "rdma" | "http" | "nfs" | "libhdfs" | "gfapi" | "gfapi_async"
         | "rados" | "rbd" | "libiscsi" | "dfs" | "ime_psync" | "ime_psyncv" | "ime_aio" => {
             Err("it is a network engine; only local files and block devices are supported")

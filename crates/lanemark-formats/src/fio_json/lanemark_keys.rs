@@ -1,4 +1,4 @@
-//! Lanemark's additions to its export: the repeats of an entry, and the statistic behind its headline figures.
+//! Lanemark's additions to its export: the repeats of an entry, and the statistic of its headline figures.
 //!
 //! fio does not have repeats of one job, so an entry contains the sum of all repeats of a test, and its rates are
 //! means. Lanemark's headline figure may be the median. The key `lanemark` of an entry, which other readers ignore,

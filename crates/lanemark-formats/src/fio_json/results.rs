@@ -148,7 +148,7 @@ fn import_group(
     }
     partly.note(
         &mut notes,
-        "not all options are known, so the test is described by only a few of them",
+        "not all options are known, so the description of the test is incomplete",
     );
     let begun = "latencies begin when a request is submitted; submission took up to";
     submitted.note(&mut notes, &format!("{begun} {:.1} µs more on average", submission_ns / 1e3));

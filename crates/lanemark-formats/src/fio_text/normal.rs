@@ -32,7 +32,7 @@ use crate::words::{number, scaled_number, size, whole_number};
 const JOBS_MAX: usize = 100_000;
 /// The index of the sum of reads and writes among the directions of an entry.
 const MIXED: usize = 3;
-/// Relative difference between the bytes of all requests and the printed size that rounding can explain.
+/// Maximum relative difference between the bytes of all requests and the printed size that rounding can explain.
 const ROUNDED: f64 = 0.02;
 
 /// The figures of a direction, before the number of its requests is known.
@@ -230,7 +230,7 @@ impl NormalOutputReader {
             let mut test = ReportedTest::new(shown(&entry.name), sample);
             test.threads = Some(entry.jobs);
             let contradiction = match options_of_job {
-                _ if is_sum => Some("the entry is a sum of unlike jobs".to_owned()),
+                _ if is_sum => Some("the entry is a sum over jobs that differ".to_owned()),
                 Some(options_of_job) => options_of_job.contradiction(&test.sample),
                 None => None,
             };

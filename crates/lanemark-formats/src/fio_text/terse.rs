@@ -81,7 +81,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<ReportedRun, FormatError> {
     }
     // Without group_reporting, each line of a group is a clone. The output does not state the number of threads in a
     // group.
-    run.note("threads of a test are not stated; clones are counted if each has a line");
+    run.note("the number of threads is not stated; clones are counted if each has its own line");
     Ok(run)
 }
 
@@ -181,7 +181,7 @@ fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_seconds();
     let (least, most) = ((iops * seconds).max(1.0), ((iops + 1.0) * seconds).max(1.0));
     let (small, large) = (bytes / most, bytes / least);
-    // The size of the requests, if it can be a power of two.
+    // The size of the requests, if a power of two is possible.
     let power = (9..27).map(|power| f64::from(1_u32 << power));
     let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
     match block {

@@ -160,7 +160,7 @@ impl<'t> CsvRow<'t> {
     ) -> Result<ReportedTest, String> {
         let required_number = |name: &str| {
             self.number(name)
-                .ok_or_else(|| format!("the row does not contain a number in `{name}`"))
+                .ok_or_else(|| format!("the row contains no number in the column `{name}`"))
         };
         let (reads, writes) = (required_number("Read I/Os")?, required_number("Write I/Os")?);
         let rate = required_number("IOps")?;

@@ -38,7 +38,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         offset: 100.0,
         bounds: (0.0, 20_000.0),
         shows: AffectedTests::Reads,
-        needs: "a data sheet that states seeks with and without it: a measurement shows only its sum with the seek",
+        needs: "a data sheet that states seek times with and without it, because a measurement shows only the sum of both times",
         get: |drive| Some(disk(drive)?.command_overhead.as_microseconds()),
         set: |drive, us| change(drive, |disk| disk.command_overhead = time(us)),
     },
@@ -91,11 +91,8 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
 /// Values of a disk that a workload of a few minutes cannot determine, each with the measurement that would determine
 /// it.
 pub(super) const UNSEEN: [(&str, &str); 4] = [
-    (
-        "drive.disk.heads",
-        "for measurements, one more head and one fewer cylinder are nearly the same",
-    ),
-    ("drive.disk.segments", "sequential reads of several concurrent readers"),
+    ("drive.disk.heads", "measurements cannot distinguish one more head from one fewer cylinder"),
+    ("drive.disk.segments", "sequential reads by several concurrent readers"),
     (
         "drive.disk.write_cache",
         "the output of `hdparm -W` or `sdparm --get=WCE`, which shows whether it is on",

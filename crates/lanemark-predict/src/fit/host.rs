@@ -1,9 +1,9 @@
 //! Values of the host that are determined by runs on it: the processor time per request, and the number of cores.
 //!
 //! A run reports the processor time of a request in the program and in the kernel. With many requests outstanding, this
-//! time limits a core, and it scales all three of the platform's times: from the application to the driver, in the
-//! driver, and back. The additional time of a single request is spent on sleeping and waking, and becomes the
-//! platform's `wake`. Interrupt time in other contexts is not included in either.
+//! time limits the rate of a core. It determines the factor by which all three of the platform's times are scaled: from
+//! the application to the driver, in the driver, and back. The additional time of a single request is spent on sleeping
+//! and waking, and becomes the platform's `wake`. Interrupt time in other contexts is not included in either.
 
 use lanemark_schema::result::ParameterOverride;
 use lanemark_schema::units::Duration;
@@ -70,7 +70,7 @@ pub(super) fn measured(
         && alone > deep
     {
         cpu.wake = nanoseconds(alone - deep);
-        let reason = "the additional time of a single request, compared with one of many";
+        let reason = "the additional time of a single request, compared with one of many outstanding requests";
         set.push(note(format!("{PREFIX}cpu.wake"), cpu.wake.to_string(), reason));
     }
     set

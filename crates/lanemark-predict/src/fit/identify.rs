@@ -33,7 +33,7 @@ const AS_GOOD: f64 = 3.84;
 pub(super) const SIDES_95: f64 = 1.96;
 /// The number of standard deviations on both sides of a normal distribution that contain 80%.
 const SIDES_80: f64 = 1.2816;
-/// The increase in the sum of squares that 80% of the possible values of a parameter do not exceed.
+/// The maximum increase in the sum of squares for 80% of a parameter's possible values.
 const LIKELY: f64 = SIDES_80 * SIDES_80;
 /// Distances from a fixed value that are tried in both directions, in logarithms. The last distance contains 80% of the
 /// prior.

@@ -263,7 +263,7 @@ fn is_scsi(run: &RunResult) -> bool {
     })
 }
 
-/// Returns a text with the names of the results to which a drive was fitted.
+/// Lists the names of the results to which a drive was fitted.
 fn measured_by(results: &[String]) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     match results {

@@ -82,7 +82,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (1.0, 3000.0),
         shows: AffectedTests::Reads,
-        needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
+        needs: "RND4K Q1T1 read, and reads deep enough that they queue at the dies",
         get: |drive| Some(flash(drive)?.read.mean().as_microseconds()),
         set: |drive, us| change(drive, |flash| flash.read = flash.read.with_mean(time(us))),
     },
@@ -92,7 +92,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (1.0, 3000.0),
         shows: AffectedTests::Reads,
-        needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
+        needs: "RND4K Q1T1 read, and reads deep enough that they queue at the dies",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.read.as_microseconds()),
         set: |drive, us| change_cache(drive, |cache| cache.read = time(us)),
     },
@@ -102,7 +102,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (20.0, 20_000.0),
         shows: AffectedTests::Both,
-        needs: "RND16K and RND64K Q1T1 read, if no link takes longer for a byte than a channel",
+        needs: "RND16K and RND64K Q1T1 read, if no link takes more time per byte than a channel",
         get: |drive| Some(flash(drive)?.channel_rate.as_megabytes()),
         set: |drive, rate| change(drive, |flash| flash.channel_rate = megabytes(rate)),
     },
@@ -112,7 +112,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (2.0, 100_000.0),
         shows: AffectedTests::Reads,
-        needs: "SEQ128K Q32T1 read in a port that carries more",
+        needs: "SEQ128K Q32T1 read in a faster port",
         get: |drive| Some(drive.data_path_read?.as_megabytes()),
         set: |drive, rate| drive.data_path_read = Some(megabytes(rate)),
     },
@@ -190,12 +190,11 @@ pub(super) const COLLECTION: Parameter = Parameter {
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
         "drive.front_end.engines",
-        "measurements show only engines divided by time: if all commands are alike, twice as many \
-         engines of half the speed differ only in the latency of a single read",
+        "measurements show only the number of engines divided by the time: if all commands are alike, twice as many engines at half the speed change only the latency of a single read",
     ),
     (
         "drive.buffer.capacity",
-        "it is full within milliseconds, so rates do not show it: a burst of writes after an idle period, with --interval 1ms",
+        "it fills within milliseconds, so rates do not show it; a burst of writes after an idle period does, with --interval 1ms",
     ),
     (
         "drive.pseudo_slc.capacity",
@@ -204,7 +203,7 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
     ("drive.flash.erase", "random writes over the whole drive until they are steady: --steady 60s"),
     (
         "drive.translation",
-        "the same, and reads over the whole drive, for a map that is only partly in memory",
+        "random writes over the whole drive until they are steady (--steady 60s), and reads over the whole drive for a map that is only partly in memory",
     ),
 ];
 

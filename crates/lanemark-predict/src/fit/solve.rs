@@ -17,7 +17,7 @@ use crate::PredictError;
 
 /// The step of the differences during the search, in logarithms.
 const STEP: f64 = 0.04;
-/// The step of the differences for the precision of a value, in logarithms.
+/// The step of the differences that determine the precision of a value, in logarithms.
 const STEP_BOTH: f64 = 0.1;
 
 /// A search over some parameters that compares the model with some trials.
@@ -98,9 +98,9 @@ pub(super) fn jacobian(
     Ok(sides.swap_remove(0))
 }
 
-/// Computes the slopes on the side on which each parameter has the smaller effect. If another limit hides a limit, its
-/// parameter has an effect on one side only, and the other side shows how little is known about it. Also returns, for
-/// each parameter, the ratio of the larger effect to the smaller one.
+/// Computes the slopes on the side on which each parameter has the smaller effect. If a limit is hidden by another
+/// limit, its parameter has an effect on one side only. The side without an effect shows how uncertain the parameter
+/// is. Also returns, for each parameter, the ratio of the larger effect to the smaller one.
 pub(super) fn weaker_side(
     engine: &TrialSimulator,
     logs: &[f64],

@@ -126,7 +126,7 @@ impl FinishedFit<'_> {
             (
                 &mut dies,
                 self.explored.range(|geometry| geometry.dies),
-                "random reads by several threads at depths at which they queue at dies: RND4K Q4T1 to Q32T4 read",
+                "random reads by several threads, deep enough that they queue at the dies: RND4K Q4T1 to Q32T4 read",
             ),
             (
                 &mut unit,

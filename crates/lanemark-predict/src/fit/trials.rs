@@ -22,7 +22,7 @@ const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
 const WHOLE_TESTS: u64 = 40;
 /// Divisor of the full number of requests, which determines the minimum number of requests per test in a large grid.
 const LEAST_SHARE: u64 = 8;
-/// Number of requests below which a measured 99th percentile is not used.
+/// Minimum number of requests for which a measured 99th percentile is used.
 const TAIL_MIN: u64 = 2000;
 
 /// A test and its figures.
@@ -384,16 +384,16 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
         Err(PredictError::Figure { result, test, figure, value })
     };
     if test.samples.is_empty() {
-        return fail("its count of repeats", 0.0);
+        return fail("the number of repeats", 0.0);
     }
     for sample in &test.samples {
         let rate = sample.throughput().0 as f64;
         if sample.operations() == 0 || rate == 0.0 {
-            return fail("a throughput", rate);
+            return fail("the throughput of a repeat", rate);
         }
         let latency = sample.latency().mean_ns();
         if !latency.is_finite() || latency <= 0.0 {
-            return fail("a mean latency", latency);
+            return fail("the mean latency of a repeat", latency);
         }
     }
     Ok(())

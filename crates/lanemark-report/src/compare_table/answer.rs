@@ -14,7 +14,7 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     let [one, other] = distinguishing_names([a, b]);
     let shared = shared_tests(a.1, b.1);
     if shared.is_empty() {
-        return format!("{other} and {one} do not have a test in common.");
+        return format!("{other} and {one} share no test.");
     }
     if let Some(reason) = unranked(a, b, &shared) {
         return format!("{other} and {one} cannot be ranked: {reason}.");

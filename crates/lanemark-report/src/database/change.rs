@@ -101,7 +101,7 @@ fn other_processes_share(run: &RunResult) -> Option<f64> {
     shares?.into_iter().reduce(f64::max)
 }
 
-/// Describes the processor time of other programs, if it is high enough to make the figures uncertain.
+/// Describes the processor time of other programs, if it is so high that the figures are uncertain.
 fn disturbance_sentence(run: &RunResult) -> Option<String> {
     let share = other_processes_share(run).filter(|&share| share > OTHERS)?;
     Some(format!("other programs used up to {:.0}% of the processors", 100.0 * share))

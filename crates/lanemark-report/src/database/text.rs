@@ -79,7 +79,7 @@ fn answer(database: &DatabaseTarget, test: &TestResult) -> String {
     format!("{product}{version} completes {rate} transactions a minute with {users}{mean}{share}.")
 }
 
-/// `PostgreSQL 17.11 · postgres://host/shop`.
+/// Returns a line such as `PostgreSQL 17.11 · postgres://host/shop`.
 pub(super) fn title(database: &DatabaseTarget) -> String {
     let version = database.version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     format!("{}{version} · {}", database.product, database.name)

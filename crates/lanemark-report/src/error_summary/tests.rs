@@ -110,14 +110,17 @@ fn bounds_and_near_repeats_are_counted_apart() {
         let outcome = study(exact.into_iter().chain(bounds).collect(), None);
         ErrorSummary::of(&outcome, role).sentence(&outcome)
     };
-    let distinct = "absolute error of the 1 distinct ones: median 10.0%, mean 10.0%";
+    let distinct = "absolute error of the 1 distinct figures: median 10.0%, mean 10.0%";
     let text = of(&[], FigureRole::Calibrated);
-    assert!(text.starts_with(&format!("2 figures (of them 1 near repeat), {distinct}")), "{text}");
+    assert!(
+        text.starts_with(&format!("2 figures (including 1 near repeat), {distinct}")),
+        "{text}"
+    );
     assert!(text.ends_with("these set model values, so they do not test the model."), "{text}");
     let text = of(&[(AtLeast, 120.0)], FigureRole::Predicted);
-    assert!(text.contains("3 figures (of them 1 bound, met; 1 near repeat)"), "{text}");
+    assert!(text.contains("3 figures (including 1 bound, met; 1 near repeat)"), "{text}");
     let text = of(&[(AtLeast, 120.0), (AtMost, 70.0), (AtMost, 125.0)], FigureRole::Predicted);
-    assert!(text.contains("5 figures (of them 3 bounds, 2 met; 1 near repeat)"), "{text}");
+    assert!(text.contains("5 figures (including 3 bounds, 2 met; 1 near repeat)"), "{text}");
     assert!(text.contains("worst +25.0% (System bound 2)"), "{text}");
 }
 

@@ -31,11 +31,11 @@ fn every_piece_of_evidence_is_a_text_with_its_figures() {
     for (item, wanted) in [
         (
             EvidenceItem::CeilingShare { link: text("SATA"), share: 0.57, share_most: None },
-            "throughput is 57% of what SATA carries for this test",
+            "throughput is 57% of SATA's ceiling for this test",
         ),
         (
             EvidenceItem::CeilingShare { link: text("SATA"), share: 0.57, share_most: Some(0.69) },
-            "throughput is 57 to 69% of what SATA carries for this test (packet size unknown)",
+            "throughput is 57 to 69% of SATA's ceiling for this test (packet size unknown)",
         ),
         (
             EvidenceItem::DeviceLimit { limit: text("rbps=7"), share: 0.98 },
@@ -82,14 +82,14 @@ fn a_verdict_has_its_reason() {
     for (verdict, wanted) in [
         (LimitingPart::LinkBound, "link-bound; the path's slowest link was full."),
         (LimitingPart::DriveBound, "drive-bound; the device was at its limit."),
-        (LimitingPart::CpuBound, "CPU-bound; the processors had no time left."),
+        (LimitingPart::CpuBound, "CPU-bound; the processors were fully busy."),
         (
             LimitingPart::QueueStarved,
             "queue-starved; more outstanding requests increase the throughput.",
         ),
         (
             LimitingPart::FileSystemBound,
-            "file-system-bound; most of a request's time passed before it reached the device.",
+            "file-system-bound; most of the latency arose before a request reached the device.",
         ),
         (LimitingPart::HeldBack, "held back; a limit of a control group was reached."),
         (LimitingPart::Undecided, "undecided; no observed part was at its limit."),
@@ -101,7 +101,7 @@ fn a_verdict_has_its_reason() {
     assert!(text.ends_with("other programs on the processors could explain the result."), "{text}");
     let text = text_of(LimitingPart::Undecided, vec![unprobed]);
     assert!(text.ends_with("--explain tries a deeper queue, which may find the limit."), "{text}");
-    assert!(text_of(LimitingPart::CpuBound, vec![crowded]).ends_with("no time left."));
+    assert!(text_of(LimitingPart::CpuBound, vec![crowded]).ends_with("fully busy."));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A linear axis from zero, with ticks at 1, 2 or 5 times a power of ten.
 //!
-//! The axis is always linear and starts at zero, because the length of a bar represents its value.
+//! The axis is always linear and starts at zero, because the length of a bar represents the bar's value.
 
 use maud::{Markup, html};
 

@@ -138,8 +138,8 @@ pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
         .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
 }
 
-/// Lists every warning with its advice. A warning about runs names all runs that have it. Returns `None` if there are
-/// no warnings.
+/// Lists every warning with its advice. A warning about runs names all runs to which it applies. Returns `None` if
+/// there are no warnings.
 pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],

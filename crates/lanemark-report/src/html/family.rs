@@ -12,7 +12,7 @@ const LEAST: usize = 4;
 /// The number in which the tests of a family differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FamilyAxis {
-    /// Total volume of data moved.
+    /// Total amount of transferred data.
     Volume,
     /// Size of a request.
     Block,

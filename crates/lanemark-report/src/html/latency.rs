@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::lines::{AxisUnit, LOOKS, LineAxis, LineChart, LineSeries, entries, legend};
 use super::picture::{PanelPicture, TitledPanel};
 
-/// The rungs of the percentile ladder; rungs that too few requests support are omitted.
+/// The rungs of the percentile ladder. A rung is omitted if there are too few requests for its percentile.
 const RUNGS: [f64; 12] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 99.9999, 99.99999];
 /// Rungs with a tick.

@@ -59,7 +59,7 @@ pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
     whole_page(study, runs, None)
 }
 
-/// Writes the file of [`html`] with interactive charts that `library` draws.
+/// Writes the same file as [`html`], but with interactive charts that `library` draws.
 pub fn interactive_html(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
@@ -273,7 +273,7 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = trial::table(&runs)?;
     Some(markup! {
         p class="soft" {
-            "A program ran on each served system in turn. Waiting is the share of the program's time during which the system had requests. Ratios are relative to the first system."
+            "A program ran on each served system in turn. Waiting is the share of the program's time during which requests were outstanding on the system. Ratios are relative to the first system."
         }
         (grid::grid(&table, "Trial"))
     })

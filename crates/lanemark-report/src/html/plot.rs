@@ -132,7 +132,7 @@ pub fn plot(
     (!picture.figures.is_empty()).then(|| render(&picture, &heading, style))
 }
 
-/// Joins two pictures; a legend entry that both have appears once.
+/// Joins two pictures; a legend entry that both pictures contain appears once.
 fn merged_pictures(mut first: PanelPicture, other: PanelPicture) -> PanelPicture {
     if !other.figures.is_empty() {
         first.entries.extend(other.entries);

@@ -503,7 +503,7 @@ fn alt_text(caption: &str, plots: &[TimePlot], series: &Series) -> String {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let first = known.first().copied().unwrap_or(f64::NAN);
         let last = known.last().copied().unwrap_or(f64::NAN);
-        format!("{}: {} at first, {} at last", plot.heading, significant(first), significant(last))
+        format!("{}: first {}, last {}", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
     format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))

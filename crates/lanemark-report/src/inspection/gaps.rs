@@ -28,7 +28,7 @@ pub(super) enum InspectionGap {
     Device(String),
     /// Capability of the port to which a PCIe hop is attached; the second string is the current speed of the link.
     Port(String, Option<String>),
-    /// Capabilities of both ends of a link of another type.
+    /// Capabilities of both ends of a link other than PCIe.
     Ends(String),
     /// The links downstream of a controller.
     Behind(String),
@@ -196,7 +196,7 @@ fn is_shown_by_lspci(role: PciFunctionKind) -> bool {
     role == PciFunctionKind::Nvme || has_links_behind(role)
 }
 
-/// Returns whether the drives of a function with this role are attached by links of another type.
+/// Returns whether the drives of a function with this role are attached by links other than PCIe.
 fn has_links_behind(role: PciFunctionKind) -> bool {
     use PciFunctionKind as R;
     matches!(role, R::Ahci | R::Ide | R::Sas | R::Raid | R::Storage | R::Usb | R::FibreChannel)

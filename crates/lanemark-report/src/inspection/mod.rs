@@ -126,7 +126,7 @@ fn write_findings(sheet: &mut TerminalText, inspection: &Inspection) {
     sheet.blank();
 }
 
-/// States which devices do not have a limit: those for which both ends of every link are known.
+/// Names the devices without a limit, which are the devices for which both ends of every link are known.
 fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let devices_with_path = || devices.iter().filter(|device| has_own_path(device));
     let known: Vec<&InspectedDevice> =

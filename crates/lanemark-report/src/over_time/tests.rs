@@ -77,21 +77,21 @@ fn rounds_are_told_with_their_window() {
     assert_eq!(
         text_of(reached, TrackedFigure::Iops, -5.0, true),
         format!(
-            "Steady after round 7 of {length} each by SNIA's rule: in rounds 3 to 7 the requests a second {end} \
+            "Steady by SNIA's rule after round 7, with rounds of {length}: in rounds 3 to 7 the requests a second {end} \
              falls by 1.2%. The reported figures are from these rounds."
         )
     );
     assert_eq!(
         text_of(not, TrackedFigure::Throughput, 5.0, true),
         format!(
-            "Not steady after 7 rounds of {length} by SNIA's rule, which allows 20% and 10%: in rounds 3 to 7 the \
+            "Not steady after 7 rounds of {length} by SNIA's rule, which allows a span of 20% and a slope of 10%: in rounds 3 to 7 the \
              bytes a second {end} rises by 1.2%. The reported figures are from these rounds."
         )
     );
     let text = text_of(reached, TrackedFigure::Latency, 0.0, true);
     assert!(text.contains(&format!("the mean latencies {end} rises by")), "{text}");
     let text = text_of(reached, TrackedFigure::Iops, 0.0, false);
-    assert!(text.contains("by SNIA's rule. The reported"), "{text}");
+    assert!(text.contains(&format!("with rounds of {length}. The reported")), "{text}");
     let brief_of = |outcome| {
         let steady = Some(steady(outcome, TrackedFigure::Iops, 0.0, true));
         brief_summary(&Sample { steady, ..Sample::empty() })

@@ -20,7 +20,7 @@ pub(super) const MARGIN: f64 = 16.0;
 const BOX: f64 = 34.0;
 /// The minimum width of a box.
 const BOX_WIDTH: f64 = 64.0;
-/// Maximum number of columns of text in a line of a box.
+/// Maximum length in columns of a text line in a box.
 const BOX_TEXT: usize = 24;
 /// Ratio between the width of bold text, which the path uses, and the width of other text.
 const BOLD: f64 = 1.15;

@@ -33,8 +33,8 @@ const NAME_FAIR: usize = 26;
 /// Minimum width of the column of formulas.
 const LAW_MIN: usize = 16;
 
-/// Writes a system's path: the platform as a tree with the path marked, the hops, and a sentence about the bottleneck.
-/// The row of a hop shows its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
+/// Writes a system's path: the platform as a tree in which the path is marked, then the hops, and a sentence about the
+/// bottleneck. The row of a hop shows its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
 pub fn path_table(view: &TestedPath, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));
@@ -111,8 +111,8 @@ pub fn path_sentence(view: &TestedPath) -> String {
     sentence(view)
 }
 
-/// Returns a sentence such as `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path
-/// would carry 1050 MB/s`.
+/// Returns a sentence such as `You lose 41% to DMI 3.0, which 2 drives share: if that link were 16 times as fast, the
+/// path would carry 1050 MB/s`.
 pub(crate) fn loss_sentence(loss: &LinkLoss, random: bool) -> String {
     let shared = match loss.drives {
         0 | 1 => String::new(),
@@ -124,7 +124,7 @@ pub(crate) fn loss_sentence(loss: &LinkLoss, random: bool) -> String {
     };
     let faster = match &loss.own {
         Some(supported) => format!("over {supported}, which the drive supports,"),
-        None => format!("with that link {} times as fast", loss.times),
+        None => format!("if that link were {} times as fast,", loss.times),
     };
     format!(
         "You lose {} to {}{shared}: {faster} the path would carry {carried}.",
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_loss_is_told_with_the_drives_that_share_the_link() {
-        let faster = "with that link 16 times as fast the path would carry";
+        let faster = "if that link were 16 times as fast, the path would carry";
         for (loss, random, wanted) in [
             (loss(None, 0), false, format!("You lose 41% to DMI 3.0: {faster} 1,050 MB/s.")),
             (loss(None, 1), true, format!("You lose 41% to DMI 3.0: {faster} 12,346 IOPS.")),

@@ -93,7 +93,7 @@ fn processors_and_threads_are_told_as_means_and_maxima() {
     assert_eq!(
         sentences_of(&[of(0.04, 0.0, 0.43, 30), of(0.06, 0.008, 0.21, 12)]),
         [
-            "Of 2 cores the machine used 0.83: 0.05 in programs, 0.70 in the kernel, 0.08 in interrupts.",
+            "The machine used 0.83 of 2 cores: 0.05 in programs, 0.70 in the kernel, 0.08 in interrupts.",
             "The busiest thread took 43% of a core; threads slept 0.210 times per request.",
         ]
     );
@@ -118,8 +118,7 @@ fn punctuality_is_told_with_the_requests_that_waited_and_that_never_came() {
     let text = |samples| sentences(&test("t", samples)).join(" ");
     assert_eq!(
         text(vec![kept(40, 3, 0), kept(40, 4, 0)]),
-        "At the median, requests were submitted 40.0 µs after their due time; 7 of 20 had to wait for others. \
-         Latencies count from the due time."
+        "At the median, requests were submitted 40.0 µs after their due time; 7 of 20 had to wait for other requests. Latencies count from the due time."
     );
     let late = text(vec![kept(40, 3, 5), kept(40, 4, 6)]);
     let end = " 11 more were due but never submitted, and no figure includes them.";

@@ -52,32 +52,32 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
     };
     let tie = "no run leads by more than its spread";
     let cases: [(&[&[usize]], &str); 8] = [
-        (&[&[200], &[100]], "A moves the most data in the one test that both runs have."),
+        (&[&[200], &[100]], "A moves the most data in the one test that both runs contain."),
         (
             &[&[100, 50], &[200, 90]],
-            "B moves the most data in each of the 2 tests that both runs have.",
+            "B moves the most data in each of the 2 tests that both runs contain.",
         ),
         (
             &[&[100, 50], &[200, 50]],
-            "B moves the most data in 1 of the 2 tests that both runs have; in one, ",
+            "B moves the most data in 1 of the 2 tests that both runs contain; in one, ",
         ),
         (
             &[&[100, 50, 70], &[200, 50, 70]],
-            "B moves the most data in 1 of the 3 tests that both runs have; in 2, ",
+            "B moves the most data in 1 of the 3 tests that both runs contain; in 2, ",
         ),
         (
             &[&[300, 50, 70], &[200, 90, 95]],
-            "A moves the most data in 1 of the 3 tests that both runs have, B moves the most data in 2.",
+            "A moves the most data in 1 of the 3 tests that both runs contain, B moves the most data in 2.",
         ),
         (
             &[&[100], &[100]],
-            "No run leads by more than its spread in any of the one test that both runs have.",
+            "In the one test that both runs contain, no run leads by more than its spread.",
         ),
         (
             &[&[300, 90, 70, 10], &[200, 95, 70, 20], &[100, 50, 90, 30]],
-            "3 runs each move the most data in some of the 4 tests that all 3 runs have, each in up to 2.",
+            "3 runs each move the most data in some of the 4 tests that all 3 runs contain, each in up to 2.",
         ),
-        (&[&[100], &[]], "2 runs that do not have a test in common."),
+        (&[&[100], &[]], "2 runs that share no test."),
     ];
     for (all, wanted) in cases {
         let wanted = match wanted.ends_with(", ") {

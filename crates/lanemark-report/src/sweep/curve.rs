@@ -4,9 +4,9 @@
 //! *The knee* of a curve over load (queue depth, threads, rate) is the point of maximum *power*, which is throughput
 //! divided by mean latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in
 //! computer communications", ICC 1979, 43.1). Below the knee, more load raises throughput by a larger factor than
-//! latency; above the knee, by a smaller factor. In a closed system whose throughput grows in proportion to the
-//! requests up to N and is constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the
-//! true knee may be beyond it.
+//! latency. Above the knee, it raises throughput by the smaller factor. In a closed system whose throughput grows in
+//! proportion to the requests up to N and is constant beyond, the knee is exactly at N. A knee at the end of a curve is
+//! not reported: the true knee may be beyond it.
 
 use lanemark_schema::result::{Sweep, SweepFigures, SweepPoint};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};

@@ -159,7 +159,7 @@ fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
             let knee = &curve.points[index];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
-                "the knee is at {} {}, {} ({} of the maximum) in {} µs; {most}",
+                "the knee is at {} {}, {} ({} of the maximum) with a mean latency of {} µs; {most}",
                 curves.x,
                 knee.text,
                 rate(curves, knee),
@@ -179,8 +179,8 @@ fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
     }
 }
 
-/// Returns a sentence such as `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second
-/// (91%) in 81.4 µs on average, p99 103 µs; 12 gives 82%`.
+/// Returns a sentence such as `queue_depth 16 is the minimum that reaches 90% of the maximum: 196233 requests a second
+/// (91%) in 81.4 µs on average, p99 103 µs; 12 reaches 82%`.
 fn share_reached_text(curves: &Curves, curve: &Curve, share: f64) -> String {
     let share_of_most = |point: &curve::CurvePoint| point.figures.bytes_per_second / curve.most();
     let Some(at) = curve.points.iter().position(|point| share_of_most(point) >= share) else {
@@ -191,10 +191,10 @@ fn share_reached_text(curves: &Curves, curve: &Curve, share: f64) -> String {
     let p99 = p99.map_or(String::new(), |us| format!(", p99 {} µs", significant(us)));
     let before = at.checked_sub(1).map(|before| &curve.points[before]);
     let before = before.map_or(String::new(), |before| {
-        format!("; {} gives {}", before.text, percent_whole(share_of_most(before)))
+        format!("; {} reaches {}", before.text, percent_whole(share_of_most(before)))
     });
     format!(
-        "{} {} is the minimum that gives {} of the maximum: {} ({}) in {} µs on average{p99}{before}.",
+        "{} {} is the minimum that reaches {} of the maximum: {} ({}) in {} µs on average{p99}{before}.",
         curves.x,
         point.text,
         percent_whole(share),

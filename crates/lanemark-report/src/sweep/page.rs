@@ -1,8 +1,8 @@
 //! A sweep as one self-contained HTML file, with a drawing per panel that shows throughput above latency on one
 //! horizontal axis.
 //!
-//! Both plots begin at zero. The horizontal axis is logarithmic if its values span more than a factor of eight: lines
-//! do not have a length that could mislead, and the values of a sweep usually double. A ring marks a knee.
+//! Both plots begin at zero. The horizontal axis is logarithmic if its values span more than a factor of eight: unlike
+//! bars, lines do not suggest a length, and the values of a sweep usually double. A ring marks a knee.
 
 use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};

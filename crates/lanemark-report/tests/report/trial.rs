@@ -74,7 +74,7 @@ fn the_faster_system_is_named_with_its_factor_and_interval() {
         let wanted = "fast@board:m2 finishes 2.00x sooner than slow@board:sata (95% interval 2.00x to 2.00x over 3 \
              turns). On slow@board:sata the command waits for the drive 40% of its time; ";
         assert!(answer.starts_with(wanted), "{answer}");
-        assert!(answer.ends_with(" of that is for flushes."), "{answer}");
+        assert!(answer.ends_with(" of the wait is for flushes."), "{answer}");
     }
     let text = trial_text(&[&slow, &fast], &[], &WIDE);
     let row = |name: &str| {

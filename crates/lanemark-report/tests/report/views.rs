@@ -178,9 +178,9 @@ fn a_page_begins_with_one_sentence_of_its_runs() {
     let (page, answer) = (html(None, &[&run]), results_answer(None, &[&run]).unwrap());
     assert!(page.split("<section").next().unwrap().contains(&answer));
     let page = html(None, &[&run, &fixture::measured()]);
-    assert!(page.contains("that both runs have") && !page.contains("No run leads"));
+    assert!(page.contains("that both runs contain") && !page.contains("contain, no run leads"));
     let page = html(None, &[&run, &run]);
-    assert!(page.contains("No run leads by more than its spread in any of the "));
+    assert!(page.contains("that both runs contain, no run leads by more than its spread."));
 }
 
 #[test]

@@ -304,7 +304,8 @@ fn derive_reads(
         false => (&nand.read, "flash.read"),
     };
     let alone = array.dies / (MARGIN * random);
-    // Faster reads of the cache are assumed before independent planes. Without a cache of sufficient size, independent
+    // If the cache is large enough, a rating that the dies do not reach is explained by faster reads of the cache
+    // first, and by independent planes only if these reads would be implausibly fast. Without such a cache, independent
     // planes are assumed if the rating requires more parallel page reads than there are dies.
     let least = if cached { SLC_READ_LEAST } else { usual.value };
     let independent = nand.independent_planes || least > alone;

@@ -3,7 +3,7 @@
 use super::printed::{BoxRatings, Market};
 use super::priors::{NandPrior, Prior};
 
-/// Ratio of the die time of a read of data outside the cache to the tR of data sheets. The additional time is for
+/// Ratio of a die's time for reading data outside the cache to the tR in data sheets. The additional time is for
 /// repeats at shifted thresholds, error correction, and firmware between the operations of a die. Seven half-full
 /// client drives with their own DRAM, from the training set, read at 0.66 to 1.2 times the rate that corresponds to the
 /// tR of their dies; the mean is 0.82.

@@ -82,7 +82,7 @@ fn expand_values(text: &str) -> Result<Vec<String>, String> {
             let value = value.ok_or_else(|| format!("`{text}`: `{number}` is not a step"))?;
             match rest.contains('*') {
                 true if unit.is_empty() => (to, RangeStep::Times(value)),
-                true => return Err(format!("`{text}`: a factor does not have a unit")),
+                true => return Err(format!("`{text}`: a factor must not have a unit")),
                 false => return range(text, from.trim(), to.trim(), RangeStep::By(value), unit),
             }
         }
@@ -220,7 +220,7 @@ mod tests {
             ("1..4*x", "step"),
             ("1 KiB..4 us*2", "same quantity"),
             ("1..9999999", "more than"),
-            ("1..4*2KiB", "does not have a unit"),
+            ("1..4*2KiB", "must not have a unit"),
         ] {
             let error = Axis::parse(&format!("any={text}")).unwrap_err();
             assert!(error.message.contains(message), "{text}: {error}");

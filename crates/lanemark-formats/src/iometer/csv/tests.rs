@@ -124,7 +124,10 @@ fn a_specification_of_one_line_must_be_whole() {
 fn a_row_without_a_figure_is_an_error_with_its_line() {
     let rows = ["ALL,All,4K mix,1,2,3,x,0.25,0.5,7,9,0,12288000,4096000,3000,1000,2048,3"];
     let error = super::read(&file("now", &rows), "r.csv").unwrap_err().to_string();
-    assert!(error.starts_with("r.csv:22: the row does not contain a number in `IOps`"), "{error}");
+    assert!(
+        error.starts_with("r.csv:22: the row contains no number in the column `IOps`"),
+        "{error}"
+    );
     let columns: Vec<&str> = COLUMNS.trim_start_matches('\'').split(',').collect();
     let cells = ["a", "", "-1", "inf", "2.5"];
     let row = CsvRow { columns: &columns, cells: &cells };

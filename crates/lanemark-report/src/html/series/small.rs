@@ -93,7 +93,7 @@ pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[TimePlot]) -> String {
         let [first, last] = [known.first(), known.last()]
             .map(|value| grouped(&significant(value.copied().unwrap_or(f64::NAN))));
         let name = if index == 0 { String::new() } else { format!("{} ", plot.heading) };
-        format!("{name}{first} at first, {last} at last")
+        format!("{name}{first} at the start, {last} at the end")
     });
     format!("{}: {}", plotted.caption, ends.collect::<Vec<_>>().join("; "))
 }
