@@ -5,15 +5,15 @@
 //! under the derived workload. The first system's figures show how well the workload reproduces the turns. The second
 //! system's figures are predicted from measurements of the first system only.
 //!
-//! The database and its users work in real time, so their times are divided by the time scale. The simulated host has
-//! this machine's number of processors. Time in which a session waited for a processor remains part of the time
-//! elsewhere, so a system with more transactions is predicted slightly too fast.
+//! The database and its users work in real time, so their times are divided by the time scale. The simulated host keeps
+//! the study's processors, which this machine's processors represent, so the processor time is also multiplied by the
+//! ratio of their numbers. Time in which a session waited for a processor remains part of the time elsewhere, so a
+//! system with more transactions is predicted slightly too fast.
 
 use lanemark_lab::{Lab, LabRun};
 use lanemark_schema::result::{Provenance, RunResult, StudyOutcome};
-use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{LoadKind, Workload};
-use lanemark_study::{Study, System};
+use lanemark_study::Study;
 
 use super::study_parts::StudyParts;
 use crate::failure::Failure;
@@ -31,7 +31,8 @@ pub(super) fn predict(
 ) -> Result<StudyOutcome, Failure> {
     let text = lanemark_oltp::workload(run)?;
     let measured = lanemark_study::workload::parse("the turns of the first system", &text);
-    let measured = in_study_time(measured.map_err(Failure::from)?, scale);
+    let processors = f64::from(parts.cores) / f64::from(cores.max(1));
+    let measured = in_study_time(measured.map_err(Failure::from)?, scale, processors);
     let mut systems = Vec::new();
     for (name, system, workload) in study.systems() {
         let is_side = parts.sides.iter().any(|side| side.name == name);
@@ -40,21 +41,22 @@ pub(super) fn predict(
             _ => Vec::new(),
         };
         let workload = Workload { tests, ..measured.clone() };
-        systems.push((with_cores(system, cores)?, workload));
+        systems.push((system, workload));
     }
     let works: Vec<_> =
-        systems.iter().map(|(system, workload)| LabRun { system, workload }).collect();
+        systems.iter().map(|&(system, ref workload)| LabRun { system, workload }).collect();
     let runs = lab.run_all(&works, provenance, &mut |_| ())?;
     Ok(study.outcome(provenance, runs))
 }
 
-/// Returns `workload` with the times of the database and its users divided by `scale`.
-fn in_study_time(mut workload: Workload, scale: f64) -> Workload {
+/// Returns `workload` with the times of the database and its users divided by `scale`, and the processor time multiplied
+/// by `processors`, the number of the study's processors that a processor of this machine represents.
+fn in_study_time(mut workload: Workload, scale: f64, processors: f64) -> Workload {
     for test in &mut workload.tests {
         if let LoadKind::Transactions(transactions) = &mut test.asks {
-            let time = |time: &mut Duration| *time = time.times(1.0 / scale);
-            time(&mut transactions.elsewhere);
-            time(&mut transactions.processor);
+            let (elsewhere, processor) = (&mut transactions.elsewhere, &mut transactions.processor);
+            *elsewhere = elsewhere.times(1.0 / scale);
+            *processor = processor.times(processors / scale);
         }
     }
     workload
@@ -67,16 +69,10 @@ fn renamed(workload: &Workload, name: &str) -> Workload {
     workload
 }
 
-/// Returns `system` with `cores` processors.
-fn with_cores(system: &System, cores: u32) -> Result<System, Failure> {
-    let mut spec = system.spec.clone().into_spec();
-    spec.cpu.cores = cores;
-    let spec = spec.checked().map_err(|error| Failure::input(error.to_string()))?;
-    Ok(System { spec, ..system.clone() })
-}
-
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::units::Duration;
+
     use super::*;
 
     #[test]
@@ -93,14 +89,14 @@ mod tests {
                     [[test]]\nname = \"users\"\nthreads = 4\nblock = \"8 KiB\"\nspan = \"2 GiB\"\nramp = \"1 s\"\n\
                     duration = \"5 s\"\n";
         let before = lanemark_study::workload::parse("w", text).unwrap();
-        let after = renamed(&in_study_time(before.clone(), 16.0), "other");
+        let after = renamed(&in_study_time(before.clone(), 16.0, 4.0), "other");
         let of = |workload: &Workload| match &workload.tests[0].asks {
             LoadKind::Transactions(transactions) => (**transactions).clone(),
             other => panic!("{other:?}"),
         };
         let (old, new) = (of(&before), of(&after));
         assert_eq!(new.elsewhere, Duration::from_microseconds(500));
-        assert_eq!(new.processor, Duration::from_microseconds(25));
+        assert_eq!(new.processor, Duration::from_microseconds(100));
         let rest = lanemark_schema::workload::TransactionLoad {
             elsewhere: old.elsewhere,
             processor: old.processor,
