@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn connectors_have_the_rates_of_their_line_codes() {
-        // The line codes carry 8 bits in 10. From PCIe generation 3, they carry 128 bits in 130, and for USB at 10 Gb/s,
+        // The line codes carry 8 bits in 10. From PCIe generation 3 they carry 128 bits in 130, and for USB at 10 Gb/s
         // 128 bits in 132.
         let wanted = [
             4.0 * 8e9 * 128.0 / 130.0 / 8.0,

@@ -49,8 +49,8 @@ pub(super) fn predict(
     Ok(study.outcome(provenance, runs))
 }
 
-/// Returns `workload` with the times of the database and its users divided by `scale`, and the processor time multiplied
-/// by `processors`, the number of the study's processors that a processor of this machine represents.
+/// Returns `workload` with the times of the database and its users divided by `scale`. The processor time is also
+/// multiplied by `processors`, the number of the study's processors that a processor of this machine represents.
 fn in_study_time(mut workload: Workload, scale: f64, processors: f64) -> Workload {
     for test in &mut workload.tests {
         if let LoadKind::Transactions(transactions) = &mut test.asks {
