@@ -119,7 +119,7 @@ fn a_platform_alone_has_a_path_too() {
     let rate = dmi.unwrap()["rate_bytes_per_second"].as_f64().unwrap();
     assert!((0.9e9..1.0e9).contains(&rate), "{rate}");
     assert!(refused(&["path", "workstation-z710"]).contains("workstation-z170"));
-    assert!(refused(&["path", "workstation-z170", "quick"]).contains("a test needs a drive"));
+    assert!(refused(&["path", "workstation-z170", "quick"]).contains("a test requires a drive"));
     assert!(
         refused(&["path", "workstation-z170", "--set", "platform.no=1"]).contains("platform.no")
     );

@@ -117,7 +117,7 @@ fn errors_are_reported_with_a_remedy() {
     stdout(&lanemark(here, &[&LOAD[..], &["--overwrite", "oltp.db"]].concat()));
     let (code, error) = failure(&lanemark(here, &["run", "--users", "48"]));
     assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("48 users need 5 warehouses"), "{error}");
+    assert!(error.contains("48 users require 5 warehouses"), "{error}");
     let (code, error) = failure(&lanemark(here, &["check", "--database", "oracle://x"]));
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("does not name a database"), "{error}");

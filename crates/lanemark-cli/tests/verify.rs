@@ -193,7 +193,7 @@ fn a_file_that_was_cut_off_has_lost_data() {
         );
         let (printed, _) = folder.ends(&["check", "target", "--journal", "journal"], 1);
         let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(printed.contains("the data after that is lost"), "{printed}");
+        assert!(printed.contains("the rest of the data is lost"), "{printed}");
     }
 }
 

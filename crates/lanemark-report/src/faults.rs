@@ -113,7 +113,7 @@ mod tests {
         );
         let silent = FaultImpact { silent: 12, lost: Bytes::ZERO, ..one.clone() };
         assert!(
-            sentence(&[&silent]).contains("again: 0; requests that failed silently: 12; first")
+            sentence(&[&silent]).contains("again: 0; requests that failed silently: 12; the first")
         );
         one.at = Duration::ZERO;
         (one.failed, one.lost, one.recovery) = (2, Bytes::ZERO, None);

@@ -58,7 +58,7 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
 #[test]
 fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
     let (from, to) = ("to               = \"SAS", "behind = [\"dmi\"]\nto               = \"SAS");
-    let expected = "a link does not state its position, because the ports state it | list the links on the path in";
+    let expected = "a link does not state its position, because the ports state it | list the links on each port's path in";
     system_says(SAS, DELL, from, to, expected);
 }
 

@@ -189,7 +189,7 @@ fn a_fault_holds_its_number_of_commands_until_it_is_over() {
     assert_eq!([(); 3].map(|()| meet(&mut plan)), [Some(0), Some(0), None]);
     plan.look(drive, at(9), Some(2));
     assert_eq!(meet(&mut plan), Some(2));
-    // The end of another fault does not affect the stuck commands; the end of their own fault does.
+    // The end of another fault does not affect the stuck commands; only the end of the fault that stuck them does.
     plan.end_stuck(drive, 0);
     assert_eq!(meet(&mut plan), Some(2));
     plan.end_stuck(drive, 2);

@@ -68,7 +68,7 @@ fn all_errors_are_reported_at_once() {
         ("link-errors rate=NaN", "not a share of wrong bits"),
         ("link-errors rate=-1e-9", "not a share of wrong bits"),
         ("pause at=1s", "needs `for`"),
-        ("pause for=0s", "longer than 0 s"),
+        ("pause for=0s", "must be above 0 s"),
         ("power-cut for=1s", "`boot` sets"),
         ("power-cut at=4801h", "the maximum is 1000 h"),
         ("retrain at=1s", "needs `lanes`"),
