@@ -2,8 +2,8 @@
 //! starts.
 //!
 //! Two programs use the readers: libFuzzer (`make fuzz`), which follows the branches that an input reaches, and the
-//! test `readers` of `lanemark-cli`, which changes the valid files at random. If a reader breaks its promise, it
-//! panics.
+//! test `readers` of `lanemark-cli`, which changes the valid files at random. The check of a reader panics if the
+//! reader breaks its promise.
 
 mod capture;
 mod drive;

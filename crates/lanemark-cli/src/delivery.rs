@@ -65,8 +65,8 @@ impl ResultDelivery {
         self.0.saving.save_run(result)
     }
 
-    /// Saves the current result during the run. If saving fails, the run continues, and its end saves again and prints
-    /// the result. Returns the message about the first failure.
+    /// Saves the current result during the run. If saving fails, the run continues; at its end, the result is saved
+    /// again and printed. Returns the message about the first failure.
     pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
         let failure = self.save(result).err()?;
         let first = !self.0.is_reported.swap(true, Ordering::Relaxed);

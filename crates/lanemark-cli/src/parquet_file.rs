@@ -1,7 +1,7 @@
 //! The columns of a sweep, of a part of a sweep, or of a run as a Parquet file. An axis becomes a column of numbers if
 //! all of its values are plain numbers.
 //!
-//! This module requires the feature `full`. A file has one uncompressed row group: a million points take about 100 MB.
+//! This module requires the `full` feature. A file has one uncompressed row group: a million points take about 100 MB.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Drawings as PNG.
 //!
-//! This module requires the feature `full`. Text uses the machine's fonts; if there are no fonts, the conversion fails.
+//! This module requires the `full` feature. Text uses the machine's fonts; if there are no fonts, the conversion fails.
 
 use std::path::Path;
 use std::sync::Arc;

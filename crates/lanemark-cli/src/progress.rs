@@ -75,7 +75,7 @@ pub(crate) struct LabProgressLine {
     drawing: Option<Instant>,
 }
 
-/// Number of completed simulations, and number of all simulations. A simulation is one repeat of a test.
+/// Number of completed simulations, and total number of simulations. A simulation is one repeat of a test.
 struct SimulationCounts {
     ended: usize,
     total: usize,

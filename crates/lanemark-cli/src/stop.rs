@@ -45,7 +45,7 @@ struct SignalState {
     looked_at: AtomicBool,
     /// Additional time that the command needs to end, in ms.
     more_ms: AtomicU64,
-    /// Whether the signal thread ends the program.
+    /// Whether the program is being ended because of a signal.
     ending: AtomicBool,
     /// Action to run if the command does not end in time. The thread that removes it from here is the thread that ends
     /// the run.

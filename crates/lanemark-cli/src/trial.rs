@@ -2,8 +2,8 @@
 //! power.
 //!
 //! Every turn starts with the same contents on a newly served system. The systems alternate, so that a slow drift of
-//! the machine affects all of them. Each system first has an uncounted turn, which also finds the time scale: the
-//! smallest power of four at which the server delivers the modelled latencies in time.
+//! the machine affects all of them. Each system first runs one turn that is not counted. This turn also determines the
+//! time scale: the smallest power of four at which the server delivers the modelled latencies in time.
 
 mod contents;
 mod cuts;

@@ -16,9 +16,9 @@ use lanemark_testbed::{Group, LoopDevice, Mounted};
 
 /// Number of users, which is more than enough to keep both the slow and the fast device busy.
 const USERS: &str = "8";
-/// Reads a second that the slower throttle permits.
+/// Number of reads per second that the slower throttle permits.
 const SLOW: u64 = 1000;
-/// Reads a second that the faster throttle permits.
+/// Number of reads per second that the faster throttle permits.
 const FAST: u64 = 3500;
 /// Maximum deviation of a predicted transaction rate from the measured rate.
 const MOST_APART: f64 = 0.15;

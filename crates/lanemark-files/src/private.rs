@@ -42,7 +42,7 @@ impl PrivateFolder {
         Self::within(&std::env::temp_dir(), prefix)
     }
 
-    /// Creates a folder whose name begins with `prefix` in `folder`.
+    /// Creates a folder in `folder` with a name that begins with `prefix`.
     ///
     /// # Errors
     /// Returns the kernel's error, or an error if the process is ending.

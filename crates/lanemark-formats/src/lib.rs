@@ -1,4 +1,4 @@
-//! The formats of other programs, converted from and to text; this crate does not open files or read the environment.
+//! Reads and writes the formats of other programs as text. This crate does not open files or read the environment.
 //!
 //! | module | reads | writes |
 //! |---|---|---|

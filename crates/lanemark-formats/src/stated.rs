@@ -292,7 +292,7 @@ pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
 /// Returns the result of one direction with `count` requests.
 ///
 /// # Errors
-/// Returns a description of the value that is impossible in a run.
+/// Returns a description of the value that no run can produce.
 pub(crate) fn direction(
     bytes: f64,
     count: f64,

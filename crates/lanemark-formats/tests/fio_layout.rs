@@ -53,7 +53,7 @@ fn ranges(tests: &[Test]) -> Vec<(u64, u64, u64, u32)> {
     tests.iter().map(range).collect()
 }
 
-/// Returns a range in MiB: offset, span, volume and threads.
+/// Converts a range from MiB to KiB: offset, span and volume; the number of threads is unchanged.
 fn mebi(offset: u64, span: u64, volume: u64, threads: u32) -> (u64, u64, u64, u32) {
     (offset * 1024, span * 1024, volume * 1024, threads)
 }

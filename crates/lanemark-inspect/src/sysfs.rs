@@ -233,7 +233,7 @@ impl Sysfs {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
-    /// Returns the last component of a link's target, such as `nvme` for a link `driver`. The target need not exist.
+    /// Returns the last component of a link's target, such as `nvme` for the link `driver`. The target need not exist.
     pub(crate) fn link_name(&self, at: &DevicePosition, link: &str) -> Option<String> {
         self.see(&at.0.join(link));
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;

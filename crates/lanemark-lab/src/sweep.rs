@@ -1,7 +1,7 @@
 //! The points of a sweep, which run in parallel and are written to a file that a later run can continue.
 //!
-//! Several machines can each run a range of the points into a part, and [`merge()`] joins the parts. The merged file is
-//! identical to the file of a single run of all points.
+//! Several machines can each run a range of the points and write the results to a separate file, a part; [`merge()`]
+//! joins the parts. The merged file is identical to the file of a single run of all points.
 
 mod chunk;
 mod journal;

@@ -1,4 +1,4 @@
-//! Tests of the folder of results: concurrent results, and the list of results.
+//! Tests of the results folder: runs that save results at the same time, and the list of results.
 
 use std::fs;
 

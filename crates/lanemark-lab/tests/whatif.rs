@@ -93,7 +93,8 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
         let wanted = if test.limit_stays() { 0.9 * model } else { model };
         assert!(near(test.expected(), wanted), "{}: {}", test.test, test.expected() / model);
     }
-    // Reads at queue depth 1 wait on both links; large reads no longer depend on the SATA link.
+    // Reads at queue depth 1 have the same limit on both systems; large reads are limited by the SATA link only on the
+    // current system.
     let stays =
         |name: &str| prediction.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
     assert!(stays("one") && !stays("large"));

@@ -9,7 +9,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::fill_random;
 
-/// Size of the units that differ from each other, which is also the unit of compressibility.
+/// Size of the units whose contents are unique; compressibility also applies per unit.
 const UNIT: usize = 4096;
 /// Length of the random number that makes a unit unique.
 const STAMP: usize = 8;

@@ -108,7 +108,7 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     /// Slots without a request, each with the start or the end of its rest.
     resting: VecDeque<(u64, u32)>,
     failures: RequestFailures,
-    /// Slots whose request is first submitted with the batch that is being prepared.
+    /// Slots whose request is new in the batch that is being prepared, in contrast to resubmitted requests.
     prepared: Vec<u32>,
     /// Maximum number of requests that one call submits.
     batch: usize,

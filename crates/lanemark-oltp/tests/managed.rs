@@ -81,7 +81,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
 fn data_that_were_cut_short_while_they_were_made_are_made_anew() {
     let Some(folder) = folder() else { return };
     let own = folder.path().join("server");
-    // The folder belongs to us and contains only these files.
+    // The folder has Lanemark's mark and contains only these files.
     std::fs::create_dir_all(own.join("data.part")).unwrap();
     std::fs::write(own.join("lanemark-managed"), "").unwrap();
     std::fs::write(own.join("data.part/PG_VERSION"), "15").unwrap();

@@ -264,11 +264,11 @@ fn kept_contents_are_restored_and_replace_nothing_else() {
     }
     restore(&database, "fresh", Some("lanemark")).unwrap();
     assert_eq!(held(), fresh);
-    // This database is not a kept database, although its name looks like one.
+    // This database is not a kept database, although it is named like one.
     script("CREATE DATABASE lanemark_kept_letters");
     assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
     assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
-    // A user of another database on the server obtains the same result after the database itself is removed.
+    // `restore` also works after the database has been dropped, through a connection to another database on the server.
     let beside: Database = server.name("postgres").parse().unwrap();
     beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
     restore(&database, "fresh", None).unwrap();

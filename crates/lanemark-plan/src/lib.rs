@@ -44,7 +44,7 @@ pub struct Plan {
     pub answer: String,
     /// Effects that this arithmetic omits.
     pub left_out: Vec<String>,
-    /// Names of the inputs that were not given, for which values of an example are used.
+    /// Names of the inputs that were not given and therefore have example values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_example: Vec<String>,
 }

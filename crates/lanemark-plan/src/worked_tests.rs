@@ -263,7 +263,7 @@ fn a_fleet_of_slower_servers_costs_more_even_with_free_drives() {
     );
 }
 
-/// Returns the names and values of the steps that follow the two kinds of server, and the answer.
+/// Returns the name and value of each step that comes after the steps for the two kinds of server, and the answer.
 fn outcome(fleet: &Fleet) -> (Vec<(String, f64)>, String) {
     let plan = fleet.plan().unwrap();
     let after = plan.steps[6..].iter().map(|step| (step.name.clone(), step.value)).collect();

@@ -1,4 +1,5 @@
-//! If collection makes the dies the limit of random writes, the fit does not attribute the limit to the processor.
+//! If garbage collection makes the dies the bottleneck of random writes, the fit does not attribute the bottleneck to
+//! the processor.
 
 mod laboratory;
 

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | a thousand times as fast, queue depth 1 | the shortest round trip |
 //! | a thousand times as fast, queue depth 32 | requests a second, limited only by this machine |
-//! | as it will be served, queue depth 1 | time outside the server, including the wakes of both sides |
+//! | as it will be served, queue depth 1 | time outside the server, including the wake-ups of both sides |
 //!
 //! In the first trial, the model uses its usual processor time, but its latencies take hardly any wall-clock time. The
 //! time outside the server is the median round trip minus the median delivered latency.

@@ -82,7 +82,7 @@ pub struct SessionFigures {
     pub test: Option<Test>,
     /// Lines about the data lost in power cuts.
     pub lost: Vec<String>,
-    /// Lines about problems at the end of the session.
+    /// Notes on problems that occurred while the session was being ended.
     pub notes: Vec<String>,
     /// Number of outstanding requests.
     pub outstanding: u64,

@@ -13,7 +13,7 @@ use crate::origin::UncertainValue;
 /// The utilisation above which a hop is the bottleneck.
 const BUSY: f64 = 0.9;
 
-/// Returns the values that determine the speed of `hop`, for reads or writes.
+/// Returns the names of the values that determine the speed of `hop`, for reads or for writes.
 fn values(hop: HopId, reads: bool) -> &'static [&'static str] {
     match (hop, reads) {
         (HopId::Cpu, true) => &[

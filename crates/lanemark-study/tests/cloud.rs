@@ -126,8 +126,8 @@ fn volumes_without_credits_deliver_what_is_provisioned() {
     }
 }
 
-/// The bandwidth of the instance, 593.75 MB/s, limits a volume with 1,000 MiB/s. Two volumes of the instance share this
-/// bandwidth.
+/// The bandwidth of the instance, 593.75 MB/s, limits a volume that is provisioned for 1,000 MiB/s. Two volumes of the
+/// instance share this bandwidth.
 #[test]
 fn the_instance_limits_its_volumes_together() {
     let name = "aws-gp3-1tib-16000@aws-m5-4xlarge:volume";

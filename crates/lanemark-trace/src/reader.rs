@@ -154,7 +154,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Returns notes about the lines that were read so far.
+    /// Returns notes about the lines read until now.
     pub fn notes(&self) -> TraceNotes {
         TraceNotes {
             backward: self.clock.backward,

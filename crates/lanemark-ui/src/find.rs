@@ -24,7 +24,7 @@ pub struct FindRequest {
     pub present: Option<String>,
 }
 
-/// The systems that a text may mean.
+/// The systems to which a text may refer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindResponse {
     /// The systems, most likely first.
@@ -33,7 +33,7 @@ pub struct FindResponse {
     advice: Option<String>,
 }
 
-/// A system that a text may mean.
+/// A system to which a text may refer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct FoundSystemJson {
     system: String,

@@ -205,7 +205,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
     Ok(())
 }
 
-/// Returns the index of the first different line of two texts, and this line of each text.
+/// Returns the index of the first line in which two texts differ, and that line in each text.
 fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
     let (mut ones, mut others) = (one.lines(), other.lines());
     let mut number = 0;

@@ -13,7 +13,7 @@ pub enum ValidationError {
     Data {
         /// The file's name.
         file: String,
-        /// Number of the line, from 1.
+        /// Line number, counted from 1.
         line: u64,
         /// Description of the error in the line.
         reason: String,

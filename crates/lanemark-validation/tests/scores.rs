@@ -66,8 +66,8 @@ fn shares_and_coverage_are_those_computed_by_hand() {
     near(score.nearer_percent, 30.0);
     near(score.tied_percent, 10.0);
     near(score.rule_nearer_percent, 60.0);
-    // These are the first five of the eight rows with an interval. 100 / 80 is the upper bound of the interval, which
-    // belongs to the interval.
+    // These are the first five of the eight rows with an interval. The upper bound of the interval is 100 / 80, and the
+    // interval includes its bounds.
     near(score.coverage_percent.unwrap(), 62.5);
     near(score.width.unwrap(), 1.5625);
 }

@@ -50,7 +50,8 @@ const KINDS: [RecordKind; 7] = [
 ];
 
 impl Record {
-    /// Encodes the record as number `number` in the journal of `run`, when `synced` records were on the media.
+    /// Encodes the record as number `number` in the journal of `run`; `synced` is the number of records known to be on
+    /// the media.
     pub(super) fn encode(&self, run: u64, number: u64, synced: u64) -> [u8; RECORD] {
         let mut bytes = [0; RECORD];
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or_default() as u32 + 1;

@@ -1,4 +1,4 @@
-//! Rooms inside crates that have a table of rooms, and import cycles between the files of every crate.
+//! Tests the imports between the rooms of ARCHITECTURE.md, and the import cycles between the files of each crate.
 
 use std::collections::BTreeSet;
 use std::path::Path;

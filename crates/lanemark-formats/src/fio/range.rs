@@ -137,8 +137,8 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
     names
 }
 
-/// Assigns each job its part of a target of `target_size`, if the size is known. An element is `None` if the part of
-/// the job cannot be determined.
+/// Assigns each job its part of a target of `target_size`, if the size is known. An element is `None` if the job's part
+/// of the target cannot be determined.
 pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,

@@ -282,7 +282,7 @@ fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     })
 }
 
-/// Returns a count; returns an error if the value is not a count.
+/// Returns the count at `key`, if the key exists. Returns an error if the value is not a count.
 fn integer_value(value: &Value, key: &str) -> Result<Option<u64>, String> {
     match value.get(key) {
         None => Ok(None),

@@ -30,7 +30,7 @@ const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
-/// The upper ends of fio's latency classes, in each of its units.
+/// The upper bounds of fio's latency buckets, in each of fio's units.
 const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
 /// Returns the result as fio's JSON, including a line end. `timestamp` is the start of the run in seconds since 1970.

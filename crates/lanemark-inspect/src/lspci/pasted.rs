@@ -1,9 +1,9 @@
 //! Restores the output of lspci from pasted text: removes the characters that terminals, mail programs and forums add
 //! around lines.
 //!
-//! The module removes escape sequences of terminals (ECMA-48, section 5.4: `ESC [` up to a byte from 40h to 7Eh),
-//! carriage returns, a byte order mark, quotation marks (`>`) at the beginning of a line, and the lines of Markdown's
-//! code fences. Columns stay aligned, because each line of a quotation loses the same prefix. Lost line breaks and
+//! The module removes terminal escape sequences (ECMA-48, section 5.4: `ESC [` up to a byte from 40h to 7Eh), carriage
+//! returns, a byte order mark, quotation marks (`>`) at the beginning of a line, and the lines of Markdown's code
+//! fences. Columns stay aligned, because each line of a quotation loses the same prefix. Lost line breaks and
 //! indentation are not restored. The reader of `lspci -vvv` does not need them; the reader of a tree does.
 
 /// Returns `text` without the characters that were added around its lines.

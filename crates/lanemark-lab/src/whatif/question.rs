@@ -129,8 +129,8 @@ impl Lab {
     }
 }
 
-/// Returns the times of drivers on a host without measurements. A platform takes these times from one published
-/// machine. On a different processor they are as uncertain as the platform's other times.
+/// Returns the driver times of a host without measurements. A platform takes these times from one published machine. On
+/// a different processor they are as uncertain as the platform's other times.
 fn driver_times(system: &System) -> Vec<UncertainValue> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")

@@ -176,7 +176,7 @@ fn axis(scale: &LineAxis) -> Value {
     axis
 }
 
-/// Rounds a value to the digits that a chart can show.
+/// Rounds a value to the number of digits that a chart can show.
 fn rounded(value: f64) -> Value {
     digits(value, DIGITS)
 }

@@ -32,7 +32,7 @@ const LINES_MAX: usize = COLOURS;
 const DASHES: usize = 4;
 /// Relative difference up to which two values are drawn at the same position.
 const SAME: f64 = 0.01;
-/// Number of series with distinct styles.
+/// Number of distinct line styles.
 pub(super) const LOOKS: usize = COLOURS * DASHES;
 
 /// The unit of an axis, which determines how its values are formatted.

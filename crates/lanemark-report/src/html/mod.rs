@@ -51,7 +51,8 @@ const STYLE: &str =
 /// Minimum number of sections for which a page has a list of contents.
 const LISTED: usize = 5;
 
-/// Maximum number of runs that are described directly under the title; more runs are described in a separate section.
+/// Maximum number of runs that are described directly under the title. If there are more, all of them are described in
+/// a collapsed section.
 const TOLD: usize = 6;
 
 /// Writes one self-contained HTML file about a study, about runs, or about a study and runs.

@@ -85,7 +85,7 @@ fn draw(caption: &str, sensitivity: &Sensitivity) -> SvgImage {
     image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(sensitivity)), content)
 }
 
-/// Formats the changes, such as `+85%, latency -46%`; a change of zero is omitted.
+/// Formats the changes in throughput and latency, such as `+85%, latency −46%`, or `–` if both are zero.
 fn words(throughput: f64, latency: &str) -> String {
     match latency {
         "+0%" if throughput == 0.0 => "–".to_owned(),

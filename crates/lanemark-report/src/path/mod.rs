@@ -432,8 +432,8 @@ mod tests {
         assert_eq!(all[0], ["a", ABSENT, "500", "", ABSENT]);
         assert_eq!(all[1][2..], ["400", MARK, ABSENT]);
         assert_eq!(all[2], ["a (2)", ABSENT, ABSENT, "", "1.50"]);
-        // Names of 5 columns, numbers of 7 and 7, gaps of 10 and the mark leave 30 columns, which hold six words of
-        // four letters.
+        // The names take 5 columns, the numbers 7 each, the gaps 10 and the mark 1. The remaining 30 columns hold six
+        // words of four letters.
         let narrow = rows(60);
         assert_eq!(narrow.len(), 4);
         assert_eq!(narrow[2], ["", &["word"; 6].join(" "), "", "", ""]);

@@ -18,7 +18,7 @@ fn a_lead_within_the_repeats_is_none() {
     let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
     assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
     assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
-    // A run must lead over every other run.
+    // A run leads only if it is ahead of every other run.
     assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
     assert!(!is_ahead(&[&one, &more, &more], 1));
     // If the ranges of the repeats touch, neither run leads. A run without repeats must lead by one per cent.

@@ -171,7 +171,7 @@ pub enum EvidenceItem {
     NoQueueProbe,
 }
 
-/// A short repetition of a test with its queue depth and with twice that depth.
+/// Short repetitions of a test, one at its own queue depth and one at twice that depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueDepthProbe {
     /// Requests outstanding per thread in the test.

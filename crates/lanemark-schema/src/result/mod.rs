@@ -1,8 +1,8 @@
 //! The results of runs. Real and simulated runs share one schema.
 //!
-//! A [`RunResult`] is one workload on one target. It is plain data that JSON stores without loss. In JSON, the name of
-//! a field ends in the field's unit. A value that an instrument cannot know is absent, never zero: a real run lacks a
-//! time budget by hop, and a simulated run lacks page faults.
+//! A [`RunResult`] is the result of one workload on one target. It is plain data that JSON stores without loss. In
+//! JSON, the name of a field ends in the field's unit. A value that an instrument cannot know is absent, never zero: a
+//! real run lacks a time budget by hop, and a simulated run lacks page faults.
 
 mod assumed;
 mod bounds;

@@ -33,7 +33,7 @@ pub struct HopUse {
     pub ceiling: Option<BytesPerSecond>,
     /// Mean time per request spent waiting for the hop, in ns.
     pub wait_ns: f64,
-    /// Mean time per request spent in the hop, in ns.
+    /// Mean service time per request at the hop, in ns.
     pub service_ns: f64,
 }
 

@@ -356,7 +356,7 @@ pub enum Warning {
     },
 }
 
-/// The used and the free space of a drive before a run.
+/// Used and free space on a drive before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveSpace {
     /// Amount of the host's data on the drive.

@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(never.buffer_use(Bytes::kibi(8), 10_000.0).writes, 0.0);
     }
 
-    /// A checkpoint that finds few changed pages writes each run with one write.
+    /// A checkpoint writes each run of adjacent changed pages with as few writes as the maximum length allows.
     #[test]
     fn a_checkpoint_writes_runs_of_changed_pages() {
         let mut own = TransactionLoad { buffer: Bytes::mebi(64), ..transactions() };

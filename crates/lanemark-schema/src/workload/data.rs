@@ -6,7 +6,7 @@ use crate::units::Ratio;
 /// The unit of compressibility, the mapping unit of most drives.
 const UNIT: usize = 4096;
 
-/// Fills `buffer` with random bytes, and the last part of every 4 KiB, of the share `compressibility`, with zeros.
+/// Fills `buffer` with random bytes, except that the last part of every 4 KiB, a share of `compressibility`, is zeros.
 pub fn fill_random(buffer: &mut [u8], compressibility: Ratio, rng: &mut Rng) {
     for unit in buffer.chunks_mut(UNIT) {
         let zeros = (unit.len() as f64 * compressibility.get()).round() as usize;

@@ -31,7 +31,7 @@ impl CreatedFiles {
         self.0.iter().any(|made| made == path)
     }
 
-    /// Opens or creates a companion of the data.
+    /// Opens or creates a companion file for the data.
     pub(super) fn companion(
         &mut self,
         path: &Path,

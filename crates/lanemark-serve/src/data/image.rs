@@ -298,7 +298,7 @@ mod tests {
             let first = Some(Partition { start: MIB, length: 2 * MIB });
             let image = gpt(sector as usize, last);
             assert_eq!(content(&image, 3 * MIB), table("GPT", first));
-            // The partition ends after the image.
+            // The partition extends past the end of the image.
             assert_eq!(content(&image, 3 * MIB - 1), table("GPT", None));
             // A file system on the whole disk replaces the table of an earlier use.
             let mut former = image.clone();

@@ -185,8 +185,8 @@ fn is_served(path: &Path) -> Option<bool> {
     Some(mount_at(&mounts, path)?.source == Path::new(SOURCE))
 }
 
-/// Unmounts `path`. Returns true if a program had it open; in that case the name disappears immediately, and the mount
-/// when that program ends.
+/// Unmounts `path`. Returns true if a program had the mount open; in that case the name disappears immediately, and the
+/// mount disappears when that program ends.
 pub(super) fn unmount(path: &Path) -> io::Result<bool> {
     match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW) {
         Ok(()) => Ok(false),

@@ -66,7 +66,7 @@ impl Station {
     }
 }
 
-/// Several equal servers with one queue: each arrival takes the server that becomes free first.
+/// Several identical servers with one queue: each arrival takes the server that becomes free first.
 #[derive(Clone, Debug)]
 pub(crate) struct Servers(Vec<Station>);
 

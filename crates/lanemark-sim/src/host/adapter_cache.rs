@@ -1,5 +1,5 @@
-//! The write-back cache of a RAID adapter, which contains the data of writes that are complete for the host but that
-//! the drives have not received yet.
+//! The write-back cache of a RAID adapter. It contains data that the adapter has acknowledged to the host and not yet
+//! written to the drives.
 //!
 //! A write takes room in the cache and is complete when its data is in the cache. The cache then writes to each drive
 //! in the order of addresses, up to the drive's limit on outstanding writes, and continues at the lowest address after

@@ -192,7 +192,7 @@ fn a_command_gets_in_between_the_frames_of_a_faster_link() {
     }
 }
 
-/// After a link has retrained, its Data frames take the time of the new rate.
+/// After a link has retrained, its Data frames are sent at the new rate.
 #[test]
 fn a_command_gets_in_between_the_frames_of_the_rate_that_the_link_has_trained_to() {
     for (old, new) in [(SataRate::Gen3, SataRate::Gen1), (SataRate::Gen1, SataRate::Gen3)] {

@@ -219,7 +219,7 @@ impl PortPath {
         }
     }
 
-    /// Returns whether the frames of a command travel in two steps, because there is a bridge on the path.
+    /// Returns whether there is a bridge on the path, in which case the frames of a command travel in two steps.
     pub(super) fn has_bridge(&self) -> bool {
         self.first_step < self.links.len()
     }
@@ -332,8 +332,8 @@ fn write_over<'l>(
     span
 }
 
-/// Sends the completion of a command without data over links, the nearest to the drive first, and returns the instant
-/// of its arrival.
+/// Sends the completion of a command that sent no data to the host over `hops`, starting with the link nearest to the
+/// drive, and returns the instant at which the completion arrives.
 #[inline(always)]
 fn complete_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,

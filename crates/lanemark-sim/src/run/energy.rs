@@ -77,7 +77,7 @@ impl EnergyMetering {
         storage.advance_until(limit)
     }
 
-    /// Ends counting at `at`, unless it has already ended. The meters are not read again.
+    /// Stops counting at `at`, unless counting has already stopped. The meters are not read again.
     pub(crate) fn end(&mut self, simulator: &Simulator, at: Instant) {
         if self.ended.is_none() && self.begun.is_some() {
             self.ended = simulator.power(at).map(|readings| (at, readings));

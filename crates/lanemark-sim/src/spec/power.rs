@@ -112,7 +112,7 @@ impl MediaPower {
 }
 
 impl PowerState {
-    /// Returns the time without work after which the drive is in the state.
+    /// Returns the idle time after which the drive is in the state.
     pub(crate) fn reached_after(&self) -> Duration {
         self.after + self.entry
     }

@@ -1,9 +1,9 @@
 //! The target of a request: a drive of the system, and one of its namespaces.
 //!
-//! An NVMe drive presents its media as one or several *namespaces* (NVM Express 1.2, 6.1), each with addresses that
-//! begin at zero. The namespaces of a drive share the controller, queues, links and flash. A drive with another
-//! protocol has one namespace with its whole capacity. Namespaces follow each other on the drive, each starting at a
-//! multiple of 4 KiB, so that two namespaces never share a mapped slot.
+//! An NVMe drive presents its media as one or more *namespaces* (NVM Express 1.2, 6.1), each with addresses that begin
+//! at zero. The namespaces of a drive share the controller, queues, links and flash. A drive with another protocol has
+//! one namespace with its whole capacity. Namespaces follow each other on the drive, each starting at a multiple of 4
+//! KiB, so that two namespaces never share a mapped slot.
 //!
 //! Not modelled: namespaces that are shared between controllers or created while the drive is running, formats with
 //! metadata, and separate limits or endurance groups for a namespace.

@@ -1,5 +1,5 @@
-//! Compares faults with closed forms: the number of failed requests, the latency of the other requests, and the time at
-//! which requests continue.
+//! Compares the effects of faults with closed-form results: the number of failed requests, the latency of the other
+//! requests, and the time at which requests continue.
 
 use crate::fault::LINK_RETRIES;
 use crate::fault::RequestStatus;

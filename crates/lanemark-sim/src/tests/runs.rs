@@ -119,7 +119,7 @@ pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
 fn a_write_takes_its_thread_the_file_systems_part_besides() {
     let mut system = nvme(unlimited());
     system.cpu.write_submit = Duration::from_microseconds(100);
-    // Two commands of one request include it only once.
+    // A request that is split into two commands takes the file system's write time only once.
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let rate = |block: u64, read, threads| {
         let load = test(Bytes::kibi(block), Pattern::Uniform, read, 16);

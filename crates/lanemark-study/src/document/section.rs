@@ -30,7 +30,7 @@ pub struct Section<'d> {
     misspelt: RefCell<BTreeMap<String, String>>,
     /// Whether the file does not contain the table. Every key then has its default value or is missing.
     is_absent: bool,
-    /// The number of tables whose reading had stopped before their end when the reading of this table began.
+    /// Number of tables that readers had abandoned before the reading of this table began.
     cut_short: usize,
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
-/// A panel, and the texts that its bars show under the pointer.
+/// A panel, and the tooltips of its bars.
 pub(crate) struct InteractivePanel {
     /// Text description of the panel's drawing.
     pub(crate) label: String,

@@ -1,4 +1,4 @@
-//! Tests of the layout of the bars for the parts of a transaction's time.
+//! Tests how the bars for the parts of a transaction's time are laid out.
 
 use maud::Render;
 

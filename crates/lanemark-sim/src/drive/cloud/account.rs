@@ -1,8 +1,8 @@
 //! The operations and bytes that are charged for a request.
 //!
-//! A request of `b` bytes counts as `ceil(b / unit)` operations. If the volume merges requests, a request that
-//! continues at the end of the previous request, in the same direction, first uses the unused part of the previous
-//! request's last unit. The bursts of one write always continue each other.
+//! A request of `b` bytes counts as `ceil(b / unit)` operations. If the volume merges requests, a request that starts
+//! at the end of the previous request, in the same direction, first uses up the remainder of that request's last unit.
+//! The bursts of one write always continue each other.
 
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::spec::CloudSpec;

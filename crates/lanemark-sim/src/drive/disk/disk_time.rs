@@ -10,9 +10,9 @@ use lanemark_schema::units::{Duration, Instant};
 /// Busy times of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskWorkTime {
-    /// Time in which the arm moved to the beginning of an operation.
+    /// Time during which the arm moved to the beginning of an operation.
     pub seek: Duration,
-    /// Time in which sectors were read or written as they passed under the head, including changes of track.
+    /// Time during which sectors were read or written as they passed under the head, including track changes.
     pub transfer: Duration,
 }
 

@@ -118,7 +118,8 @@ impl Flash {
         count
     }
 
-    /// Cuts the power: the operations in the dies are lost. Returns the tasks of the programs that had not ended.
+    /// Cuts the power: the operations in the dies are lost. Returns the tasks of the program operations that had not
+    /// finished.
     pub(crate) fn power_cut(&mut self, now: Instant) -> Vec<DieTask> {
         for die in &mut self.dies {
             let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };

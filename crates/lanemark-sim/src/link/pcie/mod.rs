@@ -8,14 +8,14 @@
 //! packet, and MRRS the data of a read request.
 //!
 //! A link also carries SKP sets, 4 symbols in 1,538, and packets that answer the other direction: ACK and flow-control
-//! packets of 8 bytes, one each per acknowledgement interval of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times,
-//! with 19, 70 and 115 for generations 1, 2, and 3 or later (tables 3-7 to 3-9). Answers travel in the opposite
-//! direction to the data, so data in one direction loses time only to SKP sets, raw · (1 - 4/1538) · MPS/(MPS +
-//! overhead), and its answers take 16 bytes of the other direction in each interval. If data fills both directions,
-//! each direction also carries the answers to the data of the other direction. This is the formula of pcie-bench
-//! (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS + overhead), except for the
-//! square of the answers' share, 0.5% on the slowest link: an interval covers only data in this model, and data and
-//! answers in pcie-bench. Not modelled: answers to read requests and to a protocol's accesses.
+//! packets of 8 bytes, one of each per acknowledgement interval of ((MPS + 28) · factor / N + k) symbol times. The
+//! constant k is 19 for generation 1, 70 for generation 2 and 115 for generation 3 or later (tables 3-7 to 3-9).
+//! Answers travel in the opposite direction to the data, so data in one direction loses time only to SKP sets, raw ·
+//! (1 - 4/1538) · MPS/(MPS + overhead), and its answers take 16 bytes of the other direction in each interval. If data
+//! fills both directions, each direction also carries the answers to the data of the other direction. This is the
+//! formula of pcie-bench (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS +
+//! overhead), except for the square of the answers' share, 0.5% on the slowest link: an interval covers only data in
+//! this model, and data and answers in pcie-bench. Not modelled: answers to read requests and to a protocol's accesses.
 //!
 //! *Completions.* The completer of a read may split the data at any address that is a multiple of the read completion
 //! boundary, 64 or 128 bytes at a root complex (2.3.1.1). The model's policy: data begins at such an address, and the

@@ -71,9 +71,9 @@ fn generation_4_x4_meets_the_closed_form() {
     assert!((rate(block, pcie.completion_time(block)) - 7_287.1).abs() < 1.0);
 }
 
-/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets, and 4 of 1,538 symbols to SKP sets. Of 250
-/// MB/s, 210 MB/s remain, and four times this rate over twice the lanes at twice the rate. Measured rates, which
-/// include the host, are 192 to 210 MB/s.
+/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets, and 4 of 1,538 symbols to SKP sets. A 250 MB/s
+/// link carries 210 MB/s of data; a link with twice the lanes at twice the rate carries four times as much. Measured
+/// rates, which include the host, are 192 to 210 MB/s.
 #[test]
 fn narrow_old_links_lose_about_a_sixth_to_packets() {
     let block = Bytes::mebi(1);

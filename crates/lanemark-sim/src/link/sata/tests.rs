@@ -98,8 +98,8 @@ fn pio_meets_its_closed_form_at_every_rate() {
     }
 }
 
-/// With one sector per block, a 6 Gb/s link carries 260 MB/s; with full frames, it carries the same rate as with
-/// unqueued DMA writes.
+/// With one sector per block, a 6 Gb/s link carries 260 MB/s; with full frames, it is as fast as with unqueued DMA
+/// writes.
 #[test]
 fn pio_by_the_sector_takes_more_than_half_of_a_link() {
     let carried = |block| {

@@ -58,7 +58,8 @@ const GROUPS: usize = 32;
 const BATCHES_MAX: usize = 2048;
 /// Initial number of requests in a batch, for requests that are not long.
 const BATCH: u64 = 4;
-/// Maximum relative difference between the halves of a part in the use of a reserve that is used up steadily.
+/// Maximum relative difference between a reserve's consumption in the first half and in the second half of a part, if
+/// the consumption is steady.
 const STEADY_USE: f64 = 0.25;
 
 /// The point at which a run of requests may end before the test does.

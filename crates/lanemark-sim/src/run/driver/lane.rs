@@ -172,7 +172,7 @@ impl TestLane {
         }
     }
 
-    /// Submits the request that is due next in a slot that is free from `free` onward.
+    /// Submits the next request of the open loop in a slot that is free from `free` onward.
     fn submit_when_due(
         &mut self,
         storage: &mut Storage,

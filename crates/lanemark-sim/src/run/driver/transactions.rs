@@ -401,7 +401,8 @@ impl<'t> TransactionRun<'t> {
         }
     }
 
-    /// Records that a log write is stored. This write and later stored writes commit if all earlier writes are stored.
+    /// Records that a log write is stored. If all earlier writes are stored, the transactions of this write and of the
+    /// stored writes that directly follow it commit.
     fn on_log_write_stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
         self.log.writes[(number - self.log.first) as usize].ended = true;
         while self.log.writes.front().is_some_and(|write| write.ended) {
