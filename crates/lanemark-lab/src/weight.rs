@@ -127,7 +127,7 @@ mod tests {
         let words = |text: &str| check("it", text, 100).unwrap_err().message;
         for one in [r#"{"bins": [[1, 2]]}"#, r#"{"\u0062ins": []}"#] {
             assert_eq!(check("it", &of(one, 100), 100), Ok(()));
-            assert!(words(&of(one, 101)).contains("more than 100 samples"));
+            assert!(words(&of(one, 101)).contains("more than 100 latency samples"));
         }
         assert!(words(&of("[0, 0.0, null, null, []]", 1)).contains("numbers and arrays"));
         // The reader reports text that is not JSON.
