@@ -313,7 +313,7 @@ def fit(
     if not separator:
         raise InputError(
             f"--platform {platform}: expected PLATFORM:PORT",
-            "use, for example, --platform workstation-z170:m2",
+            "for example --platform workstation-z170:m2",
         )
     command = call("fit", *named, platform)
     inner_library = inner(library)
