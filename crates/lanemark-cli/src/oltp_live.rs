@@ -161,7 +161,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
         predicted
             .map_err(|failure| {
                 let first = &parts.sides[0].name;
-                tell!("note: no workload can be derived from the turns of {first}: {failure}")
+                tell!("note: no workload can be derived from the turns of {first}: {failure}");
             })
             .ok()
     });

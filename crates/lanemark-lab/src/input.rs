@@ -172,7 +172,7 @@ mod tests {
             match bytes(Path::new(&path), most) {
                 Ok(read) => assert!(most >= length as u64 && read.len() == length),
                 Err(error) => {
-                    assert!(error.to_string().contains("the maximum is 69999"), "{error}")
+                    assert!(error.to_string().contains("the maximum is 69999"), "{error}");
                 }
             }
             drop(reader);

@@ -288,7 +288,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
                 ThreadPhase::Open => self.drain(now.min(self.window.closes_ns)),
                 ThreadPhase::Draining => {}
                 ThreadPhase::Ramp | ThreadPhase::Closed => {
-                    self.close(now.min(self.window.closes_ns))
+                    self.close(now.min(self.window.closes_ns));
                 }
             }
             return;

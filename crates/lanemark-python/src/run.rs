@@ -105,7 +105,7 @@ pub(crate) fn simulate(
             let mut run = result?;
             if extras.bottleneck {
                 lab.add_sensitivity(&system.system.spec, &mut run, &mut |event| {
-                    reporter.note(&event)
+                    reporter.note(&event);
                 })?;
             }
             if extras.interval {

@@ -208,7 +208,7 @@ fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
     let mut policy = section.setting("policy", &policies)?.unwrap_or(usual.policy);
     match (policy, section.optional_integer("window", 1, 1 << 24)?) {
         (CollectionPolicy::Windowed(_), Some(window)) => {
-            policy = CollectionPolicy::Windowed(window as u32)
+            policy = CollectionPolicy::Windowed(window as u32);
         }
         (CollectionPolicy::Windowed(_), None) => {
             let message = "policy = \"windowed\" needs `window`, in superblocks";

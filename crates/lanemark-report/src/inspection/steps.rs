@@ -31,7 +31,7 @@ pub(super) fn steps<'a>(
         let last = index + 1 == path.hops.len();
         match steps.last_mut() {
             _ if last && matches!(hop.part, InspectedHopKind::ScsiDevice { .. }) => {
-                link = hop.link.as_ref()
+                link = hop.link.as_ref();
             }
             Some(step) if before.is_some_and(|before| is_one(before, hop)) => {
                 step.name = format!("{} {}", step.name, hop.name);

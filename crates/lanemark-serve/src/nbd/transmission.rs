@@ -397,7 +397,7 @@ mod tests {
         let before = [0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 2, 8];
         assert_eq!(data, [&before[..], &4096u64.to_be_bytes()].concat());
         let failed = |writer: ReplyWriter, out: &mut Vec<u8>| {
-            writer.write_failure(&header, NbdError::Io, out)
+            writer.write_failure(&header, NbdError::Io, out);
         };
         assert_eq!(written(ReplyForm::Simple, &failed)[4..8], 5u32.to_be_bytes());
         let structured = written(ReplyForm::Structured, &failed);

@@ -313,7 +313,7 @@ fn derive_reads(
     match nand.independent_planes {
         true => out.add_assumed("die.independent_planes", flag.to_owned(), &nand.name),
         false => {
-            out.add_derived("die.independent_planes", flag.to_owned(), "the rated random reads")
+            out.add_derived("die.independent_planes", flag.to_owned(), "the rated random reads");
         }
     }
     let parallel = array.dies * if independent { array.planes } else { 1.0 };
