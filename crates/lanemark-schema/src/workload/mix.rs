@@ -11,7 +11,7 @@ pub struct RequestMix {
     /// The sizes of requests, instead of one size; [`Test::block`](super::Test::block) is then the largest size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeShare>,
-    /// The share of requests that trim. [`Requests::read_share`](super::Requests::read_share) determines the share of
+    /// The share of requests that trim. [`read_share`](super::SyntheticRequests::read_share) determines the share of
     /// reads among the other requests.
     #[serde(skip_serializing_if = "Ratio::is_zero")]
     pub trim_share: Ratio,
