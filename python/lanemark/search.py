@@ -69,7 +69,7 @@ class Choice:
     @coerced
     def __init__(self, *values: str | int | float) -> None:
         if not values:
-            raise InputError("choice: expected at least one value, found none")
+            raise InputError("choice: expected at least one value, found an empty list")
         object.__setattr__(self, "values", values)
 
 
@@ -368,10 +368,10 @@ def _dominates(trial: Trial, rival: Trial, signs: Sequence[float]) -> bool:
 
 def _check(problem: Problem, trials: int) -> None:
     if not problem.space:
-        raise InputError("space: expected at least one parameter, found none")
+        raise InputError("space: expected at least one parameter, found an empty list")
     if not problem.objectives:
         raise InputError(
-            "objectives: expected at least one, found none", 'use, for example, objectives=[("latency_p99_us", "min")]'
+            "objectives: expected one or more, found an empty list", 'use, for example, objectives=[("latency_p99_us", "min")]'
         )
     if not isinstance(trials, int) or trials < 1:
         raise InputError(f"trials: expected an integer of 1 or more, found {trials!r}")

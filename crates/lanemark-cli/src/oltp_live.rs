@@ -369,7 +369,7 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     )
 }
 
-/// Returns the warning about a turn in which this machine fell behind the model of the disk.
+/// Returns the warning about a turn in which this machine was slower than the model of the disk.
 fn lateness_warning(turn: &TurnOutcome) -> Option<&Warning> {
     let served = turn.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))

@@ -46,7 +46,7 @@ fn left(folder: &MountFolder) -> Vec<String> {
     names.filter(|name| name.starts_with("lanemark-trial-")).collect()
 }
 
-/// Returns whether the machine fell behind the model, so that the systems cannot be compared.
+/// Returns whether the machine was slower than the model, so that the systems cannot be compared.
 fn is_unranked(text: &str) -> bool {
     text.starts_with("The systems cannot be ranked") || text.contains(" is not known: this machine")
 }
@@ -300,7 +300,7 @@ fn a_trial_needs_no_privileges() {
         let results = saved(&folder, &systems);
         assert_eq!(results.len(), systems.len(), "{name}");
         let samples: Vec<_> = results.iter().map(|result| &result.tests[0].samples[0]).collect();
-        // The sentence ranks the systems, unless this machine fell behind the model of one of them.
+        // The sentence ranks the systems, unless this machine was slower than the model of one of them.
         let is_in_time = samples.iter().all(|sample| sample.is_served_in_time());
         let (sentence, table) = printed.split_once("\n\n").unwrap();
         let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -254,7 +254,7 @@ fn tests(
     }
     if tests.len() >= TESTS_MAX {
         let error = FormatError::file(around.file, "there are too many jobs and clones");
-        findings.add_error(error.hint("at most 4,096"));
+        findings.add_error(error.hint("up to 4,096"));
     }
     tests
 }

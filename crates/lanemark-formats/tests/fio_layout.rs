@@ -313,8 +313,8 @@ fn offsets_follow_the_step_the_map_and_the_share_of_random_requests() {
         ("rw=read:4k\nbssplit=4k/50:8k/50", "no step if requests have several sizes"),
         ("rw=randread\npercentage_random=50", "0 or 100"),
         ("rw=randread:2", "a new offset for each random request"),
-        ("rw=randread\nbssplit=4k/0", "at least one size with a share above zero"),
-        ("rw=randread\nbs=4k,4k,4k,4k", "at most three values"),
+        ("rw=randread\nbssplit=4k/0", "one size or more with a share above zero"),
+        ("rw=randread\nbs=4k,4k,4k,4k", "up to three values"),
     ] {
         let error = first_error(&format!("size=64m\n{options}"));
         assert!(error.contains(message), "{options}: {error}");

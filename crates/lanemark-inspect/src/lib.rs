@@ -17,7 +17,7 @@
 //! bus, add a variant to `ComponentKind` in `path` and a reader.
 //!
 //! An inspection does not query devices (with an ioctl or an identify command) or measure them. It does not guess
-//! values that sysfs does not show, such as the uplink of an Intel chipset, the backplane behind a RAID controller, or
+//! values that sysfs does not show, such as the uplink of an Intel chipset, the backplane of a RAID controller, or
 //! the host of a virtual device.
 
 mod ata;

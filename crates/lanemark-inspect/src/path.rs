@@ -128,7 +128,7 @@ impl PathWalk<'_> {
     }
 
     fn scsi(&mut self, at: &DevicePosition) {
-        // For a device behind a USB bridge or virtio, the identity comes from the block device itself.
+        // For a device on a USB bridge or on virtio, the identity comes from the block device itself.
         if matches!(self.hops.last().map(|hop| &hop.part), Some(InspectedHopKind::Usb { .. })) {
             return;
         }

@@ -6,7 +6,7 @@
 //! removal. The file is removed only if the name still refers to the device and inode of the created file; the open
 //! descriptor prevents the inode from being reused.
 //!
-//! A kill that cannot be caught leaves the file behind. An extended attribute marks the file if the file system
+//! A kill that cannot be caught leaves the file in place. An extended attribute marks the file if the file system
 //! supports extended attributes, and the file is locked while its run exists. A later run recognises the file by its
 //! mark and the missing lock ([`left_over`]).
 //!
@@ -63,7 +63,7 @@ struct NamedFile {
     identity: FileIdentity,
 }
 
-/// A file that a killed run left behind.
+/// A file that a killed run left in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverFile {
     /// Path of the file.

@@ -187,7 +187,7 @@ mod tests {
         fs::write(path.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
         let wrong = fetched();
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
-        // Neither attempt leaves files behind.
+        // Neither attempt leaves files in the folder.
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
     }
 }

@@ -85,7 +85,7 @@ impl AttachedDrive {
         Ok(attached)
     }
 
-    /// Checks that at least one path to the drive does not fail.
+    /// Checks that not all paths to the drive fail.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &OccupiedPort| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };

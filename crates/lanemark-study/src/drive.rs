@@ -388,7 +388,7 @@ fn namespaces(
     }
     let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, NamespaceExtent::end);
     if end > capacity {
-        let message = format!("{key} require a total of {end}: must be at most {capacity}");
+        let message = format!("{key} require a total of {end}: must not exceed {capacity}");
         let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
         return Err(drive.error(key, message).hint(hint));
     }

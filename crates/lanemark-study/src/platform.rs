@@ -245,8 +245,7 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
         queue_classes.push(*class);
     }
     if queue_classes.len() > queues as usize {
-        let message =
-            format!("{} classes: must be at most one for each queue", queue_classes.len());
+        let message = format!("{} classes: must not exceed one per queue", queue_classes.len());
         return Err(section
             .error("classes", message)
             .hint(format!("there are {queues} queues; those without a class are medium")));
@@ -320,7 +319,7 @@ fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
     let threshold = section.integer("coalescing_threshold", 1, THRESHOLD_MAX.into())? as u32;
     let time: Duration = section.quantity("coalescing_time")?;
     if time > AGGREGATION_TIME_MAX {
-        let message = format!("coalescing_time = {time}: must be at most {AGGREGATION_TIME_MAX}");
+        let message = format!("coalescing_time = {time}: must not exceed {AGGREGATION_TIME_MAX}");
         return Err(section.error("coalescing_time", message));
     }
     Ok(CoalescingSpec { threshold, time })

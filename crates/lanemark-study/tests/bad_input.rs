@@ -232,9 +232,7 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
             format!(
                 "classes = [\"low\", \"low\", \"low\", \"low\", \"low\"]\n{weighted}\n{weights}"
             ),
-            format!(
-                "{place}11: 5 classes: must be at most one for each queue | there are 4 queues"
-            ),
+            format!("{place}11: 5 classes: must not exceed one per queue | there are 4 queues"),
         ),
         (
             "coalescing_threshold = 257\ncoalescing_time = \"100 us\"".to_owned(),
@@ -243,7 +241,7 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
         ("coalescing_threshold = 8".to_owned(), "`coalescing_time` is missing".to_owned()),
         (
             "coalescing_time = \"26 ms\"\ncoalescing_threshold = 8".to_owned(),
-            format!("{place}19: coalescing_time = 26 ms: must be at most 25.5 ms"),
+            format!("{place}19: coalescing_time = 26 ms: must not exceed 25.5 ms"),
         ),
         (
             "interrupt_time = 2".to_owned(),

@@ -118,7 +118,7 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     let says =
         |value: &str, expected: &str| system_says(NVME, NVME_DRIVE, from, &to(value), expected);
     let expected =
-        "namespaces require a total of 612 GB: must be at most 512 GB | make one shorter";
+        "namespaces require a total of 612 GB: must not exceed 512 GB | make one shorter";
     says("[\"512 GB\", \"100 GB\"]", expected);
     says("[]", "0 namespaces: must be from 1 to 128");
     says("[\"100\"]", "namespaces: 100: `100` lacks a unit");

@@ -90,7 +90,7 @@ impl TableInputs<'_> {
             let invalid = if side.is_valid() {
                 ""
             } else {
-                "  INVALID: this machine fell behind the disk's model"
+                "  INVALID: this machine was slower than the disk's model"
             };
             let _ = writeln!(text, "{}{invalid}", side.label);
             for (metric, name) in METRICS {
@@ -416,7 +416,7 @@ mod tests {
                 row("  writes, ms", none, ""),
                 row("  all disk I/O, ms", none, ""),
                 row("  processors busy, %", ["70", "72", "–", "55"], "  50 to 60"),
-                "B  INVALID: this machine fell behind the disk's model".to_owned(),
+                "B  INVALID: this machine was slower than the disk's model".to_owned(),
                 row(
                     "  transactions a minute",
                     ["1.710 M", "1.750 M", "1.690 M", "1.732 M"],

@@ -47,7 +47,7 @@ impl BlockSizes {
         };
         let mut sizes = combined(&lists, direction, read_share);
         if sizes.is_empty() {
-            findings.add_error(job.error(option, "at least one size with a share above zero"));
+            findings.add_error(job.error(option, "one size or more with a share above zero"));
             return None;
         }
         let differ = direction.only().is_none() && {

@@ -247,7 +247,7 @@ impl Job {
             }
         }
         if parts.next().is_some() {
-            found.add_error(self.error(name, "at most three values, for reads, writes and trims"));
+            found.add_error(self.error(name, "up to three values, for reads, writes and trims"));
             return None;
         }
         Some(values)

@@ -90,7 +90,7 @@ pub(crate) fn time(text: &str, unit: DefaultTimeUnit) -> Result<Duration, Expect
         _ => return Err(TIME),
     };
     let time = number.checked_mul(picoseconds).map(Duration::from_picoseconds);
-    time.filter(|time| *time <= TIME_MAX).ok_or("a time of at most 30 days")
+    time.filter(|time| *time <= TIME_MAX).ok_or("a time of up to 30 days")
 }
 
 /// Reads a whole number, either decimal or hexadecimal after `0x`.
@@ -190,10 +190,10 @@ mod tests {
                 assert_eq!(time(text, unit), Ok(Duration::from_microseconds(wanted)), "{text}");
             }
         }
-        assert_eq!(time("2592001s", DefaultTimeUnit::Seconds), Err("a time of at most 30 days"));
+        assert_eq!(time("2592001s", DefaultTimeUnit::Seconds), Err("a time of up to 30 days"));
         assert_eq!(
             time("18446744073709551615", DefaultTimeUnit::Seconds),
-            Err("a time of at most 30 days")
+            Err("a time of up to 30 days")
         );
     }
 

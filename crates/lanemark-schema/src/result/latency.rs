@@ -159,7 +159,7 @@ impl LatencyHistogram {
     }
 
     /// Returns the non-empty bins in ascending order, each as its middle in ns and its number of requests. If only
-    /// percentiles are stated, the bins are steps between them. There are no bins if at most the mean is known.
+    /// percentiles are stated, the bins are steps between them. There are no bins if no more than the mean is known.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let known = self.is_measured() && self.detail != LatencyDetail::Mean;
         self.buckets.iter_recorded().filter(move |_| known).map(|bin| {

@@ -318,7 +318,7 @@ impl BoxRatings {
             && self.pseudo_slc.is_none_or(|all| kept > all)
         {
             let message =
-                "`pseudo_slc_kept` must be at most `pseudo_slc`, because it is a part of it";
+                "`pseudo_slc_kept` must not exceed `pseudo_slc`, because it is a part of it";
             wrong.push(section.error("pseudo_slc_kept", message.to_owned()));
         }
         let (foreign, kind) = match is_disk {
