@@ -12,7 +12,8 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::OpenFlags;
 
@@ -28,6 +29,10 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const WRITE_VERSION: (usize, u8) = (18, 2);
 /// Maximum time to wait for a writer before the file is read without locks.
 const BUSY: Duration = Duration::from_secs(1);
+/// Maximum number of checks of a file that changes during each check.
+const CHECKS_MAX: usize = 20;
+/// Pause before a file is checked again.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Query for all named objects; an unused file contains no such object.
 const NAMES: &str = "SELECT name FROM sqlite_master";
 /// Query for the numbers with which programs mark their files.
@@ -44,8 +49,41 @@ fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
     }
 }
 
-/// Returns the contents of `path`.
+/// Returns the contents of `path`. A file that another load is creating may look foreign for a moment, so a foreign file
+/// is checked again if it changed during the check.
 pub(crate) fn database_contents(path: &Path) -> Result<DatabaseContents, OltpError> {
+    let is_foreign = |contents: &Result<DatabaseContents, _>| {
+        contents.as_ref().is_ok_and(|contents| *contents == DatabaseContents::Foreign)
+    };
+    until_settled(|| contents_now(path), is_foreign, || file_states(path))
+}
+
+/// Returns the value of `read`. While the value `is_doubtful` and `state` changed during the call, `read` is called
+/// again, up to [`CHECKS_MAX`] times in total.
+fn until_settled<T, S: PartialEq>(
+    mut read: impl FnMut() -> T,
+    is_doubtful: impl Fn(&T) -> bool,
+    mut state: impl FnMut() -> S,
+) -> T {
+    for _ in 1..CHECKS_MAX {
+        let before = state();
+        let value = read();
+        if !is_doubtful(&value) || state() == before {
+            return value;
+        }
+        sleep(PAUSE);
+    }
+    read()
+}
+
+/// Returns length and modification time of the file, its log and the log's index; `None` for a missing file.
+fn file_states(path: &Path) -> [Option<(u64, Option<SystemTime>)>; 3] {
+    let state = |found: std::fs::Metadata| (found.len(), found.modified().ok());
+    SqliteConnection::files(path).map(|file| Some(state(file.metadata().ok()?)))
+}
+
+/// Returns the contents of `path` at this moment.
+fn contents_now(path: &Path) -> Result<DatabaseContents, OltpError> {
     let lacks = |error: std::io::Error| OltpError::Rights {
         database: format!("sqlite:{}", path.display()),
         reason: error.to_string(),
@@ -113,4 +151,45 @@ fn uri(path: &Path, mode: &str) -> String {
     let bytes: String = path.as_os_str().as_bytes().iter().map(encoded).collect();
     let trimmed = bytes.trim_start_matches('/');
     format!("file:{here}{trimmed}?{mode}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_doubtful_value_is_read_again_only_while_the_files_change() {
+        // The values of successive reads, whether the files change during each read, and the read that is returned.
+        for (values, changes, wanted) in [
+            (&["foreign", "ours"][..], &[true, true][..], 1),
+            (&["ours", "foreign"], &[true, true], 0),
+            (&["foreign", "ours"], &[false, true], 0),
+            (&["foreign", "foreign", "ours"], &[true, false, true], 1),
+        ] {
+            let (reads, state) = (Cell::new(0), Cell::new(0));
+            let read = || {
+                let number = reads.get();
+                reads.set(number + 1);
+                state.set(state.get() + u32::from(changes[number]));
+                (number, values[number])
+            };
+            let found = until_settled(read, |(_, value)| *value == "foreign", || state.get());
+            assert_eq!(found, (wanted, values[wanted]), "{values:?} {changes:?}");
+            assert_eq!(reads.get(), wanted + 1);
+        }
+    }
+
+    #[test]
+    fn a_file_that_never_settles_is_read_a_limited_number_of_times() {
+        let (reads, state) = (Cell::new(0), Cell::new(0));
+        let read = || reads.set(reads.get() + 1);
+        let count = || {
+            state.set(state.get() + 1);
+            state.get()
+        };
+        until_settled(read, |()| true, count);
+        assert_eq!(reads.get(), CHECKS_MAX);
+    }
 }
