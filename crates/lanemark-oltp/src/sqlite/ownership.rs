@@ -49,8 +49,8 @@ fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
     }
 }
 
-/// Returns the contents of `path`. A file that another load is creating may look foreign for a moment, so a foreign file
-/// is checked again if it changed during the check.
+/// Returns the contents of `path`. A file that another load is creating may look foreign for a moment, so a file that
+/// looks foreign is checked again if it changed during the check.
 pub(crate) fn database_contents(path: &Path) -> Result<DatabaseContents, OltpError> {
     let is_foreign = |contents: &Result<DatabaseContents, _>| {
         contents.as_ref().is_ok_and(|contents| *contents == DatabaseContents::Foreign)
@@ -58,7 +58,7 @@ pub(crate) fn database_contents(path: &Path) -> Result<DatabaseContents, OltpErr
     until_settled(|| contents_now(path), is_foreign, || file_states(path))
 }
 
-/// Returns the value of `read`. While the value `is_doubtful` and `state` changed during the call, `read` is called
+/// Returns the value of `read`. While the value `is_doubtful` and `state` changes during the call, `read` is called
 /// again, up to [`CHECKS_MAX`] times in total.
 fn until_settled<T, S: PartialEq>(
     mut read: impl FnMut() -> T,
