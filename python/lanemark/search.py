@@ -371,7 +371,8 @@ def _check(problem: Problem, trials: int) -> None:
         raise InputError("space: expected at least one parameter, found an empty list")
     if not problem.objectives:
         raise InputError(
-            "objectives: expected one or more, found an empty list", 'use, for example, objectives=[("latency_p99_us", "min")]'
+            "objectives: expected one or more, found an empty list",
+            'use, for example, objectives=[("latency_p99_us", "min")]',
         )
     if not isinstance(trials, int) or trials < 1:
         raise InputError(f"trials: expected an integer of 1 or more, found {trials!r}")
