@@ -74,26 +74,39 @@ fn run() -> Result<ExitCode, String> {
     Ok(code)
 }
 
-/// Returns the locations of a sample in a reproducible pseudorandom order, with some additional locations to replace
-/// changes that do not compile.
+/// Returns the locations of a sample in a pseudorandom order, with some additional locations to replace changes that do
+/// not compile. The order depends only on the file, the text and the change of each location, so that a sample keeps
+/// its locations when the program changes elsewhere.
 fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
-    let mut state = 0x1a2e_3a7c_u64;
-    let mut random = move || {
-        // This is SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    };
-    for last in (1..sites.len()).rev() {
-        sites.swap(last, (random() % (last as u64 + 1)) as usize);
-    }
+    let mut copies = HashMap::new();
+    sites.sort_by_cached_key(|site| {
+        let words = (site.file.clone(), site.before.clone(), site.after.clone());
+        let copy = copies.entry(words).or_insert(0u64);
+        *copy += 1;
+        order_of(site, *copy)
+    });
     let first = shard * count;
     let all = sites.len();
     sites.rotate_left(first.min(all));
     sites.truncate(count + count / 2);
     sites
+}
+
+/// Returns a pseudorandom number of a location, the `copy`-th in its file with the same text and change.
+fn order_of(site: &Site, copy: u64) -> u64 {
+    let file = site.file.to_string_lossy();
+    let words =
+        [file.as_bytes(), site.before.as_bytes(), site.after.as_bytes(), &copy.to_le_bytes()];
+    // This is FNV-1a, with the last step of SplitMix64.
+    let hash = words
+        .iter()
+        .flat_map(|word| word.iter().chain(&[0xff]))
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+    let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// Prints the surviving changes, and writes them to `target/mutants/survivors.csv`.
@@ -172,4 +185,38 @@ fn cells(line: &str) -> Vec<String> {
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod order_tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use site::ChangeKind;
+
+    fn sites(lines: impl Iterator<Item = usize>) -> Vec<Site> {
+        let of = |line: usize| Site {
+            file: PathBuf::from(format!("crates/{}.rs", line % 7)),
+            line,
+            range: line..line + 1,
+            before: format!("a < {}", line / 14),
+            after: format!("a <= {}", line / 14),
+            kind: ChangeKind::Expression,
+        };
+        lines.map(of).collect()
+    }
+
+    #[test]
+    fn a_sample_keeps_its_locations_when_others_are_added() {
+        let lines =
+            |sites: Vec<Site>| -> HashSet<usize> { sites.iter().map(|site| site.line).collect() };
+        let before = lines(sample(sites(0..1_000), 200, 0));
+        // A new function at the beginning of each file moves nothing into another sample, except at its end.
+        let after = lines(sample(sites((2_000..2_070).chain(0..1_000)), 200, 0));
+        assert!(before.intersection(&after).count() >= 270, "{:?}", before.difference(&after));
+        let other = lines(sample(sites(0..1_000), 200, 3));
+        // 100 locations of a sample are spares, which belong to the next sample.
+        assert!(before.intersection(&other).count() == 0);
+        assert_eq!(lines(sample(sites(0..1_000), 200, 0)), before);
+    }
 }

@@ -210,3 +210,20 @@ fn a_worker_of_several_targets_has_a_note_and_no_other_worker_has_one() {
     let two = SETTINGS.replace(target, &format!("{target}{}", target.replace("C:", "E:")));
     assert!(notes(&two) > 0);
 }
+
+#[test]
+fn a_line_of_a_specification_has_four_to_eight_values() {
+    const LINE: &str = "\t4096,100,100,100,0,1,4096,0\n";
+    const VALUES: [&str; 9] = ["4096", "100", "100", "100", "0", "1", "0", "0", "0"];
+    assert!(SETTINGS.contains(LINE));
+    for count in 1..=VALUES.len() {
+        let values = VALUES[..count].join(",");
+        match settings(&SETTINGS.replace(LINE, &format!("\t{values}\n"))) {
+            Ok(_) => assert!((4..=8).contains(&count), "{values}"),
+            Err(error) => {
+                assert!(!(4..=8).contains(&count), "{values}: {error}");
+                assert!(error.to_string().contains("expected size,% of size"), "{error}");
+            }
+        }
+    }
+}

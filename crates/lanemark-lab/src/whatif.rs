@@ -263,3 +263,44 @@ fn capped(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> Predic
     let most = (above * carried / test.expected()).max(1.0);
     PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{Provenance, RunResult};
+
+    use super::*;
+    use crate::{LabRun, assemble};
+
+    #[test]
+    fn a_shortened_test_has_a_ramp_of_four_times_its_outstanding_requests() {
+        let library = lanemark_study::Library::built_in();
+        let system = assemble(&library, "samsung-850-pro-1tb@workstation-z170:sata", &[]).unwrap();
+        let mut workload = lanemark_study::workload::open(&library, "data-sheet").unwrap();
+        workload.repeats = 1;
+        workload.tests = vec![
+            Test {
+                duration: Some(Duration::from_seconds(5)),
+                threads: 2,
+                ..Test::of_blocks(Bytes::kibi(4))
+            }
+            .with(|requests| requests.queue_depth = 4),
+        ];
+        let work = LabRun { system: &system, workload: &workload };
+        let measured: RunResult =
+            Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap().remove(0);
+        let side = || WhatIfSide {
+            name: String::new(),
+            system: system.clone(),
+            workload: workload.clone(),
+        };
+        let (mut one, mut other) = (side(), side());
+        let requests = shorten([&mut one, &mut other], 0, &measured).unwrap();
+        let rate = measured.tests[0].iops.value;
+        for side in [one, other] {
+            let test = &side.workload.tests[0];
+            assert_eq!(test.volume, Some(Bytes::kibi(4) * requests));
+            let ramp = test.ramp.as_seconds();
+            assert!((ramp * rate / 32.0 - 1.0).abs() < 1e-6, "{ramp} s at {rate}/s");
+        }
+    }
+}

@@ -242,7 +242,12 @@ fn kernel_threads_ns() -> Option<u64> {
             *ticks.get_or_insert(0) += field(11) + field(12);
         }
     }
-    ticks.map(|ticks| ticks * (1_000_000_000 / hertz.max(1)))
+    ticks.map(|ticks| time_of_ticks(ticks, hertz))
+}
+
+/// Returns the time of `ticks` of a clock with `hertz` ticks a second, in ns.
+fn time_of_ticks(ticks: u64, hertz: u64) -> u64 {
+    ticks * (1_000_000_000 / hertz.max(1))
 }
 
 fn stat(device: &str) -> Option<BlockStat> {
@@ -302,6 +307,14 @@ mod tests {
                 fs::write(folder.join("temp1_input"), text).unwrap();
                 assert_eq!(temperature_below(block.path()), wanted, "{sensor}: {text}");
             }
+        }
+    }
+
+    #[test]
+    fn ticks_are_converted_by_the_rate_of_their_clock() {
+        let ms = 1_000_000;
+        for (ticks, hertz, wanted) in [(0, 100, 0), (3, 100, 30 * ms), (7, 1000, 7 * ms)] {
+            assert_eq!(time_of_ticks(ticks, hertz), wanted, "{ticks} at {hertz} Hz");
         }
     }
 

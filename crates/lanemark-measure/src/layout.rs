@@ -170,4 +170,23 @@ mod tests {
             assert_eq!(source.raw_os_error(), Some(errno));
         }
     }
+
+    #[test]
+    fn progress_is_reported_at_intervals() {
+        let file = tempfile::tempfile().unwrap();
+        let fill = FileFill {
+            path: Path::new("a file"),
+            file: file.as_fd(),
+            size: 256 << 12,
+            block: 1 << 12,
+            seed: 1,
+            stop: &AtomicBool::new(false),
+        };
+        let (begun, mut reports) = (Instant::now(), Vec::new());
+        assert!(fill.run(&mut |done| reports.push(done)).unwrap());
+        let intervals = begun.elapsed().as_nanos() / PROGRESS_INTERVAL.as_nanos();
+        // The start and the end are also reported.
+        assert!(reports.len() as u128 <= 2 + intervals, "{reports:?}");
+        assert_eq!((reports[0], *reports.last().unwrap()), (Bytes::ZERO, Bytes::mebi(1)));
+    }
 }

@@ -75,6 +75,7 @@ mod tests {
         assert_eq!(list("0-3,8"), Some(vec![0, 1, 2, 3, 8]));
         assert_eq!(list(""), Some(vec![]));
         assert_eq!(list("0-x"), None);
+        assert_eq!(processors_near("a device that does not exist"), None);
     }
 
     #[test]

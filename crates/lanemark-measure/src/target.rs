@@ -448,3 +448,20 @@ fn kind_name(kind: FileType) -> &'static str {
 fn system(path: &Path, action: &'static str, error: Errno) -> MeasureError {
     MeasureError::System { path: path.to_owned(), action, source: error.into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_not_among_the_device_nodes() {
+        for path in ["/dev", "/dev/null", "/dev/a-device-that-does-not-exist"] {
+            assert!(is_among_devices(Path::new(path)), "{path}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_among_devices(folder.path()) && !is_among_devices(&folder.path().join("new")));
+        let number = |path: &str| rustix::fs::stat(path).ok().map(|stat| stat.st_dev);
+        let is_separate = number("/dev/shm").is_some_and(|shm| Some(shm) != number("/dev"));
+        assert_eq!(is_among_devices(Path::new("/dev/shm/new")), !is_separate);
+    }
+}

@@ -268,3 +268,36 @@ impl OltpError {
 pub(crate) fn base_name(name: &str) -> &str {
     name.rsplit(['/', ':']).next().unwrap_or(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_the_user_can_mend_has_advice() {
+        let text = |text: &str| text.to_owned();
+        for (error, advice) in [
+            (OltpError::NoPrograms, Some("--download")),
+            (OltpError::Foreign(text("server:5432/shop")), Some("--overwrite shop")),
+            (OltpError::InUse(text("shop")), Some("end the other program")),
+            (OltpError::KeptName(text("A b")), Some("lower-case letters")),
+            (OltpError::NotLoaded(text("shop")), Some("oltp load")),
+            (OltpError::Full(text("shop")), Some("free some space")),
+            (
+                OltpError::NotKept { database: text("d"), name: text("n"), kept: Vec::new() },
+                Some("oltp keep NAME"),
+            ),
+            (
+                OltpError::NotKept { database: text("d"), name: text("n"), kept: vec![text("m")] },
+                Some("databases are m"),
+            ),
+            (OltpError::Database(text("a syntax error")), None),
+            (OltpError::Stopped, None),
+        ] {
+            match (error.hint(), advice) {
+                (Some(hint), Some(advice)) => assert!(hint.contains(advice), "{error}: {hint}"),
+                (hint, advice) => assert_eq!(hint.as_deref(), advice, "{error}"),
+            }
+        }
+    }
+}

@@ -507,3 +507,34 @@ fn access(header: &RequestHeader, command: NbdCommand) -> Access {
     let length = Bytes(header.length.min(RANGE_MAX));
     Access { operation, offset: Bytes(header.offset), length }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::Socket;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    /// Requests of several lengths arrive in one stream that is longer than the buffer.
+    #[test]
+    fn every_byte_of_a_long_stream_is_taken_in_order() {
+        let (server_end, mut client) = UnixStream::pair().unwrap();
+        let outbox = Outbox::new(Socket::Unix(server_end), Arc::default());
+        let stream: Vec<u8> = (0..5 * READ).map(|at| (at / 7) as u8).collect();
+        let sent = stream.clone();
+        let writer = std::thread::spawn(move || client.write_all(&sent));
+        let mut input = ClientInput::new(&outbox);
+        let mut taken = Vec::new();
+        for length in [28, 100, 4096, 60_000, READ, 1].into_iter().cycle() {
+            let length = length.min(stream.len() - taken.len());
+            if length == 0 {
+                break;
+            }
+            assert!(input.fill(length).unwrap(), "{length} after {}", taken.len());
+            taken.extend_from_slice(input.take(length));
+        }
+        writer.join().unwrap().unwrap();
+        assert!(taken == stream);
+        assert!(!input.fill(1).unwrap(), "the stream has ended");
+    }
+}

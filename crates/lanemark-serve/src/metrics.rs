@@ -191,6 +191,9 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::result::{DeliveryEvidence, DirectionResult, LiveDelivery};
+    use lanemark_schema::units::{Bytes, Duration};
+
     use super::*;
 
     #[test]
@@ -231,5 +234,47 @@ mod tests {
     #[test]
     fn a_label_is_on_one_line_and_its_marks_are_escaped() {
         assert_eq!(escaped("a \"b\" \\ c\nd"), "a \\\"b\\\" \\\\ c d");
+    }
+
+    #[test]
+    fn a_line_states_rates_over_its_interval() {
+        let figures = |reads: u64, writes: u64| {
+            let direction = |count: u64, length: Bytes| {
+                let mut direction = DirectionResult::new();
+                (0..count).for_each(|_| direction.record(length, Duration::from_microseconds(10)));
+                direction
+            };
+            let (reads, writes) =
+                (direction(reads, Bytes(1_000_000)), direction(writes, Bytes(2_000_000)));
+            let live = LiveDelivery {
+                time_scale: 1.0,
+                served: Duration::from_seconds(1),
+                lateness: LatencyHistogram::new(),
+                reads: Some(reads.clone()),
+                writes: Some(writes.clone()),
+                evidence: DeliveryEvidence::default(),
+                content: None,
+                processor_s: 0.0,
+                busy: Duration::ZERO,
+                program: None,
+            };
+            let sample = Sample {
+                reads: Some(reads),
+                writes: Some(writes),
+                live: Some(live),
+                ..Sample::empty()
+            };
+            SessionFigures {
+                sample,
+                test: None,
+                lost: Vec::new(),
+                notes: Vec::new(),
+                outstanding: 3,
+                connections: 2,
+            }
+        };
+        let line = line_of(&figures(110, 60), &figures(10, 20), 4.0);
+        let wanted = "35 requests/s, read 25.0 MB/s, write 20.0 MB/s, 3 in progress, 2 connected";
+        assert_eq!(line, wanted);
     }
 }

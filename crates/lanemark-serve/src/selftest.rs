@@ -232,7 +232,7 @@ impl TestClient {
     }
 
     fn send(&mut self, cookie: u64) -> io::Result<()> {
-        let offset = self.pages.below(SIZE / u64::from(PAGE)) * u64::from(PAGE);
+        let offset = page_offset(&mut self.pages);
         let mut request = Vec::with_capacity(28);
         request.extend_from_slice(&0x2560_9513_u32.to_be_bytes());
         request.extend_from_slice(&[0; 4]);
@@ -268,6 +268,11 @@ impl TestClient {
     }
 }
 
+/// Draws the offset of a page within the served range.
+fn page_offset(pages: &mut Rng) -> u64 {
+    pages.below(SIZE / u64::from(PAGE)) * u64::from(PAGE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,6 +280,14 @@ mod tests {
 
     fn us(us: u64) -> units::Duration {
         units::Duration::from_microseconds(us)
+    }
+
+    #[test]
+    fn requests_begin_at_pages_of_the_whole_range() {
+        let mut pages = Rng::new(StreamKey::from_seed(1));
+        let offsets: Vec<u64> = (0..1000).map(|_| page_offset(&mut pages)).collect();
+        assert!(offsets.iter().all(|offset| offset % u64::from(PAGE) == 0 && *offset < SIZE));
+        assert!(offsets.iter().any(|offset| *offset >= SIZE / 4 * 3), "{offsets:?}");
     }
 
     #[test]

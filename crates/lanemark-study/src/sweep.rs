@@ -385,7 +385,7 @@ impl Sweep {
         let at = Location::file(&self.workload.id);
         let spec = system.with_faults(&self.workload.faults, &at);
         let spec = spec.map_err(|error| error.to_string())?;
-        let converges = self.length == RunLength::Converged
+        let converges = self.length != RunLength::Whole
             && (may_converge(&spec, test) || is_shortened(&spec, test));
         let repeats = if converges { 1 } else { self.workload.repeats };
         let samples = (0..repeats).map(|repeat| {

@@ -273,10 +273,14 @@ impl<'c> PredictionCase<'c> {
         if !recipe::is_of_the_whole_drive(self.row, self.size()) {
             return Ok(None);
         }
-        let mut first = self.test.clone();
-        first.duration = Some(time_in_cache(cache, self.baselines.rule_rate() * self.block()));
-        let figure = figure(self.row, &simulate(system, &first)?);
+        let figure = figure(self.row, &simulate(system, &self.test_in_cache(cache))?);
         Ok(figure.map(|figure| ((cache / self.size()).min(1.0), figure)))
+    }
+
+    /// Returns the row's test, limited to a time in which it stays in a `cache` of this many bytes.
+    fn test_in_cache(&self, cache: f64) -> Test {
+        let bytes_per_second = self.baselines.rule_rate() * self.block();
+        Test { duration: Some(time_in_cache(cache, bytes_per_second)), ..self.test.clone() }
     }
 
     /// Returns the row's test with a ramp and a duration that are long enough for the required number of requests.

@@ -229,4 +229,14 @@ mod tests {
         let many = "[\n".repeat(100_000);
         assert!(documents(&many, "f").is_err());
     }
+
+    #[test]
+    fn the_maximum_number_of_documents_is_read_and_not_one_more() {
+        // Each document is a separate run, because its counts are lower than the previous document's counts.
+        let text: String = (0..=DOCUMENTS_MAX as u64).map(|n| run(n, 1, 1_000_000 - n)).collect();
+        let (most, _) = text.split_at(text.rfind("{\"fio version").unwrap());
+        assert_eq!(documents(most, "f").unwrap().documents.len(), DOCUMENTS_MAX);
+        let error = documents(&text, "f").err().unwrap().to_string();
+        assert!(error.contains("more than 10000 documents"), "{error}");
+    }
 }

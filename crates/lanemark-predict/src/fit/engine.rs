@@ -258,6 +258,18 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn priors_cost_the_square_of_each_distance() {
+        let engine = engine("samsung-950-pro-512gb");
+        assert_eq!(engine.prior_cost(&engine.priors), 0.0);
+        for (index, distance) in [(0, PRIOR_SD), (1, -2.0 * PRIOR_SD), (2, 0.5 * PRIOR_SD)] {
+            let mut logs = engine.priors.clone();
+            logs[index] += distance;
+            let wanted = (distance / PRIOR_SD).powi(2);
+            assert!((engine.prior_cost(&logs) - wanted).abs() < 1e-9, "{index}: {distance}");
+        }
+    }
+
+    #[test]
     fn every_value_is_free_unless_another_value_explains_it() {
         let mut engine = engine("samsung-950-pro-512gb");
         let count = engine.parameters.len();

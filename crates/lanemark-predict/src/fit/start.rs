@@ -192,6 +192,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::engine::tests::engine;
+    use super::super::trials::MeasuredFigure;
     use super::*;
 
     #[test]
@@ -248,5 +249,31 @@ mod tests {
                 assert_eq!(logs, engine.priors);
             }
         }
+    }
+
+    #[test]
+    fn a_start_meets_the_smallest_read_of_one_at_a_time() {
+        let mut engine = engine("samsung-950-pro-512gb");
+        let trial = |block: &str, depth: u32, read_us: f64| {
+            let test = lanemark_schema::workload::Test::random_read(block).queue_depth(depth);
+            let test = test.span("1 GiB").volume("2 MiB").build().unwrap().into_test();
+            let figure =
+                MeasuredFigure { kind: FigureKind::ReadMean, value: read_us * 1e3, sd: 0.1 };
+            Trial { short: test.clone(), test, figures: vec![figure] }
+        };
+        engine.trials =
+            vec![trial("4 KiB", 8, 900.0), trial("4 KiB", 1, 200.0), trial("64 KiB", 1, 500.0)];
+        let mut logs = engine.priors.clone();
+        let trials = [0, 1, 2];
+        set_start_latency(&engine, &mut logs, &trials, "drive.flash.read", FigureKind::ReadMean)
+            .unwrap();
+        let figures = engine.tell(&[engine.system(&logs)], &[(0, 1)]).unwrap();
+        let read_ns = figures[0][0].unwrap();
+        assert!((read_ns / 200e3 - 1.0).abs() < 0.02, "{read_ns} ns");
+        // Without such a read, the prior remains.
+        let mut logs = engine.priors.clone();
+        set_start_latency(&engine, &mut logs, &[0], "drive.flash.read", FigureKind::ReadMean)
+            .unwrap();
+        assert_eq!(logs, engine.priors);
     }
 }

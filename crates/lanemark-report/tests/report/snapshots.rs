@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{fixture, path_fixture};
 use lanemark_report::{
     Style, compare_table, html, path_svg, path_table, run_table, series_csv, study_table,
-    test_detail,
+    test_detail, test_details,
 };
 
 /// Compares `printed` with the file `name`, or rewrites the file if that is requested.
@@ -100,4 +100,24 @@ fn a_path() {
     let colour = Style { width: 80, colour: true };
     assert_snapshot("path-80-colour.txt", &path_table(&view, &colour));
     assert_snapshot("path.svg", &path_svg(&view));
+}
+
+#[test]
+fn details_of_several_tests_are_separated_by_one_blank_line() {
+    let run = fixture::simulated();
+    assert!(run.tests.len() > 1);
+    let details = test_details(&run, &plain(100));
+    let lines: Vec<&str> = details.lines().collect();
+    let headings: Vec<usize> = run
+        .tests
+        .iter()
+        .map(|test| {
+            let is_heading = |line: &&str| line.ends_with(&format!(": {}", test.test.name));
+            lines.iter().position(|line| is_heading(line)).unwrap()
+        })
+        .collect();
+    assert_eq!(headings[0], 0);
+    for &heading in &headings[1..] {
+        assert!(lines[heading - 1].is_empty() && !lines[heading - 2].is_empty(), "{details}");
+    }
 }

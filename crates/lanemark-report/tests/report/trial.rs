@@ -173,3 +173,18 @@ fn a_page_begins_with_the_answer_of_the_trial() {
     assert!(page.contains("id=\"trial\""), "the section is missing");
     assert!(!html(None, &[&fixture::simulated()]).contains("id=\"trial\""));
 }
+
+/// By Little's law, 1,000 reads of 100 µs and 100 flushes of 20 ms in a busy time of 1.05 s are 2.0 requests at a time.
+#[test]
+fn the_queue_is_the_sum_of_all_times_divided_by_the_busy_time() {
+    let mut slow = run("slow@board:sata", &[2_100.0], 1.0, 1);
+    let sample = &mut slow.tests[0].samples[0];
+    let mut reads = DirectionResult::new();
+    (0..1_000).for_each(|_| reads.record(Bytes::kibi(4), ms(0.1)));
+    (sample.reads, sample.writes, sample.trims) = (Some(reads), None, None);
+    let text = trial_text(&[&slow], &[], &WIDE);
+    let column = |row: &str| row.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+    let head = text.lines().find(|line| line.contains("queue")).unwrap();
+    let row = text.lines().find(|line| line.starts_with("slow") && line.contains("in time"));
+    assert!(column(row.unwrap()).contains(&"2.00".to_owned()), "{head}\n{text}");
+}

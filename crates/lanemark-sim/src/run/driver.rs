@@ -21,8 +21,8 @@ use crate::simulator::SimError;
 use crate::spec::{CheckedSystem, PriorContent};
 use crate::storage::Storage;
 pub use concurrent::run_beside_watched;
-use convergence::EarlyEnd;
 pub use convergence::may_converge;
+use convergence::{EarlyEnd, RequiredFigures};
 use lane::{LanePosition, TestLane};
 use lanemark_schema::result::{ConvergedTest, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -59,12 +59,32 @@ pub enum RunLength {
     /// true, or otherwise the whole test.
     #[default]
     Converged,
+    /// The part of the test that [`Self::Converged`] simulates, or a shorter part whose percentiles of latency may not
+    /// have converged.
+    ConvergedRate,
 }
 
 impl RunLength {
     /// Returns [`Self::Whole`] if `full`, and otherwise [`Self::Converged`].
     pub fn of(full: bool) -> Self {
         if full { Self::Whole } else { Self::Converged }
+    }
+
+    /// Returns the same length for a run whose percentiles of latency are not used.
+    pub fn without_percentiles(self) -> Self {
+        match self {
+            Self::Whole => Self::Whole,
+            Self::Converged | Self::ConvergedRate => Self::ConvergedRate,
+        }
+    }
+
+    /// Returns the figures that must have converged before a run may end early, or `None` for a whole test.
+    fn required_figures(self) -> Option<RequiredFigures> {
+        match self {
+            Self::Whole => None,
+            Self::Converged => Some(RequiredFigures::RateAndPercentiles),
+            Self::ConvergedRate => Some(RequiredFigures::Rate),
+        }
     }
 }
 
@@ -108,14 +128,13 @@ pub fn run_length_watched(
             return Err(SimError::NotSimulated { what: "a trace without its file" });
         }
     };
-    let similar = match length {
-        RunLength::Whole => return run_requests(spec, test, requests, key, EarlyEnd::Whole, watch),
-        RunLength::Converged => ScaledTest::of(spec, test),
+    let Some(figures) = length.required_figures() else {
+        return run_requests(spec, test, requests, key, EarlyEnd::Whole, watch);
     };
-    let Some(similar) = similar else {
-        return match run_in_ramp(spec, test, requests, key, watch)? {
+    let Some(similar) = ScaledTest::of(spec, test) else {
+        return match run_in_ramp(spec, test, requests, key, figures, watch)? {
             Some(sample) => Ok(sample),
-            None => run_requests(spec, test, requests, key, EarlyEnd::Converged, watch),
+            None => run_requests(spec, test, requests, key, EarlyEnd::Converged(figures), watch),
         };
     };
     let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
@@ -131,6 +150,7 @@ fn run_in_ramp(
     test: &CheckedTest,
     requests: &SyntheticRequests,
     key: StreamKey,
+    figures: RequiredFigures,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Option<Sample>, SimError> {
     let Some(duration) = test.duration else { return Ok(None) };
@@ -144,7 +164,8 @@ fn run_in_ramp(
         return Ok(None);
     }
     let until = Instant::ZERO + test.ramp.times(0.5).min(duration.times(0.5));
-    let run = run_until(spec, &all, requests, key, EarlyEnd::ConvergedBefore(until), watch)?;
+    let end = EarlyEnd::ConvergedBefore(figures, until);
+    let run = run_until(spec, &all, requests, key, end, watch)?;
     Ok(run.map(|sample| Sample {
         converged: sample.converged.map(|converged| ConvergedTest {
             requests: converged.simulated.max((sample.iops() * duration.as_seconds()) as u64),

@@ -276,6 +276,29 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_has_the_mean_length_and_the_share_of_reads() {
+        let mut live = live();
+        assert_eq!(
+            live.summary("idle").block,
+            Bytes(1),
+            "the shortest length that a test may have"
+        );
+        for (us, operation, length) in [
+            (10, Operation::Read, 4),
+            (2_000, Operation::Read, 12),
+            (4_000, Operation::Write, 8),
+            (6_000, Operation::Read, 24),
+        ] {
+            let one = Access { length: Bytes::kibi(length), ..access(operation, us) };
+            live.submit(Submission::new(after(us), one).tagged(us)).unwrap();
+        }
+        while live.advance_until(Instant::END).is_some() {}
+        let test = live.summary("four requests");
+        assert_eq!((test.block, test.volume), (Bytes::kibi(12), Some(Bytes::kibi(48))));
+        assert_eq!(test.read_share().get(), 0.75);
+    }
+
+    #[test]
     fn the_time_with_requests_counts_overlapping_requests_once() {
         let mut live = live();
         assert_eq!(live.busy(), Duration::ZERO);

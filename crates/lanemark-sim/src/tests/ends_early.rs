@@ -107,6 +107,9 @@ fn few_long_requests_converge_where_each_group_of_them_shows_the_rate() {
             let test = of(requests, block, queue_depth);
             let seen = may_converge(&filled, &test);
             assert_eq!(seen, wanted, "{requests} of {block}, {queue_depth} outstanding");
+            // Several threads have as many requests outstanding as one thread with a deeper queue.
+            let wide = Test { threads: queue_depth, ..of(requests, block, 1) };
+            assert_eq!(may_converge(&filled, &wide), wanted, "{queue_depth} threads");
         }
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod durability;
 pub(crate) mod ends_early;
 pub(crate) mod fault;
 pub(crate) mod fault_shares;
+pub(crate) mod hops;
 pub(crate) mod in_flight;
 pub(crate) mod journal;
 pub(crate) mod latency;

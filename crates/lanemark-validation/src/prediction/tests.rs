@@ -164,3 +164,17 @@ fn a_drive_is_in_the_state_of_its_row() {
         assert_eq!(text(&[values]), (format!("{plain}{head}{state}"), is_sustained));
     }
 }
+
+#[test]
+fn a_test_in_the_cache_lasts_for_a_fifth_of_it_at_the_rated_speed() {
+    let rated = "Invented 1 TB,PCIe 3.0 x4,2020,,,,2000,1000,,,,,,http://invented,\n";
+    let row = "T01,Invented 1 TB,Invented,nvme-ssd,1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,0,sequential,131072,32,1,none,1000000000000,,fresh,throughput,100,MB/s,writes-sustained,B,http://invented,a table,2026-01-01,";
+    let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), &format!("{RATINGS}{rated}"));
+    let corpus = corpus.unwrap();
+    let row = &corpus.rows[0];
+    let library = Library::built_in();
+    let case = PredictionCase::of(&library, row, corpus.ratings_of(row), Path::new("")).unwrap();
+    // A fifth of 50 GB takes 10 s at 1,000 MB/s.
+    let duration = case.test_in_cache(50e9).duration.unwrap().as_seconds();
+    assert!((duration / 10.0 - 1.0).abs() < 0.01, "{duration} s");
+}

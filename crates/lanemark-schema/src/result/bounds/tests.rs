@@ -80,3 +80,19 @@ fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
         }
     }
 }
+
+#[test]
+fn a_series_may_have_the_maximum_number_of_points_and_not_one_more() {
+    let at = ValuePath::of("series");
+    let interval = Duration::from_microseconds(1);
+    let series = |points: usize| Series {
+        interval,
+        last: interval,
+        points: vec![Default::default(); points],
+    };
+    for points in [0, 1, POINTS_MAX - 1, POINTS_MAX] {
+        assert!(check_series(&at, &series(points)).is_ok(), "{points}");
+    }
+    let message = check_series(&at, &series(POINTS_MAX + 1)).unwrap_err().to_string();
+    assert!(message.starts_with("series.points"), "{message}");
+}

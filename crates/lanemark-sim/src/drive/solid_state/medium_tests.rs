@@ -141,6 +141,7 @@ fn read_ahead_data_is_held_per_slot() {
     }
     let held = [SLOT * 7, SLOT * 8 - Bytes(1), SLOT * 8, SLOT * 16 - Bytes(1)];
     assert_eq!(held.map(|offset| medium.holds(offset)), [false, false, true, true]);
+    assert!(!medium.holds(SLOT * 16), "nothing is read beyond the window");
     medium.power_cut(Instant::ZERO);
     assert!(!medium.holds(SLOT * 8));
 }

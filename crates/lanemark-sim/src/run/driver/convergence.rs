@@ -24,6 +24,7 @@
 //! (whose data grows), traces, parallel tests. The long tests among these are simulated on a smaller drive, and all
 //! others completely.
 
+mod batches;
 mod phases;
 mod precision;
 
@@ -35,13 +36,14 @@ use crate::run::path_use::{HopBusyTimes, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::{DriveCondition, DriveSpec, MediaSpec, SystemSpec};
+use batches::{Batch, BatchGroups};
 use lanemark_schema::result::series::SteadyPart;
 use lanemark_schema::result::{
-    ConvergedTest, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve,
+    ConvergedTest, DirectionResult, DriveUse, LatencyHistogram, RatePhase,
 };
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Fault, Load, LoadKind, Test};
-use precision::{DeviationEstimate, deviation, mean_of, percentiles_known, rate_half_width};
+use precision::{DeviationEstimate, GROUPS, percentiles_known, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
@@ -52,15 +54,18 @@ const COLLECTING_HALF_WIDTH: f64 = 0.01;
 const FIRST_CHECK: u64 = 4096;
 /// Amount of data that is enough before the first checkpoint, in bytes.
 const FIRST_DATA: f64 = 64.0 * 1048576.0;
-/// Number of groups of batches for the statistical tests.
-const GROUPS: usize = 32;
 /// Number of batches at which adjacent batches are merged.
 const BATCHES_MAX: usize = 2048;
 /// Initial number of requests in a batch, for requests that are not long.
 const BATCH: u64 = 4;
-/// Maximum relative difference between a reserve's consumption in the first half and in the second half of a part, if
-/// the consumption is steady.
-const STEADY_USE: f64 = 0.25;
+/// The figures that must have converged before a run may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequiredFigures {
+    /// The rate. In a closed loop, the mean latency follows from the rate (Little's law).
+    Rate,
+    /// The rate, and the percentiles of latency.
+    RateAndPercentiles,
+}
 
 /// The point at which a run of requests may end before the test does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +73,9 @@ pub(super) enum EarlyEnd {
     /// `None` if the whole test is simulated.
     Whole,
     /// Once the figures have converged.
-    Converged,
+    Converged(RequiredFigures),
     /// Once the figures have converged, if this is before the instant; only the steady part is counted.
-    ConvergedBefore(Instant),
+    ConvergedBefore(RequiredFigures, Instant),
     /// Once the figures and the state of the flash have been steady for this number of writes.
     Settled(u64),
 }
@@ -78,7 +83,7 @@ pub(super) enum EarlyEnd {
 impl EarlyEnd {
     /// Returns whether a run that has not converged ends without a result at `now`.
     pub(super) fn gives_up(self, now: Instant) -> bool {
-        matches!(self, Self::ConvergedBefore(until) if now > until)
+        matches!(self, Self::ConvergedBefore(_, until) if now > until)
     }
 }
 
@@ -159,14 +164,8 @@ pub(super) struct Convergence {
     turnover: Option<u64>,
     /// Whether the test has rounds; the meters restart with each round.
     has_rounds: bool,
+    figures: RequiredFigures,
     from: Instant,
-}
-
-/// The state at the end of a batch.
-struct Batch {
-    end: Instant,
-    reserves: Vec<(Reserve, u64)>,
-    collected: u64,
 }
 
 /// The requests between two checkpoints.
@@ -195,7 +194,12 @@ pub(super) struct SteadyRun {
 
 impl Convergence {
     /// Creates the rule for `test`, which has `outstanding` requests at a time and is counted from `from`.
-    pub(super) fn new(test: &Test, outstanding: u64, from: Instant) -> Self {
+    pub(super) fn new(
+        test: &Test,
+        outstanding: u64,
+        from: Instant,
+        figures: RequiredFigures,
+    ) -> Self {
         let first = first_check(test);
         Self {
             requests: 0,
@@ -207,6 +211,7 @@ impl Convergence {
             check_at: first,
             turnover: None,
             has_rounds: false,
+            figures,
             from,
         }
     }
@@ -290,11 +295,10 @@ impl Convergence {
         self.check_at = self.requests * 3 / 2;
         let elapsed = now.since(self.from);
         let more = left.as_seconds() / elapsed.as_seconds();
-        let groups = self.groups(self.from)?;
+        let groups = BatchGroups::of(&self.batches, self.from, self.from)?;
         let half_width = rate_half_width(&groups.times, DeviationEstimate::Independent)?;
-        let lasting =
-            !groups.collects && groups.reserves.iter().all(|left| reserve_lasts(left, more));
-        let known = half_width <= RATE_HALF_WIDTH && percentiles_known(latency, 1.0 + more);
+        let lasting = !groups.collects && groups.reserves_last(more);
+        let known = half_width <= RATE_HALF_WIDTH && self.percentiles_suffice(latency, 1.0 + more);
         let may_end = lasting && known && more >= 0.5;
         (may_end || left == Duration::ZERO).then(|| ConvergedTest {
             simulated: self.requests,
@@ -318,7 +322,10 @@ impl Convergence {
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
         let half_width = starts.into_iter().find_map(|start| {
             let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
-            rate_half_width(&self.groups(from)?.times, DeviationEstimate::Independent)
+            rate_half_width(
+                &BatchGroups::of(&self.batches, self.from, from)?.times,
+                DeviationEstimate::Independent,
+            )
         })?;
         Some(ConvergedTest {
             simulated: self.requests,
@@ -359,11 +366,10 @@ impl Convergence {
         if all <= 0.0 || left < all / 2.0 {
             return None;
         }
-        let groups = self.groups(from)?;
+        let groups = BatchGroups::of(&self.batches, self.from, from)?;
         let more = left / all;
         let half_width = rate_half_width(&groups.times, self.estimate())?;
-        let lasting = self.is_settled(first, groups.collects, more)
-            && groups.reserves.iter().all(|left| reserve_lasts(left, more));
+        let lasting = self.is_settled(first, groups.collects, more) && groups.reserves_last(more);
         let most = match self.turnover {
             None => RATE_HALF_WIDTH,
             Some(_) => COLLECTING_HALF_WIDTH,
@@ -375,10 +381,16 @@ impl Convergence {
         let merged_latency = |of: fn(&Tally) -> &DirectionResult| {
             let mut sum = LatencyHistogram::new();
             self.parts[first..].iter().for_each(|part| sum.merge(&of(&part.tally).latency));
-            percentiles_known(&sum, total / requests as f64)
+            self.percentiles_suffice(&sum, total / requests as f64)
         };
         (merged_latency(|tally| &tally.reads) && merged_latency(|tally| &tally.writes))
             .then_some(SteadyCandidate { first, from, half_width, more })
+    }
+
+    /// Returns whether the percentiles of `latency` are known or not required. The whole test has `factor` times as
+    /// many requests.
+    fn percentiles_suffice(&self, latency: &LatencyHistogram, factor: f64) -> bool {
+        self.figures == RequiredFigures::Rate || percentiles_known(latency, factor)
     }
 
     fn estimate(&self) -> DeviationEstimate {
@@ -412,32 +424,6 @@ impl Convergence {
             drive.add(&part.drive);
         }
         SteadyPart::new(&reads, &writes, drive, length)
-    }
-
-    /// Returns the batches since `from` in groups of equal size, or `None` if there are too few batches.
-    fn groups(&self, from: Instant) -> Option<BatchGroups> {
-        let since = self.batches.partition_point(|batch| batch.end <= from);
-        let batches_per_group = (self.batches.len() - since) / GROUPS;
-        if batches_per_group == 0 {
-            return None;
-        }
-        let begin = self.batches.len() - batches_per_group * GROUPS;
-        let ends =
-            (0..GROUPS).map(|group| &self.batches[begin + (group + 1) * batches_per_group - 1]);
-        let before = begin.checked_sub(1).map(|last| &self.batches[last]);
-        let mut start = before.map_or(self.from, |batch| batch.end);
-        let mut times = [0.0; GROUPS];
-        let mut reserves = vec![Vec::with_capacity(GROUPS); self.batches.last()?.reserves.len()];
-        for (time, batch) in times.iter_mut().zip(ends) {
-            *time = batch.end.since(start).as_seconds();
-            start = batch.end;
-            reserves
-                .iter_mut()
-                .zip(&batch.reserves)
-                .for_each(|(all, &(_, left))| all.push(left as f64));
-        }
-        let collected = before.map_or(0, |batch| batch.collected);
-        Some(BatchGroups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
     /// Returns the weighted run. If `keeps_all`, the run includes the parts before the steady part, as in the whole
@@ -513,27 +499,4 @@ pub(super) struct SteadyCandidate {
     pub(super) from: Instant,
     half_width: f64,
     more: f64,
-}
-
-/// Groups of batches: the time of each group, whether collection moved data, and the amounts left of each reserve.
-struct BatchGroups {
-    times: [f64; GROUPS],
-    collects: bool,
-    reserves: Vec<Vec<f64>>,
-}
-
-/// Returns whether a reserve with the amounts `left` is used up steadily and lasts for `more` times this part.
-fn reserve_lasts(left: &[f64], more: f64) -> bool {
-    let (first, second) = left.split_at(left.len() / 2);
-    let consumed = mean_of(first) - mean_of(second);
-    let (one, other) = (deviation(first), deviation(second));
-    let error = ((one * one + other * other) / second.len() as f64).sqrt();
-    if consumed <= 3.0 * error {
-        return true;
-    }
-    let of_half = |half: &[f64]| half[0] - half[half.len() - 1];
-    let (one, other) = (of_half(first), of_half(second));
-    let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
-    // The means of the halves differ by half of the total use.
-    is_steady && left[left.len() - 1] > 2.0 * consumed * more * 1.05
 }

@@ -4,7 +4,7 @@
 mod tag;
 
 use super::super::energy::{EnergyMetering, energy};
-use super::convergence::{Convergence, EarlyEnd, SteadyRun, may_converge};
+use super::convergence::{Convergence, EarlyEnd, RequiredFigures, SteadyRun, may_converge};
 use super::open::OpenLoopArrivals;
 use super::tally::{RoundsRun, Tally};
 use crate::fault::RequestStatus;
@@ -332,15 +332,17 @@ impl TestLane {
         end: EarlyEnd,
     ) -> Option<Convergence> {
         let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
-        let rule = Convergence::new(test, outstanding, self.counting_from);
+        let rule = |figures| Convergence::new(test, outstanding, self.counting_from, figures);
         match end {
             EarlyEnd::Whole => None,
-            EarlyEnd::Converged => may_converge(spec, test).then_some(rule),
-            EarlyEnd::ConvergedBefore(_) => {
+            EarlyEnd::Converged(figures) => may_converge(spec, test).then(|| rule(figures)),
+            EarlyEnd::ConvergedBefore(figures, _) => {
+                let rule = rule(figures);
                 self.counts_steady_only = true;
                 Some(rule)
             }
             EarlyEnd::Settled(turnover) => {
+                let rule = rule(RequiredFigures::RateAndPercentiles);
                 self.may_settle = self.rounds.is_some();
                 Some(Convergence::of_turnover(turnover, self.may_settle, rule))
             }

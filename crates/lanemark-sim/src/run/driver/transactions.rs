@@ -50,6 +50,8 @@ const OWED_MAX: f64 = 4096.0;
 const WATCH_STEPS: u64 = 1024;
 /// Number of transactions between two updates of their rate.
 const RATE_EVERY: u64 = 1024;
+/// The share of the ramp that a run simulates first if it may end early, as a divisor.
+const RAMP_PARTS: u64 = 8;
 
 /// An instant later than all others.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
@@ -106,21 +108,27 @@ pub(super) fn run(
     if test.rounds.is_some() || test.volume.is_some() {
         return Err(SimError::NotSimulated { what: "transactions with a volume or with rounds" });
     }
-    let mut run = TransactionRun::new(spec, test, transactions, key);
-    if length == RunLength::Converged && may_converge(spec, test) {
-        let convergence = Convergence::new(test, test.threads.into(), run.counting_from);
-        run.convergence = Some(convergence);
-    }
-    for user in 0..test.threads {
-        run.leave(Instant::ZERO, user);
-    }
-    let mut steps = 0u64;
-    while run.step()? {
-        if steps.is_multiple_of(WATCH_STEPS) && !watch(&run.progress()) {
-            return Err(SimError::Cancelled);
+    let whole_ramp = Instant::ZERO + test.ramp;
+    let figures = length.required_figures().filter(|_| may_converge(spec, test));
+    let begin = |counting_from: Instant| {
+        let mut run = TransactionRun::new(spec, test, transactions, key, counting_from);
+        run.convergence = figures
+            .map(|figures| Convergence::new(test, test.threads.into(), counting_from, figures));
+        run
+    };
+    if figures.is_some() && test.ramp > Duration::ZERO {
+        // The users are usually steady long before the ramp ends. If they are not, the run does not converge, and
+        // begins again with the whole ramp.
+        let mut run = begin(Instant::ZERO + test.ramp / RAMP_PARTS);
+        // After this instant, the rest of the test is too short to be skipped.
+        let latest_end = run.counting_from + test.duration.unwrap_or_default().times(2.0 / 3.0);
+        run.advance(latest_end, watch)?;
+        if run.converged.is_some() {
+            return Ok(run.end(spec));
         }
-        steps += 1;
     }
+    let mut run = begin(whole_ramp);
+    run.advance(NEVER, watch)?;
     Ok(run.end(spec))
 }
 
@@ -173,8 +181,8 @@ impl<'t> TransactionRun<'t> {
         test: &'t Test,
         load: &'t TransactionLoad,
         key: StreamKey,
+        counting_from: Instant,
     ) -> Self {
-        let counting_from = Instant::ZERO + test.ramp;
         let deadline = counting_from + test.duration.unwrap_or_default();
         // The initial estimate assumes no waiting.
         let alone = (load.elsewhere + load.processor).as_seconds();
@@ -215,6 +223,25 @@ impl<'t> TransactionRun<'t> {
             series: SeriesRecorder::of(test),
             errors: RequestErrors::default(),
         }
+    }
+
+    /// Lets all users begin, and advances to the end of the run, or to the first event after `until`.
+    fn advance(
+        &mut self,
+        until: Instant,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<(), SimError> {
+        for user in 0..self.test.threads {
+            self.leave(Instant::ZERO, user);
+        }
+        let mut steps = 0u64;
+        while self.step()? && self.now <= until {
+            if steps.is_multiple_of(WATCH_STEPS) && !watch(&self.progress()) {
+                return Err(SimError::Cancelled);
+            }
+            steps += 1;
+        }
+        Ok(())
     }
 
     /// Advances to the next event, here or in the drives; returns whether there was an event before the end.

@@ -128,7 +128,8 @@ mod tests {
     use lanemark_schema::units::Bytes;
     use lanemark_schema::workload::Test;
 
-    use super::super::{batch_size, first_check, percentiles_known, reserve_lasts};
+    use super::super::batches::{BatchGroups, reserve_lasts};
+    use super::super::{RequiredFigures, batch_size, first_check, percentiles_known};
     use super::*;
 
     fn at(milliseconds: u64) -> Instant {
@@ -142,7 +143,8 @@ mod tests {
     /// Returns the convergence of a run of batches of four requests. Each batch contains its end in ms, the amounts
     /// left of the reserves, and the number of slots that collection has moved.
     fn run(batches: Vec<(u64, Vec<(Reserve, u64)>, u64)>) -> Convergence {
-        let mut run = Convergence::new(&Test::of_blocks(Bytes::kibi(4)), 1, at(0));
+        let figures = RequiredFigures::RateAndPercentiles;
+        let mut run = Convergence::new(&Test::of_blocks(Bytes::kibi(4)), 1, at(0), figures);
         run.requests = 4 * batches.len() as u64;
         let batch = |(end, reserves, collected)| Batch { end: at(end), reserves, collected };
         run.batches = batches.into_iter().map(batch).collect();
@@ -246,18 +248,21 @@ mod tests {
                 |number: u64| (number, vec![(Reserve::DriveMap, 100 - number)], collected(number));
             run((1..=70).map(batch).collect())
         };
-        let groups = batches(&|_| 3).groups(at(0)).unwrap();
+        let groups_of = |collected: &dyn Fn(u64) -> u64, from: u64| {
+            BatchGroups::of(&batches(collected).batches, at(0), at(from))
+        };
+        let groups = groups_of(&|_| 3, 0).unwrap();
         // The groups contain 64 of the 70 batches, two in each group.
         assert!(groups.times.iter().all(|time| (time - 2e-3).abs() < 1e-12), "{:?}", groups.times);
         let left: Vec<f64> = (0..32).map(|group| 100.0 - f64::from(8 + 2 * group)).collect();
         assert_eq!((groups.reserves, groups.collects), (vec![left], false));
         // Collection that moved data before the groups begin does not count.
-        assert!(!batches(&|number| number.min(6)).groups(at(0)).unwrap().collects);
-        assert!(batches(&|number| number.min(7)).groups(at(0)).unwrap().collects);
-        let half = batches(&|_| 0).groups(at(7)).unwrap();
+        assert!(!groups_of(&|number| number.min(6), 0).unwrap().collects);
+        assert!(groups_of(&|number| number.min(7), 0).unwrap().collects);
+        let half = groups_of(&|_| 0, 7).unwrap();
         assert!(half.times.iter().all(|time| (time - 1e-3).abs() < 1e-12));
-        assert!(batches(&|_| 0).groups(at(38)).is_some());
-        assert!(batches(&|_| 0).groups(at(39)).is_none());
+        assert!(groups_of(&|_| 0, 38).is_some());
+        assert!(groups_of(&|_| 0, 39).is_none());
     }
 
     #[test]
@@ -287,6 +292,7 @@ mod tests {
         };
         // Fewer than ten requests beyond the 99th percentile of the whole test are not reported.
         assert!(percentiles_known(&constant(100), 9.9));
+        assert!(!percentiles_known(&constant(200), 5.0), "exactly ten are reported");
         assert!(!percentiles_known(&constant(100), 10.1));
         // If all requests take the same time, three must be beyond the percentile.
         assert!(
@@ -316,7 +322,8 @@ mod tests {
         ] {
             let check = first_check(&Test::of_blocks(block));
             assert_eq!((check, batch_size(check)), (first, size), "{block}");
-            let run = Convergence::new(&Test::of_blocks(block), 16, at(1));
+            let figures = RequiredFigures::Rate;
+            let run = Convergence::new(&Test::of_blocks(block), 16, at(1), figures);
             assert_eq!((run.least, run.check_at), (first.max(1_024), first));
         }
     }

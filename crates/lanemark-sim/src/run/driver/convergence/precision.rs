@@ -1,8 +1,9 @@
 //! The precision of a rate, computed from the times of batches of equal size.
 
-use super::GROUPS;
 use lanemark_schema::result::{LatencyHistogram, student_95};
 
+/// Number of groups of batches for the statistical tests.
+pub(super) const GROUPS: usize = 32;
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 pub(super) const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
 /// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond the percentile. If
