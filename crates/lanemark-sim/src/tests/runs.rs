@@ -132,7 +132,8 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
     assert!(rate(4, true, 1) > 100_000.0);
     let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
     let all = crate::run::ceiling::ceilings(&system, &write);
-    let formula = &all.iter().find(|one| one.id == HopId::Cpu).unwrap().formula;
+    let formula =
+        &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
     assert!(formula.contains("a read") && formula.contains("a write on 1 of 4 cores"), "{formula}");
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
