@@ -1,7 +1,7 @@
 //! Sensitivity of each test's throughput: every test runs again, each time with one hop at twice its speed.
 //!
-//! If the figures of a test did not converge, the test and its variants are compared in a short version, provided that
-//! the short version has the same rate, latency and utilisations as the whole test.
+//! If the figures of a test converge late or never, the test and its variants are compared in a short version, provided
+//! that the short version has the same rate, latency and utilisations as the whole test.
 
 use lanemark_schema::result::{HopUse, RunResult, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -14,15 +14,13 @@ use crate::error::LabError;
 use crate::event::{Event, EventObserver};
 use crate::lab::Lab;
 
-/// Numbers of requests in short versions, from the shortest.
-const SHORT_REQUESTS: [u64; 2] = [65_536, 262_144];
-/// The minimum length of a whole test, as a multiple of its short version.
-const SHORTER: u64 = 4;
-/// The share of a short version that its ramp takes, as a divisor.
-const RAMP_PARTS: u64 = 4;
+/// Numbers of requests after the ramp in short versions, from the shortest.
+const SHORT_REQUESTS: [f64; 2] = [65_536.0, 262_144.0];
+/// The minimum number of requests in a run, including its ramp, as a multiple of its short version.
+const SHORTER: f64 = 2.0;
 /// Maximum relative difference in rate and mean latency, and maximum difference in utilisation, between a whole test
-/// and a short version that represents it.
-const ALIKE: f64 = 0.03;
+/// and a short version that represents it. A gain compares two runs of equal length, in which the rates drift alike.
+const ALIKE: f64 = 0.05;
 
 /// A test whose variants run, and the sample with which they are compared.
 struct ComparedTest {
@@ -134,8 +132,8 @@ impl Lab {
         compared.into_iter().collect()
     }
 
-    /// Returns a short version of `test` that represents its whole run, `base`, if the whole run is long and such a
-    /// version exists.
+    /// Returns a short version of `test` that represents its run, `base`, if `base` has many requests and such a version
+    /// exists.
     fn short_version(
         &self,
         spec: &CheckedSystem,
@@ -143,17 +141,16 @@ impl Lab {
         base: &Sample,
         key: StreamKey,
     ) -> Option<ComparedTest> {
-        let has_converged =
-            base.converged.as_ref().is_some_and(|part| part.simulated < part.requests);
-        if self.length == RunLength::Whole || has_converged || base.similar.is_some() {
+        if self.length == RunLength::Whole || base.similar.is_some() {
             return None;
         }
-        let base_requests = base.latency().count();
+        let (rate, ramp) = (base.iops(), test.ramp.as_seconds());
+        let simulated = rate * ramp + base.latency().count() as f64;
         SHORT_REQUESTS.into_iter().find_map(|requests| {
-            if base_requests < SHORTER * requests || self.cancel.is_cancelled() {
+            if simulated < SHORTER * (rate * ramp + requests) || self.cancel.is_cancelled() {
                 return None;
             }
-            let asked = shortened(test, requests as f64 / base.iops()).checked().ok()?;
+            let asked = shortened(test, requests / rate).checked().ok()?;
             let go_on = &mut |_: &Progress| !self.cancel.is_cancelled();
             let short = run_test_watched(spec, &asked, key, go_on).ok()?;
             // The utilisations are taken from the whole run, which the result also states.
@@ -171,11 +168,10 @@ fn stream_of(seed: u64, test: usize) -> StreamKey {
     StreamKey { seed, test: test as u32, repeat: 0, thread: 0 }
 }
 
-/// Returns a version of `test` that takes `seconds`.
+/// Returns a version of `test` that counts for `seconds` after its ramp.
 fn shortened(test: &Test, seconds: f64) -> Test {
-    let time = Duration::from_picoseconds((seconds * 1e12) as u64);
-    let ramp = test.ramp.min(time / RAMP_PARTS);
-    Test { ramp, duration: Some(time - ramp), volume: None, rounds: None, ..test.clone() }
+    let duration = Duration::from_picoseconds((seconds * 1e12) as u64);
+    Test { duration: Some(duration), volume: None, rounds: None, ..test.clone() }
 }
 
 /// Returns whether `short` has the same rate, mean latency and utilisations as `whole`, within [`ALIKE`].
@@ -190,4 +186,73 @@ fn is_alike(whole: &Sample, short: &Sample) -> bool {
     is_near(whole.iops(), short.iops())
         && is_near(latency(whole), latency(short))
         && hops.iter().all(is_used_alike)
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{DirectionResult, HopId, PathUse};
+    use lanemark_schema::units::Bytes;
+
+    use super::*;
+
+    /// Returns a sample of reads of `us` each, `count` of them in a second, in which the media is busy for `utilisation`.
+    fn sample(count: u64, us: f64, utilisation: f64) -> Sample {
+        let mut reads = DirectionResult::new();
+        let latency = Duration::from_nanoseconds((us * 1e3) as u64);
+        (0..count).for_each(|_| reads.record(Bytes::kibi(4), latency));
+        let media = HopUse {
+            id: HopId::Media,
+            name: String::new(),
+            utilisation,
+            ceiling: None,
+            wait_ns: 0.0,
+            service_ns: 1.0,
+        };
+        Sample {
+            elapsed: Duration::from_seconds(1),
+            reads: Some(reads),
+            path: Some(PathUse::new(vec![media], 1)),
+            ..Sample::empty()
+        }
+    }
+
+    #[test]
+    fn a_short_version_must_be_like_the_whole_test_in_each_figure() {
+        let whole = sample(1_000, 100.0, 0.50);
+        for (count, us, utilisation, wanted) in [
+            (1_000, 100.0, 0.50, true),
+            (955, 100.0, 0.50, true),
+            (1_050, 100.0, 0.50, true),
+            (945, 100.0, 0.50, false),
+            (1_060, 100.0, 0.50, false),
+            (1_000, 94.0, 0.50, false),
+            (1_000, 96.0, 0.50, true),
+            (1_000, 106.0, 0.50, false),
+            (1_000, 100.0, 0.44, false),
+            (1_000, 100.0, 0.46, true),
+            (1_000, 100.0, 0.56, false),
+        ] {
+            let short = sample(count, us, utilisation);
+            assert_eq!(is_alike(&whole, &short), wanted, "{count}/s, {us} us, {utilisation}");
+        }
+        let without_path = Sample { path: None, ..sample(1_000, 100.0, 0.50) };
+        assert!(!is_alike(&whole, &without_path));
+    }
+
+    #[test]
+    fn a_short_version_keeps_the_ramp_and_counts_for_its_own_time() {
+        let test = Test {
+            ramp: Duration::from_seconds(3),
+            duration: Some(Duration::from_seconds(60)),
+            volume: Some(Bytes::mebi(9)),
+            ..Test::of_blocks(Bytes::kibi(4))
+        };
+        let short = shortened(&test, 0.25);
+        assert_eq!(short.ramp, test.ramp);
+        assert_eq!(
+            (short.duration, short.volume),
+            (Some(Duration::from_microseconds(250_000)), None)
+        );
+        assert_eq!(Test { duration: test.duration, volume: test.volume, ..short }, test);
+    }
 }

@@ -52,6 +52,9 @@ const WATCH_STEPS: u64 = 1024;
 const RATE_EVERY: u64 = 1024;
 /// The share of the ramp that a run simulates first if it may end early, as a divisor.
 const RAMP_PARTS: u64 = 8;
+/// Minimum number of transactions for which a run may converge. The 99th percentile of the response times requires the
+/// most.
+const CONVERGING: f64 = 100_000.0;
 
 /// An instant later than all others.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
@@ -116,13 +119,14 @@ pub(super) fn run(
             .map(|figures| Convergence::new(test, test.threads.into(), counting_from, figures));
         run
     };
-    if figures.is_some() && test.ramp > Duration::ZERO {
+    // After this part, the rest of the test is too short to be skipped.
+    let skippable_after = test.duration.unwrap_or_default().times(2.0 / 3.0);
+    let transactions_max = rate_without_waiting(test, transactions) * skippable_after.as_seconds();
+    if figures.is_some() && test.ramp > Duration::ZERO && transactions_max > CONVERGING {
         // The users are usually steady long before the ramp ends. If they are not, the run does not converge, and
         // begins again with the whole ramp.
         let mut run = begin(Instant::ZERO + test.ramp / RAMP_PARTS);
-        // After this instant, the rest of the test is too short to be skipped.
-        let latest_end = run.counting_from + test.duration.unwrap_or_default().times(2.0 / 3.0);
-        run.advance(latest_end, watch)?;
+        run.advance(run.counting_from + skippable_after, watch)?;
         if run.converged.is_some() {
             return Ok(run.end(spec));
         }
@@ -130,6 +134,11 @@ pub(super) fn run(
     let mut run = begin(whole_ramp);
     run.advance(NEVER, watch)?;
     Ok(run.end(spec))
+}
+
+/// Returns the transactions per second if no user waits for the drives or for another user.
+fn rate_without_waiting(test: &Test, load: &TransactionLoad) -> f64 {
+    f64::from(test.threads) / (load.elsewhere + load.processor).as_seconds()
 }
 
 struct TransactionRun<'t> {
@@ -184,11 +193,8 @@ impl<'t> TransactionRun<'t> {
         counting_from: Instant,
     ) -> Self {
         let deadline = counting_from + test.duration.unwrap_or_default();
-        // The initial estimate assumes no waiting.
-        let alone = (load.elsewhere + load.processor).as_seconds();
-        let rate = f64::from(test.threads) / alone;
         let model = load.buffer_model(test.block);
-        let buffer = model.at(rate);
+        let buffer = model.at(rate_without_waiting(test, load));
         Self {
             test,
             load,
