@@ -6,7 +6,7 @@ mod spoilt;
 use lanemark_schema::result::{FigureMetric, FigureRole, Provenance, Sample, TransactionFigures};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{LoadKind, TransactionLoad};
+use lanemark_schema::workload::{LoadKind, Test, TransactionLoad};
 use lanemark_sim::{RunLength, run_length_watched};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
@@ -151,6 +151,15 @@ fn transactions_that_have_converged_agree_with_a_longer_run() {
     };
     near(p99(&some), p99(&all), 0.03, "p99 of the response");
     near(part.iops(), whole.iops(), 0.015, "requests of the drives");
+    // Of a ramp of 80 s, only an eighth is simulated.
+    let slow_start = Test { ramp: Duration::from_seconds(80), ..Test::clone(&test) };
+    let key = StreamKey::from_seed(1);
+    let slow_start = slow_start.checked().unwrap();
+    let length = RunLength::ConvergedRate;
+    let slow = run_length_watched(&system.spec, &slow_start, key, length, &mut |_| true).unwrap();
+    let events = |sample: &Sample| sample.path.as_ref().unwrap().events;
+    assert!(events(&slow) < events(&whole), "{} for {}", events(&slow), events(&whole));
+    near(of(&slow).per_minute, all.per_minute, 0.01, "transactions a minute after a ramp");
     let energy = |sample: &Sample| sample.energy.as_ref().map(|energy| energy.power_mean_watts);
     if let (Some(part), Some(whole)) = (energy(&part), energy(&whole)) {
         near(part, whole, 0.02, "power");
