@@ -160,13 +160,17 @@ impl Lab {
         }
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
         let work = DrawnSystems { bases: &bases, systems: &systems, sides: &tests, seed };
+        let originals = work.originals();
         let total = RUNS * tests.iter().map(|tests| tests.len()).sum::<usize>();
-        let mut ended = 0;
+        let copies = originals.iter().flat_map(|side| side.iter().enumerate());
+        let copies = copies.filter(|(test, original)| test != *original).count();
+        // A test with the same short tests as another test runs only once, with the values in the files.
+        let mut ended = (RUNS - 1) * copies;
         watch(Event::Drawn { ended, total });
-        let probes = work.probes();
+        let probes = work.probes(&originals);
         let of_probes = self.each_run(&work, &probes, &mut ended, total, watch);
-        let lengths = work.lengths(&probes, &of_probes);
-        let rest = work.rest(&probes, &lengths);
+        let lengths = work.lengths(&probes, &of_probes, &originals);
+        let rest = work.rest(&probes, &lengths, &originals);
         let of_rest = self.each_run(&work, &rest, &mut ended, total, watch);
         let mut outcomes = work.no_outcomes(&probes, &of_probes, &lengths);
         for (piece, run) in probes.iter().zip(of_probes).chain(rest.iter().zip(of_rest)) {
@@ -183,6 +187,12 @@ impl Lab {
                 }
                 Some(draw) if is_used => of_test.drawn[draw] = run.map(|run| run.figures),
                 Some(_) => {}
+            }
+        }
+        for (of_side, originals) in outcomes.iter_mut().zip(&originals) {
+            for (test, &original) in originals.iter().enumerate().filter(|(test, of)| test != *of) {
+                let middle = of_side[test].middle;
+                of_side[test] = DrawnOutcomes { middle, ..of_side[original].clone() };
             }
         }
         let whole = !self.cancel.is_cancelled();

@@ -112,6 +112,22 @@ impl DrawnSystems<'_> {
         sides.map(|(side, tests)| (0..tests.len()).map(|test| of(side, test)).collect()).collect()
     }
 
+    /// Returns, for each test of each side, the number of the first test of that side with the same short and brief
+    /// tests. Tests that differ only in their volume are often equal when shortened, and their draws run only once.
+    pub(super) fn originals(&self) -> Vec<Vec<usize>> {
+        let short_tests = |side: usize, test: usize| {
+            let (whole, rate) = &self.sides[side][test];
+            [ShortLength::Short, ShortLength::Brief].map(|length| {
+                let short = shortened(whole, *rate, length);
+                Test { name: String::new(), ..short }
+            })
+        };
+        self.by_test(|side, test| {
+            let wanted = short_tests(side, test);
+            (0..test).find(|&earlier| short_tests(side, earlier) == wanted).unwrap_or(test)
+        })
+    }
+
     /// Returns the outcomes before any test has run, with the percentiles that the `lengths` of the draws support.
     pub(super) fn no_outcomes(
         &self,
@@ -138,9 +154,13 @@ impl DrawnSystems<'_> {
         pairs.map(valid).position(|valid| valid).map(|pair| pair * PROBES)
     }
 
-    /// Returns the short and the brief tests with the values in the files and with a pair of draws.
-    pub(super) fn probes(&self) -> Vec<ShortRun> {
+    /// Returns the short and the brief tests with the values in the files and with a pair of draws; a test that is not
+    /// one of the `originals` runs only with the values in the files.
+    pub(super) fn probes(&self, originals: &[Vec<usize>]) -> Vec<ShortRun> {
         let probes_by_test = self.by_test(|side, test| {
+            if originals[side][test] != test {
+                return vec![ShortRun { side, test, draw: None, length: ShortLength::Short }];
+            }
             let drawn = self.first_pair(side).into_iter().flat_map(|first| first..first + PROBES);
             let values: Vec<Option<usize>> = [None].into_iter().chain(drawn.map(Some)).collect();
             let both = [ShortLength::Short, ShortLength::Brief].into_iter();
@@ -158,8 +178,10 @@ impl DrawnSystems<'_> {
         &self,
         probes: &[ShortRun],
         runs: &[Option<NominalTest>],
+        originals: &[Vec<usize>],
     ) -> Vec<Vec<ShortLength>> {
         self.by_test(|side, test| {
+            let test = originals[side][test];
             sufficient_length(&self.ratios(side, test, probes, runs, |figures| Some(figures.rate)))
         })
     }
@@ -191,9 +213,17 @@ impl DrawnSystems<'_> {
         ratios.collect()
     }
 
-    /// Returns the draws that are not among the `probes`, each with the length of its test.
-    pub(super) fn rest(&self, probes: &[ShortRun], lengths: &[Vec<ShortLength>]) -> Vec<ShortRun> {
+    /// Returns the draws of the `originals` that are not among the `probes`, each with the length of its test.
+    pub(super) fn rest(
+        &self,
+        probes: &[ShortRun],
+        lengths: &[Vec<ShortLength>],
+        originals: &[Vec<usize>],
+    ) -> Vec<ShortRun> {
         let runs_by_test = self.by_test(|side, test| {
+            if originals[side][test] != test {
+                return Vec::new();
+            }
             let length = lengths[side][test];
             let of = move |draw| ShortRun { side, test, draw: Some(draw), length };
             (0..DRAWS).map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<ShortRun>>()
