@@ -375,6 +375,13 @@ fn lateness_warning(turn: &TurnOutcome) -> Option<&Warning> {
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
+/// Returns a warning if other programs used more than a negligible share, `others`, of the processors.
+fn others_warning(test: &str, others: f64, cores: f64) -> Option<Warning> {
+    let warning =
+        || Warning::OthersBusy { test: test.to_owned(), used: others * cores, cores: cores as u32 };
+    (others > BUSY).then(warning)
+}
+
 /// Returns a system's turns as if `lanemark oltp run` had measured them, in this machine's time.
 fn result(
     live_outcome: &LiveOutcome,
@@ -396,11 +403,9 @@ fn result(
     // During a turn the disk's server and the kernel are among the other programs. Only the time before the first turn
     // shows whether there are more.
     result.warnings.retain(|warning| !matches!(warning, Warning::OthersBusy { .. }));
-    if let Some(test) = test.clone().filter(|_| others > BUSY) {
-        let cores = live_outcome.cores as u32;
-        let used = others * live_outcome.cores;
-        result.warnings.push(Warning::OthersBusy { test, used, cores });
-    }
+    result
+        .warnings
+        .extend(test.as_deref().and_then(|test| others_warning(test, others, live_outcome.cores)));
     for turn in &live_outcome.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (lateness_warning(turn), &test)
@@ -530,5 +535,14 @@ mod tests {
             let outcome = LiveOutcome { set, cores: 4.0, sides: [turns(first), turns(second)] };
             assert_eq!(outcome.turns(), wanted, "{first} and {second}");
         }
+    }
+
+    #[test]
+    fn other_programs_are_reported_if_they_use_more_than_a_negligible_share() {
+        for others in [0.0, 0.5 * BUSY, BUSY] {
+            assert_eq!(others_warning("t", others, 4.0), None, "{others}");
+        }
+        let wanted = Warning::OthersBusy { test: "t".to_owned(), used: 2.0, cores: 4 };
+        assert_eq!(others_warning("t", 0.5, 4.0), Some(wanted));
     }
 }

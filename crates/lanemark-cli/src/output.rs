@@ -76,21 +76,37 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> 
 pub(crate) fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let requested = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal_width = terminal
-        .then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())
-        .flatten()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|&columns| columns > 0);
+    let size = terminal.then(|| rustix::termios::tcgetwinsize(io::stdout()).ok()).flatten();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     Style {
-        width: terminal_width.or(requested).unwrap_or(WIDTH).clamp(60, 160),
+        width: table_width(size.map(|size| usize::from(size.ws_col)), requested),
         colour: terminal && !plain,
     }
+}
+
+/// Returns the width of tables, given the width of the terminal, which is 0 if it is unknown, and the requested width.
+fn table_width(terminal: Option<usize>, requested: Option<usize>) -> usize {
+    terminal.filter(|&columns| columns > 0).or(requested).unwrap_or(WIDTH).clamp(60, 160)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_are_as_wide_as_the_terminal_or_as_requested() {
+        for (terminal, requested, wanted) in [
+            (None, None, WIDTH),
+            (Some(0), None, WIDTH),
+            (Some(0), Some(90), 90),
+            (Some(1), Some(90), 60),
+            (Some(120), Some(90), 120),
+            (None, Some(90), 90),
+            (Some(500), None, 160),
+        ] {
+            assert_eq!(table_width(terminal, requested), wanted, "{terminal:?} {requested:?}");
+        }
+    }
 
     #[test]
     fn colours_and_ends_of_lines_go_through_and_nothing_else_that_is_obeyed() {

@@ -312,8 +312,7 @@ impl ServedDisk {
     /// Returns the failure of a server, including its error output.
     fn failure(&self) -> Failure {
         let errors = fs::read_to_string(&self.errors).unwrap_or_default();
-        let errors = errors.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>();
-        Failure::run(format!("lanemark serve: {}", errors.join("; ")))
+        Failure::run(format!("lanemark serve: {}", without_notes(&errors)))
     }
 }
 
@@ -324,6 +323,11 @@ impl Drop for ServedDisk {
             self.finish();
         }
     }
+}
+
+/// Returns the lines of a server's error output in one line, without its notes.
+fn without_notes(errors: &str) -> String {
+    errors.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>().join("; ")
 }
 
 /// Starts `fuse2fs`, and returns when it has mounted the file system.
@@ -394,6 +398,13 @@ fn program() -> Result<PathBuf, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_contains_the_errors_of_its_server_without_the_notes() {
+        let errors = "note: the drive is new\nerror: no room\nhint: free some space\nnote: ended\n";
+        assert_eq!(without_notes(errors), "error: no room; hint: free some space");
+        assert_eq!(without_notes(""), "");
+    }
 
     #[test]
     fn a_server_has_the_arguments_of_its_form_its_contents_and_its_scale() {

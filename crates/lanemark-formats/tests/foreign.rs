@@ -448,3 +448,34 @@ fn texts_of_very_many_tests_are_refused() {
     survives(&"|  1.00th=[   70],".repeat(100_000));
     survives(&format!("<Results><TimeSpan>{}", "<a>".repeat(100_000)));
 }
+
+#[test]
+fn a_share_of_random_requests_is_a_mixed_pattern() {
+    const RANDOM: &str = "<Random>8192</Random>";
+    for (ratio, is_mixed) in [("0", false), ("1", true), ("50", true), ("99", true), ("100", false)]
+    {
+        let text = sample("diskspd.xml")
+            .replace(RANDOM, &format!("{RANDOM}<RandomRatio>{ratio}</RandomRatio>"));
+        let imported = import(&text, &SuppliedSettings::default()).result;
+        let pattern = imported.tests[0].test.pattern();
+        assert_eq!(pattern.is_none(), is_mixed, "{ratio}%: {pattern:?}");
+    }
+}
+
+#[test]
+fn crystaldiskmark_rates_that_contradict_each_other_are_noted_with_their_difference() {
+    let text = sample("crystaldiskmark-8.txt");
+    assert!(import(text, &SuppliedSettings::default()).notes.iter().all(|n| !n.contains("imply")));
+    let line = text.lines().find(|line| line.contains("RND") && line.contains("IOPS")).unwrap();
+    let (before, rest) = line.split_once('[').unwrap();
+    let (iops, after) = rest.split_once(" IOPS").unwrap();
+    let tenth_more = iops.trim().parse::<f64>().unwrap() * 1.1;
+    let changed = text.replacen(line, &format!("{before}[{tenth_more:9.1} IOPS{after}"), 1);
+    let notes = import(&changed, &SuppliedSettings::default()).notes;
+    let noted: Vec<&String> = notes.iter().filter(|note| note.contains("imply")).collect();
+    assert_eq!(noted.len(), 1, "{notes:?}");
+    assert!(
+        noted[0].contains("differs from its MB/s by +10.") || noted[0].contains("+9.9"),
+        "{noted:?}"
+    );
+}

@@ -2,6 +2,7 @@
 
 mod tree;
 
+use lanemark_inspect::Sysfs;
 use lanemark_schema::result::Inspection;
 use tree::{Tree, finding_texts, hops};
 
@@ -146,5 +147,26 @@ fn an_inspection_comes_back_from_json_as_it_was() {
         let text = serde_json::to_string(&inspection).unwrap();
         assert_eq!(serde_json::from_str::<Inspection>(&text).unwrap(), inspection);
         assert!(text.contains("\"usable_bytes_per_second\":"), "{text}");
+    }
+}
+
+#[test]
+fn online_processors_are_counted_by_their_ranges() {
+    let tree = tempfile::tempdir().unwrap();
+    let folder = tree.path().join("devices/system/cpu");
+    std::fs::create_dir_all(&folder).unwrap();
+    let sysfs = Sysfs::open(tree.path()).unwrap();
+    assert_eq!(sysfs.processors(), None);
+    for (text, wanted) in [
+        ("0\n", Some(1)),
+        ("0-3\n", Some(4)),
+        ("0-3,8\n", Some(5)),
+        ("0,2,4-5\n", Some(4)),
+        ("3-0\n", None),
+        ("all\n", None),
+        ("0-4294967295\n", None),
+    ] {
+        std::fs::write(folder.join("online"), text).unwrap();
+        assert_eq!(Sysfs::open(tree.path()).unwrap().processors(), wanted, "{text}");
     }
 }

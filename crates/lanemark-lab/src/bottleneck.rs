@@ -132,8 +132,8 @@ impl Lab {
         compared.into_iter().collect()
     }
 
-    /// Returns a short version of `test` that represents its run, `base`, if `base` has many requests and such a version
-    /// exists.
+    /// Returns a short version of `test` that represents its run, `base`, if `base` has many requests and such a
+    /// version exists.
     fn short_version(
         &self,
         spec: &CheckedSystem,
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a sample of reads of `us` each, `count` of them in a second, in which the media is busy for `utilisation`.
+    /// Returns a sample of `count` reads of `us` each in a second; the media is busy for `utilisation` of the time.
     fn sample(count: u64, us: f64, utilisation: f64) -> Sample {
         let mut reads = DirectionResult::new();
         let latency = Duration::from_nanoseconds((us * 1e3) as u64);

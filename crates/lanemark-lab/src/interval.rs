@@ -417,6 +417,32 @@ pub(crate) fn above_formulas(system: &SystemSpec, known: TransferredEvidence) ->
 mod tests {
     use super::*;
 
+    /// If both systems vary together, their ratio is known within the factor for unmodelled effects.
+    #[test]
+    fn values_that_both_systems_share_do_not_widen_their_ratio() {
+        let figures = |rate: f64| ShortFigures { rate, tails: [None; TAILS.len()] };
+        let of = |scale: f64| DrawnOutcomes {
+            middle: None,
+            base: Some(figures(scale)),
+            drawn: (0..DRAWS)
+                .map(|draw| Some(figures(scale * (1.0 + draw as f64 / DRAWS as f64))))
+                .collect(),
+            has_tails: [false; TAILS.len()],
+        };
+        let draws = IntervalDraws {
+            columns: Vec::new(),
+            deviations: vec![Vec::new(); DRAWS],
+            outcomes: vec![vec![of(100.0)], vec![of(30_000.0)]],
+            whole: true,
+        };
+        let known = TransferredEvidence { chance: 0.0, is_full: false };
+        let ratio = draws.carried_interval(0, true, known).unwrap();
+        assert!((ratio.high_ratio / OWN_LEFT_OUT - 1.0).abs() < 1e-9, "{ratio:?}");
+        assert!((ratio.low_ratio * OWN_LEFT_OUT - 1.0).abs() < 1e-9, "{ratio:?}");
+        let alone = draws.carried_interval(0, false, known).unwrap();
+        assert!(alone.high_ratio > 1.8, "{alone:?}");
+    }
+
     #[test]
     fn only_times_of_the_platform_are_of_the_processor() {
         let is = |parameter: &str| {

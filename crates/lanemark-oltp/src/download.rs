@@ -42,14 +42,19 @@ const ARCHIVES: [Archive; 2] = [
 
 /// Returns the default folder for the programs. For root, the folder is one that the server's account can read.
 pub fn cache() -> PathBuf {
-    let absolute_variable =
-        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-    let usual_folder = || match absolute_variable("HOME") {
-        Some(home) if !root => home.join(".cache"),
+    let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
+    cache_of(variable("XDG_CACHE_HOME"), variable("HOME"), is_root)
+}
+
+/// Returns the default folder, given two variables of the environment; paths that are not absolute are ignored.
+fn cache_of(cache: Option<PathBuf>, home: Option<PathBuf>, is_root: bool) -> PathBuf {
+    let [cache, home] = [cache, home].map(|path| path.filter(|path| path.is_absolute()));
+    let usual_folder = || match home {
+        Some(home) if !is_root => home.join(".cache"),
         _ => PathBuf::from("/var/cache"),
     };
-    absolute_variable("XDG_CACHE_HOME").unwrap_or_else(usual_folder).join("lanemark")
+    cache.unwrap_or_else(usual_folder).join("lanemark")
 }
 
 /// Returns the folder of the programs under `cache`. If the programs are absent, they are first downloaded from
@@ -189,5 +194,26 @@ mod tests {
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
         // Neither attempt leaves files in the folder.
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+    }
+}
+
+#[cfg(test)]
+mod cache_tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_in_the_home_folder_except_for_root() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        for (cache, home, is_root, wanted) in [
+            (None, path("/home/a"), false, "/home/a/.cache/lanemark"),
+            (None, path("/root"), true, "/var/cache/lanemark"),
+            (None, None, false, "/var/cache/lanemark"),
+            (None, path("a"), false, "/var/cache/lanemark"),
+            (path("/c"), path("/home/a"), false, "/c/lanemark"),
+            (path("/c"), path("/root"), true, "/c/lanemark"),
+            (path("c"), path("/home/a"), false, "/home/a/.cache/lanemark"),
+        ] {
+            assert_eq!(cache_of(cache, home, is_root), Path::new(wanted));
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! kernel sends the server a signal (`PR_SET_PDEATHSIG`, prctl(2)). A lock on the folder's mark prevents a second
 //! driver from stopping the server of the first.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -74,10 +75,14 @@ pub struct ManagedServer {
 
 /// Returns the folder of PostgreSQL's programs, from `PATH` or from the newest package.
 pub fn programs() -> Option<PathBuf> {
+    programs_in(&std::env::var_os("PATH").unwrap_or_default(), Path::new(PACKAGES))
+}
+
+/// Returns the first folder of `path` with PostgreSQL's programs, or the folder of the newest package in `packages`.
+fn programs_in(path: &OsStr, packages: &Path) -> Option<PathBuf> {
     let has_them =
         |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut packaged: Vec<(u32, PathBuf)> = fs::read_dir(PACKAGES)
+    let mut packaged: Vec<(u32, PathBuf)> = fs::read_dir(packages)
         .into_iter()
         .flatten()
         .filter_map(|entry| {
@@ -87,7 +92,7 @@ pub fn programs() -> Option<PathBuf> {
         .collect();
     packaged.sort_unstable();
     let packaged = packaged.into_iter().rev().map(|(_, folder)| folder);
-    std::env::split_paths(&path).chain(packaged).find(has_them)
+    std::env::split_paths(path).chain(packaged).find(has_them)
 }
 
 impl ManagedServer {
@@ -441,6 +446,28 @@ fn encoded(byte: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_come_from_the_path_or_from_the_newest_package() {
+        let root = tempfile::tempdir().unwrap();
+        let install = |folder: &Path, names: &[&str]| {
+            fs::create_dir_all(folder).unwrap();
+            names.iter().for_each(|name| fs::write(folder.join(name), "").unwrap());
+        };
+        let packages = root.path().join("packages");
+        let empty = OsStr::new("");
+        assert_eq!(programs_in(empty, &packages), None);
+        for version in ["9", "15", "13"] {
+            install(&packages.join(version).join("bin"), &["initdb", "postgres"]);
+        }
+        install(&packages.join("17/bin"), &["initdb"]);
+        assert_eq!(programs_in(empty, &packages), Some(packages.join("15/bin")));
+        let (other, own) = (root.path().join("other"), root.path().join("own"));
+        install(&other, &["postgres"]);
+        install(&own, &["initdb", "postgres"]);
+        let path = std::env::join_paths([&other, &own]).unwrap();
+        assert_eq!(programs_in(&path, &packages), Some(own));
+    }
 
     #[test]
     fn an_account_is_found_by_its_name() {

@@ -174,6 +174,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_times_of_a_task_are_in_seconds() {
+        let of = |text: &str| TaskTime::parse(text).unwrap();
+        let used = of("9000000000 4500000000 17").since(of("2000000000 1000000000 3"));
+        assert_eq!((used.running_s, used.ready_s), (7.0, 3.5));
+        // A counter that was reset does not yield negative times.
+        let used = of("1 1 0").since(of("2 2 0"));
+        assert_eq!((used.running_s, used.ready_s), (0.0, 0.0));
+    }
+
+    #[test]
     fn waiting_for_a_drive_is_idle() {
         let earlier = parse("cpu  0 0 0 0 0 0 0 0 0 0\n").unwrap();
         let later = parse("cpu  30 10 10 40 10 0 0 0 5 0\ncpu0 1").unwrap();

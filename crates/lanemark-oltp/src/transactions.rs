@@ -111,8 +111,14 @@ fn enter<C: Connection + ?Sized>(
         )?;
         sum += amount;
     }
+    Ok(Some((order, total_amount(sum, discount, warehouse_tax + district_tax))))
+}
+
+/// Returns an order's total, given the `sum` of its lines, the customer's discount and the taxes, both in hundredths of
+/// a percent.
+fn total_amount(sum: i64, discount: i64, taxes: i64) -> i64 {
     let discounted = sum * (10_000 - discount) / 10_000;
-    Ok(Some((order, discounted * (10_000 + warehouse_tax + district_tax) / 10_000)))
+    discounted * (10_000 + taxes) / 10_000
 }
 
 /// Returns the middle of the customers with a last name; the position is rounded up.
@@ -230,4 +236,22 @@ pub(crate) fn stock_level<C: Connection + ?Sized>(
         let keys = values![w, d, next - 20, next, input.threshold];
         Ok(query_one_row(connection, S::LowItems, &keys)?[0].int())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_costs_its_lines_less_the_discount_plus_the_taxes() {
+        for (sum, discount, taxes, wanted) in [
+            (20_000, 0, 0, 20_000),
+            (20_000, 1_000, 0, 18_000),
+            (20_000, 0, 1_500, 23_000),
+            (20_000, 1_000, 1_500, 20_700),
+            (0, 1_000, 1_500, 0),
+        ] {
+            assert_eq!(total_amount(sum, discount, taxes), wanted, "{sum} {discount} {taxes}");
+        }
+    }
 }

@@ -447,3 +447,19 @@ fn empty() -> Sample {
 #[cfg(test)]
 #[path = "session_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod processor_tests {
+    use super::processor_s;
+
+    #[test]
+    fn processor_time_is_in_seconds() {
+        let (before, begun) = (processor_s(), std::time::Instant::now());
+        while begun.elapsed() < std::time::Duration::from_millis(50) {
+            std::hint::spin_loop();
+        }
+        // Other threads of this program also use time.
+        let used = processor_s() - before;
+        assert!((0.005..60.0).contains(&used), "{used} s");
+    }
+}

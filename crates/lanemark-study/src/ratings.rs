@@ -187,3 +187,30 @@ impl RatedDrive {
         Ok(ModelledRating { simulated, error: simulated / rating.published - 1.0 })
     }
 }
+
+#[cfg(test)]
+mod role_tests {
+    use super::*;
+
+    #[test]
+    fn a_rating_from_which_a_value_was_set_is_calibrated() {
+        for (sets, role) in [
+            (Some("drive.flash.read".to_owned()), FigureRole::Calibrated),
+            (None, FigureRole::Predicted),
+        ] {
+            let rating = Rating {
+                test: "RND4K Q1T1 read".to_owned(),
+                metric: FigureMetric::Iops,
+                published: 10_000.0,
+                sets,
+                steady: false,
+                after: None,
+                span: None,
+                compressibility: Ratio::ZERO,
+                rests_on: None,
+                miss: None,
+            };
+            assert_eq!(rating.role(), role);
+        }
+    }
+}

@@ -170,4 +170,14 @@ mod tests {
         assert!(matches!(lines.advance(), Err(LineError::TooLong)));
         assert!(lines.buffer.capacity() < 4 * LINE_MAX);
     }
+
+    #[test]
+    fn reading_ahead_stops_when_the_bytes_suffice() {
+        // Each line has 1,024 bytes with its end, so that 64 lines are exactly the maximum.
+        let text = [vec![b'x'; 1023], vec![b'\n']].concat().repeat(200);
+        let mut lines = Lines::new(text.as_slice());
+        assert_eq!(lines.read_ahead(10).count(), 10);
+        assert_eq!(lines.read_ahead(usize::MAX).count(), AHEAD_MAX / 1024);
+        assert_eq!(lines.read_ahead(usize::MAX).count(), AHEAD_MAX / 1024);
+    }
 }

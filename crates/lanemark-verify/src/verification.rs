@@ -170,8 +170,7 @@ impl Verification<'_> {
 
     fn header(&self, workload: &Workload, target: &Target) -> Header {
         let unit = unit_of(&workload.tests);
-        let from = workload.tests.iter().map(|test| test.offset.get()).min().unwrap_or(0);
-        let to = workload.tests.iter().map(|test| test.end().get()).max().unwrap_or(0);
+        let (from, to) = range_of(&workload.tests, unit);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let begun_unix_ns = since.as_nanos() as u64;
         // A run must not mistake units of another run with the same seed for its own.
@@ -180,7 +179,7 @@ impl Verification<'_> {
             run,
             unit,
             from,
-            to: from + (to - from) / u64::from(unit) * u64::from(unit),
+            to,
             begun_unix_ns,
             boot: boot(),
             sync: self.sync,
@@ -385,6 +384,13 @@ fn is_write_through(target: &Target) -> bool {
     setting.is_some_and(|setting| setting.trim() == "write through")
 }
 
+/// Returns the range from the first offset of `tests` to their last whole unit.
+fn range_of(tests: &[Test], unit: u32) -> (u64, u64) {
+    let from = tests.iter().map(|test| test.offset.get()).min().unwrap_or(0);
+    let to = tests.iter().map(|test| test.end().get()).max().unwrap_or(0);
+    (from, from + (to - from) / u64::from(unit) * u64::from(unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -459,5 +465,16 @@ mod tests {
         assert_eq!(unit_of(&[test(6144, 4096, 0, &[6144, 4096])]), 2048);
         assert_eq!(unit_of(&[plain.clone(), test(4096, 4096, 512, &[])]), 512);
         assert_eq!(unit_of(&[plain, test(12_288, 1024, 0, &[])]), 1024);
+    }
+
+    #[test]
+    fn the_range_contains_every_test_in_whole_units() {
+        let at = |offset: u64| test(4096, 4096, offset, &[]);
+        let mebi = 1 << 20;
+        assert_eq!(range_of(&[at(8192)], 4096), (8192, 8192 + mebi));
+        assert_eq!(range_of(&[at(3 * mebi), at(mebi)], 4096), (mebi, 4 * mebi));
+        // The last unit would extend past the end of the test.
+        assert_eq!(range_of(&[at(4096)], 3 << 18), (4096, 4096 + (3 << 18)));
+        assert_eq!(range_of(&[], 4096), (0, 0));
     }
 }

@@ -91,7 +91,7 @@ impl TurnCalibration<'_> {
                 set.pause.as_secs_f64() * 1e3,
                 before.pause.as_secs_f64() * 1e3
             ));
-            if (set.scale / before.scale - 1.0).abs() < SETTLED {
+            if is_settled(set.scale, before.scale) {
                 break;
             }
         }
@@ -254,6 +254,11 @@ fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
     let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
     let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
     ((least.0 + share * (most.0 - least.0)).round() as u64).max(1)
+}
+
+/// Returns whether a trial changed the time scale so little that no further trial is needed.
+fn is_settled(scale: f64, before: f64) -> bool {
+    (scale / before - 1.0).abs() < SETTLED
 }
 
 #[cfg(test)]
@@ -535,5 +540,14 @@ pub(super) mod tests {
             (with(None, 4_000), with(Some(1.5), 0), with(Some(-0.5), 10)),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn a_scale_is_settled_when_a_trial_hardly_changes_it() {
+        assert!(is_settled(20.0, 20.0));
+        assert!(is_settled(20.0 * (1.0 + 0.9 * SETTLED), 20.0));
+        assert!(is_settled(20.0 * (1.0 - 0.9 * SETTLED), 20.0));
+        assert!(!is_settled(20.0 * (1.0 + 1.1 * SETTLED), 20.0));
+        assert!(!is_settled(20.0 * (1.0 - 1.1 * SETTLED), 20.0));
     }
 }

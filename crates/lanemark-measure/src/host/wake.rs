@@ -52,3 +52,15 @@ fn sleep_until(at_ns: u64) {
         Timespec { tv_sec: (at_ns / 1_000_000_000) as _, tv_nsec: (at_ns % 1_000_000_000) as _ };
     let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &at);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_counts_nanoseconds() {
+        let seconds = clock_gettime(ClockId::Monotonic).tv_sec as f64;
+        let now = now_ns() as f64 / 1e9;
+        assert!((now - seconds).abs() < 60.0, "{now} s, expected {seconds} s");
+    }
+}

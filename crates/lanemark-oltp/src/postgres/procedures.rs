@@ -21,6 +21,15 @@ const VERSION_MIN: i32 = 11;
 const THERE: &str = "SELECT FROM pg_proc WHERE oid = to_regproc('lanemark_oltp.do_new_order') \
     AND obj_description(oid, 'pg_proc') = $1";
 
+/// Rejects a server that does not have procedures.
+fn check_version(version: i32) -> Result<(), OltpError> {
+    if version >= VERSION_MIN {
+        return Ok(());
+    }
+    let reason = format!("the server is PostgreSQL {version}, and procedures were added in 11");
+    Err(OltpError::Lacks { what: "procedures".to_owned(), reason })
+}
+
 /// The prepared calls.
 pub(super) struct PreparedCalls {
     new_order: postgres::Statement,
@@ -35,12 +44,7 @@ type CallParameters<'a> = [&'a (dyn ToSql + Sync)];
 impl PreparedCalls {
     /// Creates the procedures in our schema unless they exist, and prepares the calls.
     pub(super) fn make(client: &mut Client) -> Result<Self, OltpError> {
-        let version = server_version(client)?;
-        if version < VERSION_MIN {
-            let reason =
-                format!("the server is PostgreSQL {version}, and procedures were added in 11");
-            return Err(OltpError::Lacks { what: "procedures".to_owned(), reason });
-        }
+        check_version(server_version(client)?)?;
         let hash = client.query_one("SELECT md5($1::TEXT)", &[&SQL]).map_err(from_postgres)?;
         let hash: String = hash.try_get(0).map_err(from_postgres)?;
         if client.query_opt(THERE, &[&hash]).map_err(from_postgres)?.is_none() {
@@ -149,4 +153,19 @@ fn customer(key: &CustomerKey) -> Result<(Option<i32>, Option<&str>), OltpError>
 fn int(number: i64) -> Result<i32, OltpError> {
     let length_error = || OltpError::Damaged(format!("{number} is too long for a key"));
     i32::try_from(number).map_err(|_| length_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn procedures_need_version_11() {
+        for (version, is_enough) in [(9, false), (10, false), (11, true), (17, true)] {
+            let checked = check_version(version);
+            assert_eq!(checked.is_ok(), is_enough, "{version}");
+            let message = checked.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(is_enough || message.contains(&format!("PostgreSQL {version}")), "{message}");
+        }
+    }
 }

@@ -232,4 +232,29 @@ mod tests {
         }
         assert!(disks > 15, "{disks}");
     }
+
+    /// With half the sectors in each track, the same capacity takes twice the cylinders.
+    #[test]
+    fn sectors_of_a_track_change_the_cylinders_and_keep_the_capacity() {
+        let library = Library::built_in();
+        let name = "seagate-barracuda-1tb@intel-z97:sata";
+        let at = NameLocations::all(&Location::file("test"));
+        let parts = SystemName::parse(name).unwrap();
+        let system = System::assemble(&library, &parts, &at, name, &[]).unwrap();
+        let drive = &system.spec.first().drive;
+        let before = disk(drive).unwrap().clone();
+        let outer = f64::from(before.zones[0].sectors_per_track);
+        for factor in [0.5, 0.75, 1.25] {
+            let mut changed = before.clone();
+            set_sectors(&mut changed, outer * factor, drive.capacity.get() as f64);
+            let sectors = f64::from(changed.zones[0].sectors_per_track);
+            assert!((sectors / (outer * factor) - 1.0).abs() < 0.01, "{factor}: {sectors}");
+            let least = drive.capacity.get() as f64;
+            let raw = changed.raw_capacity().get() as f64;
+            assert!((1.0..1.05).contains(&(raw / least)), "{factor}: {raw} for {least}");
+        }
+        let mut same = before.clone();
+        set_sectors(&mut same, outer, drive.capacity.get() as f64);
+        assert_eq!(same, before);
+    }
 }

@@ -270,6 +270,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_cost_is_the_sum_of_all_squares() {
+        let engine = engine("samsung-950-pro-512gb");
+        assert_eq!(engine.cost_of(&engine.priors, &[]), 0.0);
+        assert_eq!(engine.cost_of(&engine.priors, &[1.0, -2.0]), 5.0);
+        let mut logs = engine.priors.clone();
+        logs[0] += 2.0 * PRIOR_SD;
+        assert!((engine.cost_of(&logs, &[1.0, -2.0]) - 9.0).abs() < 1e-9);
+        assert!((engine.cost_of(&logs, &[]) - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn every_value_is_free_unless_another_value_explains_it() {
         let mut engine = engine("samsung-950-pro-512gb");
         let count = engine.parameters.len();

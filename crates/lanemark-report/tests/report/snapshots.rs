@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::{fixture, path_fixture};
 use lanemark_report::{
-    Style, compare_table, html, path_svg, path_table, run_table, series_csv, study_table,
-    test_detail, test_details,
+    Style, compare_runs, compare_table, html, path_svg, path_table, run_table, series_csv,
+    study_table, test_detail, test_details,
 };
 
 /// Compares `printed` with the file `name`, or rewrites the file if that is requested.
@@ -113,11 +113,25 @@ fn details_of_several_tests_are_separated_by_one_blank_line() {
         .iter()
         .map(|test| {
             let is_heading = |line: &&str| line.ends_with(&format!(": {}", test.test.name));
-            lines.iter().position(|line| is_heading(line)).unwrap()
+            lines.iter().position(is_heading).unwrap()
         })
         .collect();
     assert_eq!(headings[0], 0);
     for &heading in &headings[1..] {
         assert!(lines[heading - 1].is_empty() && !lines[heading - 2].is_empty(), "{details}");
     }
+}
+
+#[test]
+fn a_comparison_names_the_tests_that_only_one_run_contains() {
+    let (mut own, mut other) = (fixture::simulated(), fixture::simulated());
+    let names: Vec<String> = own.tests.iter().map(|test| test.test.name.clone()).collect();
+    assert!(names.len() > 2);
+    own.tests.remove(0);
+    other.tests.remove(1);
+    let compared = compare_runs(("a", &own), ("b", &other));
+    assert_eq!(compared.only_in_a, [names[1].clone()]);
+    assert_eq!(compared.only_in_b, [names[0].clone()]);
+    let same = compare_runs(("a", &own), ("b", &own));
+    assert!(same.only_in_a.is_empty() && same.only_in_b.is_empty());
 }

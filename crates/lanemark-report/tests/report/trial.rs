@@ -182,6 +182,9 @@ fn the_queue_is_the_sum_of_all_times_divided_by_the_busy_time() {
     let mut reads = DirectionResult::new();
     (0..1_000).for_each(|_| reads.record(Bytes::kibi(4), ms(0.1)));
     (sample.reads, sample.writes, sample.trims) = (Some(reads), None, None);
+    sample.path = None;
+    let answer = trial_answer(&[&slow]).unwrap();
+    assert!(answer.ends_with("100% of the wait is for flushes."), "{answer}");
     let text = trial_text(&[&slow], &[], &WIDE);
     let column = |row: &str| row.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     let head = text.lines().find(|line| line.contains("queue")).unwrap();

@@ -457,7 +457,7 @@ fn rows_that_would_mislead_have_a_sentence() {
     sample.elapsed = Duration::from_seconds(2);
     sample.writes =
         sample.reads.clone().map(|read| DirectionResult { bytes: Bytes(100_000_000), ..read });
-    run.tests = vec![TestResult::new(&run.workload, &copy, vec![sample])];
+    run.tests = vec![TestResult::new(&run.workload, &copy, vec![sample.clone(), sample])];
     let together = "These tests ran in parallel and are counted separately: data, log.";
     let copied = format!("{}: each block is read and written; 50.0 MB/s were copied.", copy.name);
     for view in [run_table(&run, &PLAIN), html(None, &[&run])] {

@@ -197,3 +197,25 @@ impl SteadyState {
         })
     }
 }
+
+#[cfg(test)]
+mod counted_tests {
+    use super::*;
+    use crate::result::TransactionFigures;
+
+    #[test]
+    fn only_a_database_without_counted_requests_relies_on_the_device() {
+        let direction = || Some(DirectionResult::new());
+        for (has_transactions, reads, writes, wanted) in [
+            (true, None, None, true),
+            (true, direction(), None, false),
+            (true, None, direction(), false),
+            (false, None, None, false),
+            (false, direction(), direction(), false),
+        ] {
+            let transactions = has_transactions.then(TransactionFigures::default);
+            let sample = Sample { transactions, reads, writes, ..Sample::empty() };
+            assert_eq!(sample.is_counted_by_device(), wanted, "{sample:?}");
+        }
+    }
+}

@@ -150,7 +150,8 @@ mod tests {
         let link = gain("link", false, 0.5, 0.3);
         let die = gain("die", false, 0.2, 0.4);
         let depth = gain("queue depth", true, 1.0, 0.0);
-        assert_eq!(named(vec![die.clone(), link, depth.clone()]).as_deref(), Some("link"));
+        assert_eq!(named(vec![die.clone(), link.clone()]).as_deref(), Some("link"));
+        assert_eq!(named(vec![link, die.clone(), depth.clone()]).as_deref(), Some("link"));
         assert_eq!(named(vec![depth]), None);
         // With requests at fixed times, only the latency can improve.
         let idle = gain("link", false, 0.0, 0.0);

@@ -380,6 +380,17 @@ mod tests {
         (machine, device)
     }
 
+    #[test]
+    fn a_reply_without_room_for_its_status_breaks_the_queue() {
+        let (mut machine, device) = device();
+        machine.descriptor(DESCRIPTORS, 0x2000, 16, [0, 0]);
+        machine.offer(0);
+        let chain = lock(&device.queue.ring).pop().unwrap().unwrap();
+        assert!(!device.queue().is_broken());
+        device.queue.answer(&chain, &[], BlockStatus::Good);
+        assert!(device.queue().is_broken());
+    }
+
     /// Submits a request for one page at `sector`, with its data at 0x3000, and returns its outcome.
     fn submit(machine: &mut Machine, device: &VhostDevice, kind: u32, sector: u64) -> u8 {
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();

@@ -356,4 +356,21 @@ mod tests {
         assert!(is_call_reply(*header.reply(&[0; 8]).first_chunk().unwrap()));
         assert!(!is_call_reply(*header.reply(&[0; 4]).first_chunk().unwrap()));
     }
+
+    #[test]
+    fn the_configuration_is_read_up_to_its_end_and_not_beyond() {
+        for (offset, size, is_inside) in [
+            (0, 0, true),
+            (0, CONFIG_MAX, true),
+            (CONFIG_MAX - 8, 8, true),
+            (CONFIG_MAX, 0, true),
+            (0, CONFIG_MAX + 1, false),
+            (CONFIG_MAX, 1, false),
+            (u32::MAX, 1, false),
+        ] {
+            let payload = [offset, size, 0].map(u32::to_le_bytes).concat();
+            let message = read(24, &payload, 0);
+            assert_eq!(message.is_ok(), is_inside, "{size} from {offset}: {message:?}");
+        }
+    }
 }

@@ -84,6 +84,12 @@ fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
         "{}",
         hop.formula
     );
+    // Requests of four commands move as much data in four times the time.
+    let mut divided = system.clone();
+    divided.attachments[0].protocol.transfer_max = Bytes::kibi(4);
+    let long = Test { block: Bytes::kibi(16), ..load.clone() };
+    let hop = ceilings(&divided, &long).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
     let told = sensitivity(&checked(&system), &load.checked().unwrap(), StreamKey::from_seed(1));
     let told = told.unwrap();
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();

@@ -348,3 +348,37 @@ fn a_drive_with_a_separate_stream_of_hot_data_keeps_its_superblocks() {
         assert_eq!(becomes_smaller, !has_stream);
     }
 }
+
+/// Map pages in the host's memory count like map pages in the drive.
+#[test]
+fn a_drive_with_too_small_a_map_cache_keeps_its_superblocks() {
+    let least = MAP_PAGES_MIN * u64::from(A_QUARTER_OF_THE_SUPERBLOCKS.factor());
+    let pages = |count: u64| SLOT * count;
+    for (cached, in_host, becomes_smaller) in [
+        (least, 0, true),
+        (least - 1, 0, false),
+        (least - 1, 1, true),
+        (least / 2, least / 2, true),
+        (1, least - 1, true),
+        (1, least - 2, false),
+    ] {
+        let mut spec = drive();
+        let flash = spec.first_mut().drive.flash_mut();
+        flash.pages_per_block /= 16;
+        flash.blocks_per_plane *= 16;
+        flash.translation.map = Some(MapSpec { cached: pages(cached), in_host: pages(in_host) });
+        let drive = &spec.first().drive;
+        let found = has_enough_superblocks(drive, drive.flash(), A_QUARTER_OF_THE_SUPERBLOCKS);
+        assert_eq!(found, becomes_smaller, "{cached} and {in_host} of {least}");
+    }
+}
+
+#[test]
+fn a_sample_without_a_steady_part_describes_as_many_times_its_length() {
+    let (spec, test) =
+        (drive().checked().unwrap(), writes(Pattern::Uniform, 240).checked().unwrap());
+    let similar = ScaledTest::by(on(A_QUARTER_OF_THE_PAGES), &spec, &test).unwrap();
+    let short = Sample { elapsed: Duration::from_seconds(3), ..Sample::empty() };
+    let run = similar.enlarged(short, &test).similar.unwrap();
+    assert_eq!((run.elapsed, run.factor), (Duration::from_seconds(12), 4));
+}
