@@ -65,8 +65,8 @@ pub fn find(index: &LibraryIndex, library: &Library, request: &FindRequest) -> F
 
 fn to_json(found_system: FoundSystem) -> FoundSystemJson {
     let behind = match found_system.behind.as_slice() {
-        [] => "at the processor".to_owned(),
-        links => format!("behind {}", links.join(", ")),
+        [] => "connected to the processor".to_owned(),
+        links => format!("via {}", links.join(", ")),
     };
     FoundSystemJson {
         name: format!("{} · {} · {}", found_system.drive, found_system.platform, found_system.port),
@@ -116,7 +116,7 @@ mod tests {
         let first = &answer.found[0];
         assert_eq!(first.system, "samsung-980-pro-1tb@amd-b550:m2-2");
         assert_eq!(first.name, "Samsung SSD 980 PRO 1TB · AMD B550 · m2-2");
-        assert_eq!(first.about, "PCIe 3.0 x4, behind chipset, PCIe 3.0 x4");
+        assert_eq!(first.about, "PCIe 3.0 x4, via chipset, PCIe 3.0 x4");
         assert_eq!(answer.advice, None);
         assert!(answer.found.len() <= FOUND_MAX);
     }

@@ -1,6 +1,6 @@
 //! Tests of the answers of a study: counts, ties, and missing figures.
 
-use lanemark_report::{Style, answer, run_table, study_table};
+use lanemark_report::{Style, answer, results_answer, run_table, study_table, test_detail};
 use lanemark_schema::result::{
     BlockDeviceKind, DeviceIdentity, InspectedDevice, Inspection, QueueLimits, RunResult,
     StudyAnswer, StudyClaim, StudyOutcome, SystemComparison, Target,
@@ -182,4 +182,42 @@ fn a_written_answer_is_shown_only_if_its_claims_hold() {
     );
     let words = withheld.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("is at most 3.2, but here it is 3.30"), "{withheld}");
+}
+
+/// Returns the simulated fixture with only its first test.
+fn first_test() -> RunResult {
+    let mut run = fixture::simulated();
+    run.tests.truncate(1);
+    run
+}
+
+#[test]
+fn a_latency_of_zero_is_not_stated() {
+    let mut run = first_test();
+    let answer = |run: &RunResult| results_answer(None, &[run]).unwrap();
+    assert!(answer(&run).contains("with a mean latency of"), "{}", answer(&run));
+    run.tests[0].latency_mean_ns.value = 0.0;
+    assert!(!answer(&run).contains("latency"), "{}", answer(&run));
+}
+
+#[test]
+fn a_budget_without_time_does_not_name_a_largest_part() {
+    let mut run = first_test();
+    let limits =
+        |run: &RunResult| test_detail(run, &run.tests[0], &Style { width: 100, colour: false });
+    for sample in &mut run.tests[0].samples {
+        let path = sample.path.as_mut().unwrap();
+        for hop in &mut path.hops {
+            hop.utilisation = 0.1;
+        }
+    }
+    assert!(limits(&run).contains("No hop is busy"), "{}", limits(&run));
+    for sample in &mut run.tests[0].samples {
+        let path = sample.path.as_mut().unwrap();
+        for hop in &mut path.hops {
+            (hop.wait_ns, hop.service_ns) = (0.0, 0.0);
+        }
+    }
+    let text = limits(&run);
+    assert!(!text.contains("NaN") && !text.contains("No hop is busy"), "{text}");
 }

@@ -31,7 +31,7 @@ export function parts(library, system) {
   const [platform, port] = [rest.slice(0, colon), rest.slice(colon + 1)];
   const drive_entry = library.drives.find((one) => one.id === drive), board = library.platforms.find((one) => one.id === platform.split(",")[0]);
   const place = board?.ports.find((one) => one.name === port);
-  const about = place ? `${port}: ${place.connector}, ${place.behind.length ? `behind ${place.behind.join(", ")}` : "at the processor"}` : "";
+  const about = place ? `${port}: ${place.connector}, ${place.behind.length ? `via ${place.behind.join(", ")}` : "connected to the processor"}` : "";
   return { drive: drive_entry?.name ?? drive, platform: board?.name ?? platform, port, about };
 }
 
