@@ -236,4 +236,30 @@ mod tests {
         assert!((rate(false) / template - 1.0).abs() < 1e-9);
         assert!((rate(true) / (data / 500e-6) - 1.0).abs() < 1e-9);
     }
+
+    /// A drive whose flash is written in place does not collect, however slow its random writes are.
+    #[test]
+    fn collection_is_examined_only_where_the_flash_may_collect() {
+        for technology in
+            [lanemark_sim::spec::Technology::XPoint, lanemark_sim::spec::Technology::Mlc]
+        {
+            let (mut engine, trials) = with_trials();
+            change(&mut engine.base.attachments[0].drive, |flash| {
+                flash.condition = DriveCondition::Fresh;
+                flash.translation.pseudo_slc = None;
+                flash.translation.beside_collection = None;
+                flash.technology = technology;
+            });
+            let fresh = SearchResult { logs: engine.priors.clone(), cost: 0.0 };
+            for trial in &mut engine.trials {
+                trial.short.duration = Some(Duration::from_microseconds(2_000));
+            }
+            let program: Vec<usize> = engine.index_of("drive.flash.program").into_iter().collect();
+            // Random writes reach a small part of the sequential rate.
+            explore(&mut engine, fresh, &program, &[trials[0], trials[4]]).unwrap();
+            // An examination first lets the writes fill the buffer.
+            let is_examined = engine.trials[0].short.ramp > Duration::ZERO;
+            assert_eq!(is_examined, technology != lanemark_sim::spec::Technology::XPoint);
+        }
+    }
 }

@@ -135,4 +135,31 @@ mod tests {
             assert_eq!(bar.tooltip("MB/s"), wanted);
         }
     }
+
+    #[test]
+    fn a_panel_shows_each_bar_with_the_name_of_its_group() {
+        let bar = |value: f64| Bar {
+            kind: ChartKind::Simulated,
+            text: value.to_string(),
+            note: String::new(),
+            is_large_error: false,
+            value,
+            range: None,
+            predicted: false,
+        };
+        let group = |label: &str, values: &[f64]| BarGroup {
+            label: label.to_owned(),
+            colour: String::new(),
+            bars: values.iter().copied().map(bar).collect(),
+        };
+        let groups = vec![group("sata", &[500.0, 480.0]), group("nvme", &[2_000.0])];
+        let panels = BarPanel { test: "reads".to_owned(), groups }.pointed("MB/s");
+        assert_eq!(panels.len(), 1);
+        let bars = &panels[0].bars;
+        assert!(bars.is_sorted_by(|one, other| one.0 < other.0), "{bars:?}");
+        let labels: Vec<&str> = bars.iter().filter_map(|(_, text)| text.lines().next()).collect();
+        assert_eq!(labels, ["sata", "sata", "nvme"]);
+        assert!(bars[2].1.contains(&grouped("2000")), "{bars:?}");
+        assert!(panels[0].label.contains("reads") && panels[0].height > 0.0);
+    }
 }
