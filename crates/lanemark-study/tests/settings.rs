@@ -1,8 +1,10 @@
-//! Values that `--set` or a study overrides: accepted values, rejected values, and the messages.
+//! Values that `--set`, a study or a host overrides: accepted values, rejected values, and the messages.
 
 use lanemark_schema::result::ParameterOverride;
-use lanemark_schema::units::Duration;
-use lanemark_schema::workload::Fault;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Fault, Test};
+use lanemark_sim::run_test;
 use lanemark_sim::spec::{MediaSpec, PageTimes};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
@@ -274,4 +276,22 @@ fn a_share_of_repeated_reads_is_from_nothing_to_all() {
         "read-retries share=0% unworn=0.1% endurance=3000 drive=0".parse().unwrap();
     assert_eq!(faults("0.1%"), [repeated]);
     assert!(faults("0%").is_empty(), "the key is off");
+}
+
+/// The hosts for a block device differ only in the time that a single request waits for a sleeping core.
+#[test]
+fn a_host_that_sleeps_more_deeply_adds_its_wake_up_time() {
+    let mut test = Test::of_blocks(Bytes::kibi(4));
+    test.volume = Some(Bytes::mebi(4));
+    let test = test.checked().unwrap();
+    let mean_us = |host: &str| {
+        let system = format!("samsung-980-pro-1tb@workstation-x570,{host}:m2");
+        let spec = with_settings(&system, &[]).unwrap().spec;
+        run_test(&spec, &test, StreamKey::from_seed(1)).unwrap().latency().mean_ns() / 1e3
+    };
+    let polling = mean_us("linux-polling");
+    for (host, wake_us) in [("linux-block", 1.5), ("linux-deep-idle", 10.0)] {
+        let added = mean_us(host) - polling;
+        assert!((added - wake_us).abs() < 0.05, "{host} adds {added} us");
+    }
 }
