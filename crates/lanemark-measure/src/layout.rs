@@ -139,17 +139,16 @@ mod tests {
 
     use super::*;
 
+    /// Returns a layout of 1 MiB in `file`, written in blocks of this size.
+    fn one_mebibyte<'a>(file: BorrowedFd<'a>, block: u32, stop: &'a AtomicBool) -> FileFill<'a> {
+        FileFill { path: Path::new("a file"), file, size: 1 << 20, block, seed: 1, stop }
+    }
+
     #[test]
     fn a_completion_reports_its_bytes_nothing_yet_or_an_error() {
         let file = tempfile::tempfile().unwrap();
-        let layout = FileFill {
-            path: Path::new("a file"),
-            file: file.as_fd(),
-            size: 1 << 20,
-            block: LAYOUT_BLOCK,
-            seed: 1,
-            stop: &AtomicBool::new(false),
-        };
+        let stop = AtomicBool::new(false);
+        let layout = one_mebibyte(file.as_fd(), LAYOUT_BLOCK, &stop);
         let moved =
             |result: i32| layout.moved(BlockWrite { offset: 8192, length: 4096, done: 0 }, result);
         for bytes in [1, 4095, 4096] {
@@ -174,14 +173,8 @@ mod tests {
     #[test]
     fn progress_is_reported_at_intervals() {
         let file = tempfile::tempfile().unwrap();
-        let fill = FileFill {
-            path: Path::new("a file"),
-            file: file.as_fd(),
-            size: 256 << 12,
-            block: 1 << 12,
-            seed: 1,
-            stop: &AtomicBool::new(false),
-        };
+        let stop = AtomicBool::new(false);
+        let fill = one_mebibyte(file.as_fd(), 1 << 12, &stop);
         let (begun, mut reports) = (Instant::now(), Vec::new());
         assert!(fill.run(&mut |done| reports.push(done)).unwrap());
         let intervals = begun.elapsed().as_nanos() / PROGRESS_INTERVAL.as_nanos();
