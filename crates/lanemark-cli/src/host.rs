@@ -55,6 +55,9 @@ fn measure(args: &HostMeasureArgs) -> Result<CommandOutcome, Failure> {
     if let Some(driver) = &figures.driver {
         let time = driver.time;
         tell!("driver: {} ({} to {})", micro(time.value), micro(time.low), micro(time.high));
+        if let Some(time) = driver.per_mib {
+            tell!("each MiB: {} ({} to {})", micro(time.value), micro(time.low), micro(time.high));
+        }
     }
     tell!("growth per doubling of the thread count: {:.0}%", 100.0 * figures.thread_growth());
     tell!("wrote {}", out.display());

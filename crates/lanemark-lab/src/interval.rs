@@ -299,7 +299,17 @@ struct UncertainColumn {
 impl UncertainColumn {
     /// Returns whether the value is a time for which the host's processor works on a request.
     fn is_of_processor(&self) -> bool {
-        let times = ["request_submit", "write_submit", "request_complete", "driver_time"];
+        let times = [
+            "request_submit",
+            "write_submit",
+            "request_complete",
+            "driver_time",
+            "pin_per_mib",
+            "read_work",
+            "read_work_per_mib",
+            "write_work",
+            "write_work_per_mib",
+        ];
         let key = self.value.parameter.rsplit('.').next();
         self.value.parameter.starts_with("platform.") && key.is_some_and(|key| times.contains(&key))
     }

@@ -357,11 +357,12 @@ pub(crate) fn convergence_note(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// Formats a number of requests with two or three significant digits, such as `21,000` or `1.4 million`.
+/// Formats a number of requests with about three significant digits, such as `162`, `21,000` or `1.4 million`.
 fn rounded(count: u64) -> String {
     let significant = significant(count as f64 / 1e6);
     match count {
-        0..1_000_000 => grouped(&format!("{}", (count as f64 / 1e3).round() * 1e3)),
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => grouped(&format!("{}", (count as f64 / 1e3).round() * 1e3)),
         _ => format!("{} million", grouped(&significant)),
     }
 }

@@ -6,8 +6,8 @@ use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, PcieSetup};
 use lanemark_sim::spec::{
     ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AGGREGATION_TIME_MAX,
     AdapterCacheSpec, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
-    CoalescingSpec, CpuSpec, HostPower, JournalSpec, OverloadCost, ProtocolKind, ProtocolSpec,
-    QueueClass, SLOT, THRESHOLD_MAX, WEIGHT_MAX,
+    CoalescingSpec, CpuSpec, DataWorkSpec, HostPower, JournalSpec, OverloadCost, ProtocolKind,
+    ProtocolSpec, QueueClass, SLOT, THRESHOLD_MAX, WEIGHT_MAX,
 };
 
 use crate::document::{Context, Document, Section};
@@ -84,6 +84,9 @@ impl Platform {
             request_submit: cpu.quantity("request_submit")?,
             write_submit: cpu.optional_quantity("write_submit")?.unwrap_or_default(),
             request_complete: cpu.quantity("request_complete")?,
+            pin_per_mib: cpu.optional_quantity("pin_per_mib")?.unwrap_or_default(),
+            read_work: data_work(&cpu, "read_work", "read_work_per_mib")?,
+            write_work: data_work(&cpu, "write_work", "write_work_per_mib")?,
             wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
             thread_growth: cpu.optional_quantity("thread_growth")?.unwrap_or(Ratio::ZERO),
@@ -122,6 +125,17 @@ impl Platform {
         root.finish()?;
         Ok(Self { name, cpu: cpu_spec, power, journal, protocols, ports })
     }
+}
+
+fn data_work(
+    cpu: &Section<'_>,
+    command_time: &str,
+    per_mib: &str,
+) -> Result<DataWorkSpec, StudyError> {
+    Ok(DataWorkSpec {
+        command_time: cpu.optional_quantity(command_time)?.unwrap_or_default(),
+        per_mib: cpu.optional_quantity(per_mib)?.unwrap_or_default(),
+    })
 }
 
 /// Reads `[file_system]`, the journal that a flush commits: `journal_records`, `journal_commit` and `timestamp_step`.

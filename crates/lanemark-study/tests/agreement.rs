@@ -2,12 +2,13 @@
 //! are drawn from a seed.
 
 use std::path::Path;
+use std::sync::Mutex;
 
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Pattern, Test};
-use lanemark_sim::spec::{DriveCondition, MediaSpec};
+use lanemark_schema::workload::{CheckedTest, Pattern, Test};
+use lanemark_sim::spec::{CheckedSystem, DriveCondition, MediaSpec};
 use lanemark_sim::{RunLength, SystemSpec, may_converge, run_length_watched};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
@@ -78,6 +79,14 @@ fn systems() -> Vec<(String, SystemSpec)> {
     drives.into_iter().filter_map(assembled).collect()
 }
 
+/// A system, a test, and the seed of its requests.
+struct Draw {
+    name: String,
+    system: CheckedSystem,
+    test: CheckedTest,
+    seed: u64,
+}
+
 /// A case: its name, the whole sample, and the converged sample.
 struct Case {
     name: String,
@@ -85,8 +94,8 @@ struct Case {
     converged: Sample,
 }
 
-impl Case {
-    fn draw(random: &mut Rng, systems: &[(String, SystemSpec)], requests: u64) -> Option<Self> {
+impl Draw {
+    fn new(random: &mut Rng, systems: &[(String, SystemSpec)], requests: u64) -> Option<Self> {
         let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
         let (kib, pattern, reads, depth) = &LOADS[random.below(LOADS.len() as u64) as usize];
         let (kib, reads, depth) = (*kib, *reads, *depth);
@@ -125,26 +134,60 @@ impl Case {
         if !may_converge(&spec, &test) {
             return None;
         }
-        let run = |length| {
-            let key = StreamKey::from_seed(seed);
-            run_length_watched(&spec, &test, key, length, &mut |_| true).unwrap()
-        };
         let name = format!(
             "{name} {state:?} {span} {kib} KiB {pattern:?} {reads} reads QD{depth} {end:?}"
         );
-        Some(Self { name, whole: run(RunLength::Whole), converged: run(RunLength::Converged) })
+        Some(Self { name, system: spec, test, seed })
     }
 
-    /// Returns the relative difference of each figure that both samples contain.
-    fn differences(&self) -> [Option<f64>; FIGURES.len()] {
-        let figures = |sample: &Sample| {
-            let latency = sample.latency();
-            let percentile = |percent| latency.percentile_ns(percent).map(|ns| ns as f64);
-            [Some(sample.iops()), percentile(99.0), percentile(99.9)]
+    fn run(self) -> Case {
+        let run = |length| {
+            let key = StreamKey::from_seed(self.seed);
+            run_length_watched(&self.system, &self.test, key, length, &mut |_| true).unwrap()
         };
-        let (whole, converged) = (figures(&self.whole), figures(&self.converged));
-        std::array::from_fn(|at| Some((converged[at]? / whole[at]? - 1.0).abs()))
+        Case { whole: run(RunLength::Whole), converged: run(RunLength::Converged), name: self.name }
     }
+}
+
+impl Case {
+    /// Returns the relative difference of each figure that both samples contain. For a percentile, this is the larger
+    /// difference of reads and writes.
+    fn differences(&self) -> [Option<f64>; FIGURES.len()] {
+        let difference = |of: &dyn Fn(&Sample) -> Option<f64>| {
+            Some((of(&self.converged)? / of(&self.whole)? - 1.0).abs())
+        };
+        let percentile = |percent| {
+            let of = |direction: fn(&Sample) -> Option<&DirectionResult>| {
+                difference(
+                    &|sample| Some(direction(sample)?.latency.percentile_ns(percent)? as f64),
+                )
+            };
+            let directions =
+                [of(|sample| sample.reads.as_ref()), of(|sample| sample.writes.as_ref())];
+            directions.into_iter().flatten().reduce(f64::max)
+        };
+        [difference(&|sample| Some(sample.iops())), percentile(99.0), percentile(99.9)]
+    }
+}
+
+/// Runs all cases on all processors, and returns them in their order.
+fn run_all(draws: Vec<Draw>) -> Vec<Case> {
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let waiting = Mutex::new(draws.into_iter().enumerate());
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let next = waiting.lock().unwrap().next();
+            let Some((number, draw)) = next else { return done };
+            done.push((number, draw.run()));
+        }
+    };
+    let mut all: Vec<(usize, Case)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, case)| case).collect()
 }
 
 fn agree(count: usize, seed: u64, requests: u64) {
@@ -153,8 +196,11 @@ fn agree(count: usize, seed: u64, requests: u64) {
     let (mut cases, mut ended, mut simulated, mut all) = (0, 0, 0, 0);
     let mut beyond = [0; FIGURES.len()];
     let mut far = Vec::new();
-    while cases < count {
-        let Some(case) = Case::draw(&mut random, &systems, requests) else { continue };
+    let mut draws = Vec::new();
+    while draws.len() < count {
+        draws.extend(Draw::new(&mut random, &systems, requests));
+    }
+    for case in run_all(draws) {
         cases += 1;
         let (whole, part) = (case.whole.operations(), case.converged.converged);
         all += whole;

@@ -278,20 +278,33 @@ fn a_share_of_repeated_reads_is_from_nothing_to_all() {
     assert!(faults("0%").is_empty(), "the key is off");
 }
 
+/// Returns the mean latency of a single read of `length` with this host, in microseconds.
+fn read_us(host: &str, length: Bytes) -> f64 {
+    let mut test = Test::of_blocks(length);
+    test.volume = Some(length * 1_024);
+    let test = test.checked().unwrap();
+    let system = format!("samsung-980-pro-1tb@workstation-x570,{host}:m2");
+    let spec = with_settings(&system, &[]).unwrap().spec;
+    run_test(&spec, &test, StreamKey::from_seed(1)).unwrap().latency().mean_ns() / 1e3
+}
+
 /// The hosts for a block device differ only in the time that a single request waits for a sleeping core.
 #[test]
 fn a_host_that_sleeps_more_deeply_adds_its_wake_up_time() {
-    let mut test = Test::of_blocks(Bytes::kibi(4));
-    test.volume = Some(Bytes::mebi(4));
-    let test = test.checked().unwrap();
-    let mean_us = |host: &str| {
-        let system = format!("samsung-980-pro-1tb@workstation-x570,{host}:m2");
-        let spec = with_settings(&system, &[]).unwrap().spec;
-        run_test(&spec, &test, StreamKey::from_seed(1)).unwrap().latency().mean_ns() / 1e3
-    };
-    let polling = mean_us("linux-polling");
+    let polling = read_us("linux-polling", Bytes::kibi(4));
     for (host, wake_us) in [("linux-block", 1.5), ("linux-deep-idle", 10.0)] {
-        let added = mean_us(host) - polling;
+        let added = read_us(host, Bytes::kibi(4)) - polling;
         assert!((added - wake_us).abs() < 0.05, "{host} adds {added} us");
+    }
+}
+
+/// Encryption takes a read longer by the hand-over to a kernel thread and by the time for its data.
+#[test]
+fn a_host_with_encryption_adds_time_by_the_length_of_a_read() {
+    // 10 us, and 500 us per MiB.
+    for (kib, work_us) in [(4, 11.95), (64, 41.25), (128, 72.5)] {
+        let read = |host| read_us(host, Bytes::kibi(kib));
+        let added = read("linux-dm-crypt") - read("linux-block");
+        assert!((added - work_us).abs() < 0.05, "{kib} KiB: {added} us");
     }
 }

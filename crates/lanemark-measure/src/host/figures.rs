@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::reads::ReadSlice;
-use super::target::ProtocolName;
+use super::target::{BLOCK, LONG, ProtocolName};
 
 /// The first line of a host file that this program wrote.
 pub const MARK: &str = "# A measured host,";
@@ -36,6 +36,8 @@ pub struct DriverCost {
     pub time: MeasuredValue,
     /// Share of this time that is spent before the device receives the request.
     pub submit_share: f64,
+    /// Processor time per MiB in addition to the time of a 4 KiB read; `None` if the target is smaller than 1 MiB.
+    pub per_mib: Option<MeasuredValue>,
 }
 
 /// The measured values of this machine.
@@ -80,8 +82,14 @@ impl MeasuredValue {
 }
 
 impl DriverCost {
-    /// Returns the driver's cost: the cost of reading a target minus the cost of reading /dev/zero.
-    pub(super) fn of(protocol: ProtocolName, zeros: &[ReadSlice], target: &[ReadSlice]) -> Self {
+    /// Returns the driver's cost: the cost of reading a target minus the cost of reading /dev/zero. `long` contains the
+    /// slices of long reads.
+    pub(super) fn of(
+        protocol: ProtocolName,
+        zeros: &[ReadSlice],
+        target: &[ReadSlice],
+        long: &[ReadSlice],
+    ) -> Self {
         let of = |slices: &[ReadSlice], time: fn(&ReadSlice) -> f64| {
             MeasuredValue::of(slices.iter().map(time).collect()).value
         };
@@ -91,7 +99,12 @@ impl DriverCost {
         let before = (of(target, ReadSlice::submit) - of(zeros, ReadSlice::submit)).max(0.0);
         let after = (of(target, ReadSlice::complete) - of(zeros, ReadSlice::complete)).max(0.0);
         let submit_share = if before + after > 0.0 { before / (before + after) } else { 0.5 };
-        Self { protocol, time, submit_share }
+        let short = of(target, ReadSlice::request_ns);
+        let mib = f64::from(LONG - BLOCK) / f64::from(1 << 20);
+        let per_mib = |slice: &ReadSlice| (slice.request_ns() - short) / mib;
+        let per_mib =
+            (!long.is_empty()).then(|| MeasuredValue::of(long.iter().map(per_mib).collect()));
+        Self { protocol, time, submit_share, per_mib }
     }
 }
 
@@ -172,7 +185,11 @@ impl HostFigures {
             text,
             "thread_growth    = {{ value = \"{growth:.1}%\", source = \"measured: 1 to {most} threads\"{range} }}"
         );
-        if let Some(DriverCost { protocol, time, submit_share }) = &self.driver {
+        if let Some(DriverCost { per_mib: Some(time), .. }) = &self.driver {
+            let what = "1 MiB reads of the target minus 4 KiB reads";
+            let _ = writeln!(text, "pin_per_mib      = {}", time.text(what));
+        }
+        if let Some(DriverCost { protocol, time, submit_share, .. }) = &self.driver {
             let what = match protocol {
                 ProtocolName::Other => {
                     "reads of the target minus reads of /dev/zero; the protocol of the target is not known"
@@ -212,14 +229,22 @@ mod tests {
 
     #[test]
     fn a_driver_is_the_difference_to_zeros() {
-        let driver =
-            DriverCost::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(1400.0, 600.0)]);
+        let long = [slice(200_000.0, 63_488.0)];
+        let driver = DriverCost::of(
+            ProtocolName::Nvme,
+            &[slice(500.0, 300.0)],
+            &[slice(1400.0, 600.0)],
+            &long,
+        );
         assert!((driver.time.value - 1200.0).abs() < 1e-9);
         assert!((driver.submit_share - 0.75).abs() < 1e-9);
+        // 1020 KiB take 261,488 ns longer than nothing.
+        let per_mib = driver.per_mib.unwrap().value;
+        assert!((per_mib / 1024.0 * 1020.0 - 261_488.0).abs() < 1e-6, "{per_mib}");
         // If reading a target costs no more than reading zeros, its driver takes the minimum time.
         let none =
-            DriverCost::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)]);
-        assert_eq!((none.time.value, none.submit_share), (SHORTEST_NS, 0.5));
+            DriverCost::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)], &[]);
+        assert_eq!((none.time.value, none.submit_share, none.per_mib), (SHORTEST_NS, 0.5, None));
     }
 
     #[test]

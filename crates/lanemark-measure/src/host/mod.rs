@@ -1,12 +1,13 @@
 //! Measures the costs of a request on this machine's processors, which are the values in a host file.
 //!
-//! Three parts are measured, each several times, so that every value has a range:
+//! The parts are measured, each several times, so that every value has a range:
 //!
 //! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
 //!   memory. This cost becomes the host's `request_submit` and `request_complete`.
 //! - *Target*: random reads of a block device, or of a file on a file system, without the page cache. Their additional
 //!   processor time is the cost of the file system, the block layer and the driver. This cost becomes the `driver_time`
-//!   of the target's protocol. A block device is opened for reading only.
+//!   of the target's protocol. Reads of 1 MiB show the time that depends on the length, `pin_per_mib`. A block device
+//!   is opened for reading only.
 //! - *Wake*: the time from a timer interrupt until the sleeping thread runs. This time becomes `wake`.
 //!
 //! Concurrent threads show by how much the processor time grows. Processor time is read from each thread's clock
@@ -26,12 +27,12 @@ pub use target::ProtocolName;
 
 use crate::error::MeasureError;
 use reads::{HostReads, ReadSlice};
-use target::HostTarget;
+use target::{BLOCK, HostTarget, LONG};
 
 /// Number of slices per part; the range of each value is computed from its slices.
 const SLICES: u32 = 5;
-/// Shares of the duration for reads of zeros, reads of the target, concurrent threads, and wakes.
-const SHARES: [f64; 4] = [0.3, 0.3, 0.25, 0.15];
+/// Shares of the duration for reads of zeros, short and long reads of the target, concurrent threads, and wakes.
+const SHARES: [f64; 5] = [0.25, 0.25, 0.1, 0.25, 0.15];
 /// Maximum number of concurrent threads.
 const THREADS_MAX: usize = 16;
 
@@ -58,42 +59,53 @@ impl HostProbe<'_> {
         let zeros = HostTarget::zeros()?;
         let slice = |part: usize, parts: f64| self.duration.mul_f64(SHARES[part] / parts);
         on("reads of /dev/zero");
-        let Some(of_zeros) = self.slices(&zeros, slice(0, f64::from(SLICES)))? else {
+        let Some(of_zeros) = self.slices(&zeros, BLOCK, slice(0, f64::from(SLICES)))? else {
             return Ok(None);
         };
         let mut driver = None;
         if let Some(target) = &target {
             on("reads of the target");
-            let Some(slices) = self.slices(target, slice(1, f64::from(SLICES)))? else {
+            let Some(slices) = self.slices(target, BLOCK, slice(1, f64::from(SLICES)))? else {
                 return Ok(None);
             };
-            driver = Some(DriverCost::of(target.protocol, &of_zeros, &slices));
+            let long = match target.size >= u64::from(LONG) {
+                true => self.slices(target, LONG, slice(2, f64::from(SLICES)))?,
+                false => Some(Vec::new()),
+            };
+            let Some(long) = long else { return Ok(None) };
+            driver = Some(DriverCost::of(target.protocol, &of_zeros, &slices, &long));
         }
         let counts = thread_counts();
         let mut by_threads = Vec::new();
         for &threads in &counts {
             on("reads by several threads");
-            let slice_per_thread = slice(2, counts.len() as f64);
+            let slice_per_thread = slice(3, counts.len() as f64);
             let Some(slice) = self.threads(&zeros, threads, slice_per_thread)? else {
                 return Ok(None);
             };
             by_threads.push((threads as u32, slice.request_ns()));
         }
         on("wakes");
-        let Some(wakes) = wake::samples(slice(3, 1.0), self.stop) else { return Ok(None) };
+        let Some(wakes) = wake::samples(slice(4, 1.0), self.stop) else { return Ok(None) };
         Ok(Some(HostFigures::of(&of_zeros, driver, &by_threads, &wakes)))
     }
 
-    /// Reads `target` with one thread, for several slices.
+    /// Reads `target` with one thread, for several slices, `length` bytes at a time.
     fn slices(
         &self,
         target: &HostTarget,
+        length: u32,
         each: Duration,
     ) -> Result<Option<Vec<ReadSlice>>, MeasureError> {
         let mut slices = Vec::new();
         for number in 0..SLICES {
-            let reads =
-                HostReads { target, seed: u64::from(number), duration: each, stop: self.stop };
+            let reads = HostReads {
+                target,
+                length,
+                seed: u64::from(number),
+                duration: each,
+                stop: self.stop,
+            };
             let Some(slice) = reads.run()? else { return Ok(None) };
             slices.push(slice);
         }
@@ -107,7 +119,8 @@ impl HostProbe<'_> {
         threads: usize,
         duration: Duration,
     ) -> Result<Option<ReadSlice>, MeasureError> {
-        let run = |seed: u64| HostReads { target, seed, duration, stop: self.stop }.run();
+        let run =
+            |seed: u64| HostReads { target, length: BLOCK, seed, duration, stop: self.stop }.run();
         let all = std::thread::scope(|scope| {
             let running: Vec<_> =
                 (0..threads).map(|seed| scope.spawn(move || run(seed as u64))).collect();

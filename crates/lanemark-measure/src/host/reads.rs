@@ -8,14 +8,16 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::Operation;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::target::{BLOCK, HostTarget};
+use super::target::HostTarget;
 use crate::arena::Arena;
 use crate::engine::{Engine, EngineRequest, Ring, RingOptions, open_uring};
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
-/// Number of outstanding requests.
+/// Maximum number of outstanding requests.
 const DEPTH: u32 = 32;
+/// Maximum number of outstanding bytes.
+const OUTSTANDING: u32 = 4 << 20;
 /// Divisor of a slice's duration for the ramp, which is not counted.
 const RAMP: u32 = 10;
 /// Number of pairs of clock readings that are used to compute the clock's own time.
@@ -25,6 +27,8 @@ const READINGS: u32 = 2_000;
 #[derive(Clone, Copy)]
 pub(super) struct HostReads<'a> {
     pub target: &'a HostTarget,
+    /// Length of a read.
+    pub length: u32,
     pub seed: u64,
     pub duration: Duration,
     pub stop: &'a AtomicBool,
@@ -68,23 +72,24 @@ impl HostReads<'_> {
     /// Reads for the duration. Returns `None` if the measurement was stopped.
     pub(super) fn run(&self) -> Result<Option<ReadSlice>, MeasureError> {
         let ring = |source| MeasureError::Ring { source };
-        let mut uring = open_uring(DEPTH, RingOptions::default()).map_err(ring)?;
-        let arena = Arena::new(DEPTH, BLOCK as usize).map_err(ring)?;
+        let (length, depth) = (self.length, (OUTSTANDING / self.length).clamp(1, DEPTH));
+        let mut uring = open_uring(depth, RingOptions::default()).map_err(ring)?;
+        let arena = Arena::new(depth, length as usize).map_err(ring)?;
         let mut ring = Ring::new(&mut uring, self.target.file.as_fd(), arena, true);
         let mut rng = Rng::new(StreamKey::from_seed(self.seed));
-        let blocks = (self.target.size / u64::from(BLOCK)).max(1);
+        let blocks = (self.target.size / u64::from(length)).max(1);
         let mut transfer = || EngineRequest {
             operation: Operation::Read,
-            offset: rng.below(blocks) * u64::from(BLOCK),
+            offset: rng.below(blocks) * u64::from(length),
             skip: 0,
-            length: BLOCK,
+            length,
         };
         let reading = clock_time();
         let begun = Instant::now();
         let ramp = self.duration / RAMP;
         let mut slice = ReadSlice::default();
         let mut counts = false;
-        let mut free: Vec<u32> = (0..DEPTH).collect();
+        let mut free: Vec<u32> = (0..depth).collect();
         let mut kernel = KernelThreads::default();
         loop {
             let elapsed = begun.elapsed();

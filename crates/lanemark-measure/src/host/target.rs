@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::MeasureError;
 
-/// Length of a request.
+/// Length of a short read.
 pub(super) const BLOCK: u32 = 4096;
+/// Length of a long read, which shows the processor time per byte.
+pub(super) const LONG: u32 = 1 << 20;
 /// Size of a file that is created for the run.
 const FILE_SIZE: u64 = 64 << 20;
 

@@ -48,23 +48,16 @@ pub(super) fn measured(
     }
     let nanoseconds = |ns: f64| Duration::from_nanoseconds(ns.round().max(0.0) as u64);
     let scaled = |time: Duration| nanoseconds(time.as_microseconds() * 1e3 * share);
-    cpu.request_submit = scaled(cpu.request_submit);
-    cpu.write_submit = scaled(cpu.write_submit);
-    cpu.request_complete = scaled(cpu.request_complete);
+    cpu.request_times_mut().into_iter().for_each(|(_, time)| *time = scaled(*time));
     (protocol.read_time, protocol.write_time) =
         (scaled(protocol.read_time), scaled(protocol.write_time));
     let reason = "processor time of a request, as measured";
     let driver = format!("{PREFIX}{}.driver_time", platform::table_of(protocol.kind));
-    if cpu.write_submit > Duration::ZERO {
-        let parameter = format!("{PREFIX}cpu.write_submit");
-        set.push(note(parameter, cpu.write_submit.to_string(), reason));
-    }
-    for (parameter, time) in [
-        (format!("{PREFIX}cpu.request_submit"), cpu.request_submit),
-        (format!("{PREFIX}cpu.request_complete"), cpu.request_complete),
-        (driver, protocol.read_time),
-    ] {
-        set.push(note(parameter, time.to_string(), reason));
+    let times = cpu.request_times_mut().map(|(key, time)| (format!("{PREFIX}cpu.{key}"), *time));
+    for (parameter, time) in times.into_iter().chain([(driver, protocol.read_time)]) {
+        if time > Duration::ZERO {
+            set.push(note(parameter, time.to_string(), reason));
+        }
     }
     if let (Some(alone), Some(deep)) = (host.alone_ns, host.deep_ns)
         && alone > deep

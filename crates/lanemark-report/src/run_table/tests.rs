@@ -44,8 +44,8 @@ fn convergence_is_told_with_the_widest_interval_and_all_requests() {
         let text = text_of(vec![test("a", vec![converged(5, 9, half_width)])]).unwrap();
         assert!(text.contains(shown), "{text}");
     }
-    let counts = [999_499, 999_999, 1_000_000, 23_456_000, 499].map(rounded);
-    assert_eq!(counts, ["999,000", "1,000,000", "1.00 million", "23.5 million", "0"]);
+    let counts = [999_499, 999_999, 1_000_000, 23_456_000, 499, 1_499].map(rounded);
+    assert_eq!(counts, ["999,000", "1,000,000", "1.00 million", "23.5 million", "499", "1,000"]);
 }
 
 #[test]

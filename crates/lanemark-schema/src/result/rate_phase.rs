@@ -15,6 +15,8 @@ pub enum Reserve {
     WriteBuffer,
     /// Free space in the pseudo-SLC cache of a drive.
     PseudoSlc,
+    /// Data between a sequential reader and the next boundary of the drive's pseudo-SLC cache.
+    PseudoSlcBoundary,
     /// Erased flash that the host can fill before garbage collection begins.
     ErasedFlash,
     /// Free space for pages of the map in the memory of a drive.
@@ -34,6 +36,7 @@ impl Reserve {
             Self::AdapterCache => "the adapter's cache is full",
             Self::WriteBuffer => "the write buffer is full",
             Self::PseudoSlc => "the pseudo-SLC cache is full",
+            Self::PseudoSlcBoundary => "the reads cross the boundary of the pseudo-SLC cache",
             Self::ErasedFlash => "erased flash is used up",
             Self::DriveMap => "the drive's map memory is full",
             Self::HostMap => "the host's memory for the map is full",

@@ -13,8 +13,8 @@ use crate::host::protocol::COMPLETION;
 use crate::link::formulas::LinkLoad;
 use crate::link::{LinkModel, LinkSpec};
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, CpuSpec, DriveSpec, FrontEndSpec, MultipathPolicy, OverloadCost,
-    ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
+    AdapterSpec, AttachmentSpec, CpuSpec, DataWorkSpec, DriveSpec, FrontEndSpec, MultipathPolicy,
+    OverloadCost, ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
@@ -130,11 +130,14 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         request_submit,
         write_submit,
         request_complete,
+        pin_per_mib: _,
+        read_work,
+        write_work,
         wake: _,
         idle_after: _,
         thread_growth: _,
     } = spec.cpu;
-    let request = request_submit + request_complete;
+    let request = request_submit + request_complete + spec.cpu.pin_time(test.block);
     let protocol = &attachment_spec.protocol;
     let count = commands(attachment_spec, test);
     let demand = Demand {
@@ -143,6 +146,17 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
     };
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(all));
+    // Kernel threads work on all cores, next to the threads of the test.
+    let work = |work: DataWorkSpec| work.command_time * (count - 1) + work.time(test.block);
+    let whole =
+        Demand { read: demand.read + work(read_work), write: demand.write + work(write_work) };
+    let by_threads = served_rate(test, demand, cores);
+    let by_all = served_rate(test, whole, u64::from(all));
+    if spec.cpu.works_on_data() && by_all < by_threads {
+        let formula = format!("{} a read, {} a write, on {all} cores", whole.read, whole.write);
+        let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
+        return Ceiling { id, name, formula, rate: by_all, latency: None };
+    }
     let formula = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
         _ if demand.read == demand.write => {

@@ -28,7 +28,7 @@ use crate::link::LinkSpec;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, CheckedSystem, CpuSpec, DriveSpec, OverloadCost, PortPathSpec,
+    AdapterSpec, AttachmentSpec, CheckedSystem, DriveSpec, OverloadCost, PortPathSpec,
     ProtocolSpec, SystemSpec,
 };
 use lanemark_schema::result::sensitivity::beyond_noise;
@@ -223,19 +223,8 @@ fn halve_fetch_time(protocol: &mut ProtocolSpec) {
 }
 
 fn speed_up_processor(spec: &mut SystemSpec) {
-    // All values are named, so that adding a value is a compile error here.
-    let CpuSpec {
-        cores: _,
-        request_submit,
-        write_submit,
-        request_complete,
-        wake,
-        idle_after: _,
-        thread_growth: _,
-    } = &mut spec.cpu;
-    for time in [request_submit, write_submit, request_complete, wake] {
-        *time = *time / 2;
-    }
+    spec.cpu.wake = spec.cpu.wake / 2;
+    spec.cpu.request_times_mut().into_iter().for_each(|(_, time)| *time = *time / 2);
     each_protocol(spec, |protocol| {
         let ProtocolSpec {
             kind: _,

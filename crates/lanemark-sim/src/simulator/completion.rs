@@ -121,7 +121,8 @@ impl Simulator {
         let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);
         protocol.handles_until(span.end);
         command.trace.account_service(Hop::Cpu as usize, span);
-        self.events.schedule(span.end, Event::Completed(handle));
+        let at = self.end_of_data_work(handle, Operation::Read, span.end);
+        self.events.schedule(at, Event::Completed(handle));
     }
 
     /// Ends the completion of a command on its core. Returns whether its request is complete.
@@ -184,6 +185,7 @@ impl Simulator {
         let protocol = &self.attachments[usize::from(command.drive)].protocol;
         let span = self.cores[core].serve(self.now, protocol.submit_time(command.operation));
         command.trace.account_service(Hop::Cpu as usize, span);
-        self.events.schedule(span.end, Event::Submitted(handle));
+        let at = self.end_of_data_work(handle, Operation::Write, span.end);
+        self.events.schedule(at, Event::Submitted(handle));
     }
 }

@@ -12,6 +12,7 @@ mod cached;
 mod command;
 mod completion;
 mod data;
+mod data_work;
 mod error;
 mod faults;
 pub(crate) mod power;
@@ -20,6 +21,7 @@ mod range;
 use crate::engine::event::Event;
 use crate::engine::number::DriveNumber;
 use command::{Command, NEAR_MOST, NewCommand, Request, bring_near};
+use data_work::DataWork;
 pub use error::SimError;
 pub(super) use power::PowerReading;
 
@@ -118,6 +120,8 @@ pub struct Simulator {
     request_submit: Duration,
     write_submit: Duration,
     request_complete: Duration,
+    /// Work on the data of requests; `None` for most hosts.
+    data_work: Option<Box<DataWork>>,
     wake: Duration,
     idle_after: Duration,
     events: EventSchedule,
@@ -176,6 +180,7 @@ impl Simulator {
             request_submit: spec.cpu.request_submit,
             write_submit: spec.cpu.write_submit,
             request_complete: spec.cpu.request_complete,
+            data_work: DataWork::of(&spec.cpu),
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
             events: EventSchedule::new(),
@@ -418,6 +423,7 @@ impl Simulator {
             self.commands[command].begin(self.now, &new);
             let pays = index == 0 && is_first;
             let request_time = if pays { request_submit } else { Duration::ZERO };
+            let request_time = request_time + self.pin_time(access.operation, new.length);
             self.use_core(command, thread, request_time);
         }
     }
@@ -437,7 +443,8 @@ impl Simulator {
             let time = request_time + protocol.submit_time(operation);
             let span = self.cores[core].serve(self.now, time);
             self.commands[command].trace.account_service(Hop::Cpu as usize, span);
-            self.events.schedule(span.end, Event::Submitted(command));
+            let at = self.end_of_data_work(command, Operation::Write, span.end);
+            self.events.schedule(at, Event::Submitted(command));
         } else if request_time > Duration::ZERO {
             let span = self.cores[core].serve(self.now, request_time);
             self.commands[command].trace.account_service(Hop::Cpu as usize, span);

@@ -74,14 +74,8 @@ impl CheckedSystem {
     pub fn device_side(&self) -> Self {
         let mut spec = self.0.clone();
         let cpu = &mut spec.cpu;
-        for time in [
-            &mut cpu.request_submit,
-            &mut cpu.write_submit,
-            &mut cpu.request_complete,
-            &mut cpu.wake,
-        ] {
-            *time = Duration::ZERO;
-        }
+        cpu.wake = Duration::ZERO;
+        cpu.request_times_mut().into_iter().for_each(|(_, time)| *time = Duration::ZERO);
         // The work of an FPGA host is not processor time and affects the drive.
         let with_processor = |attachment_spec: &&mut AttachmentSpec| {
             attachment_spec.protocol.kind != ProtocolKind::AtaDma
@@ -112,10 +106,7 @@ impl CheckedSystem {
             *time = Duration::from_picoseconds(picoseconds as u64);
         };
         let mut spec = self.0.clone();
-        let cpu = &mut spec.cpu;
-        [&mut cpu.request_submit, &mut cpu.write_submit, &mut cpu.request_complete]
-            .into_iter()
-            .for_each(longer);
+        spec.cpu.request_times_mut().into_iter().for_each(|(_, time)| longer(time));
         for attachment in &mut spec.attachments {
             let protocol = &mut attachment.protocol;
             [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]

@@ -2,9 +2,9 @@
 //! sources.
 
 use super::{
-    ArbitrationSpec, AttachmentSpec, CoalescingSpec, CpuSpec, DieSpec, DriveCondition, DriveSpec,
-    FlashSpec, FrontEndSpec, MediaSpec, PageTimes, PortPathSpec, ProtocolKind, ProtocolSpec,
-    SystemSpec, Technology, TranslationSpec, WriteCacheMode,
+    ArbitrationSpec, AttachmentSpec, CoalescingSpec, CpuSpec, DataWorkSpec, DieSpec,
+    DriveCondition, DriveSpec, FlashSpec, FrontEndSpec, MediaSpec, PageTimes, PortPathSpec,
+    ProtocolKind, ProtocolSpec, SystemSpec, Technology, TranslationSpec, WriteCacheMode,
 };
 use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -66,6 +66,9 @@ impl SystemSpec {
                 request_submit: Duration::ZERO,
                 write_submit: Duration::ZERO,
                 request_complete: Duration::ZERO,
+                pin_per_mib: Duration::ZERO,
+                read_work: DataWorkSpec::default(),
+                write_work: DataWorkSpec::default(),
                 wake: Duration::ZERO,
                 idle_after: Duration::ZERO,
                 thread_growth: Ratio::ZERO,

@@ -17,6 +17,7 @@ mod journal;
 mod media;
 mod ports;
 mod power;
+mod processor;
 pub(crate) mod submission;
 pub(crate) mod target;
 mod volume;
@@ -44,6 +45,7 @@ pub use ports::{MultipathPolicy, PortPathSpec, SecondPort};
 pub use power::{
     HostPower, MediaPower, POWER_MAX, POWER_STATES_MAX, POWER_TIME_MAX, PowerSpec, PowerState,
 };
+pub use processor::{CpuSpec, DataWorkSpec};
 pub use volume::{CHUNK, VolumeSpec};
 
 use crate::engine::budget::LINKS_MAX;
@@ -86,26 +88,6 @@ pub struct AttachmentSpec {
     pub drive: DriveSpec,
     /// Length of each namespace; empty if one namespace covers the drive.
     pub namespaces: Vec<Bytes>,
-}
-
-/// A host processor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CpuSpec {
-    /// Number of cores, which run benchmark threads, the driver and interrupts.
-    pub cores: u32,
-    /// Time per request from the application to the driver.
-    pub request_submit: Duration,
-    /// Additional time per write, for the work of the file system: allocation, checksums.
-    pub write_submit: Duration,
-    /// Time per request from the driver back to the application.
-    pub request_complete: Duration,
-    /// Time that an idle core takes to wake up for an interrupt (C1E, C6 and similar states).
-    pub wake: Duration,
-    /// Idle time after which a core needs the wake-up time.
-    pub idle_after: Duration,
-    /// Share by which all processor times of a request grow with each doubling of the threads, because threads share
-    /// caches, locks and memory.
-    pub thread_growth: Ratio,
 }
 
 /// A host protocol.
@@ -365,17 +347,6 @@ impl ProtocolSpec {
             });
         }
         Ok(())
-    }
-}
-
-impl CpuSpec {
-    fn check_times(&self) -> Result<(), SpecError> {
-        check_step_times([
-            ("platform.cpu.request_submit", self.request_submit),
-            ("platform.cpu.write_submit", self.write_submit),
-            ("platform.cpu.request_complete", self.request_complete),
-            ("platform.cpu.wake", self.wake),
-        ])
     }
 }
 

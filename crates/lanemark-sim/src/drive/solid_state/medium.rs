@@ -52,6 +52,7 @@ impl Medium for SolidState {
         events: &mut EventSchedule,
     ) -> u32 {
         let (first, end) = slots_of(offset, length);
+        self.last_read = first;
         let Some(ahead) = &mut self.ahead else {
             return self.read_flash(now, command, first..end, offset, length, events);
         };
@@ -292,6 +293,8 @@ impl Medium for SolidState {
 
     fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         self.translation.reserves(left);
+        let before_boundary = self.translation.data_before_boundary(self.last_read);
+        left.extend(before_boundary.map(|slots| (Reserve::PseudoSlcBoundary, slots)));
         if let Some(map) = &self.map {
             map.reserves(left);
         }

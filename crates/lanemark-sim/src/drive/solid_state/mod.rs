@@ -94,6 +94,8 @@ pub(crate) struct SolidState {
     idle_since: Instant,
     in_background: bool,
     map_stored: u64,
+    /// The first slot of the last read.
+    last_read: u64,
     /// The rule for repeating reads.
     retries: Option<ReadRetries>,
 }
@@ -151,6 +153,7 @@ impl SolidState {
             idle_since: Instant::ZERO,
             in_background: false,
             map_stored: 0,
+            last_read: 0,
             retries: None,
         }
     }

@@ -8,9 +8,9 @@
 //!
 //! - the interval of the rate at 95% confidence has a half-width of [`RATE_HALF_WIDTH`] or less,
 //! - the order statistics that bound the 99th and the 99.9th percentile are within [`precision::PERCENTILES`] of each
-//!   other,
+//!   other, and the percentiles do not change if the first of the part's segments is omitted,
 //! - no reserve of the system (room in a buffer or cache, pseudo-SLC, erased flash, burst credits) will be used up
-//!   before the test ends,
+//!   before the test ends, and sequential reads will not cross the boundary of the pseudo-SLC cache,
 //! - simulated collection has not moved data, because the state of the flash drifts while collection moves data.
 //!
 //! Otherwise the run continues, until the end of the test if necessary. The part before the steady part keeps the
@@ -27,6 +27,7 @@
 mod batches;
 mod phases;
 mod precision;
+mod slow_states;
 
 use super::tally::Tally;
 use crate::fault::standing_retries;
@@ -43,7 +44,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Fault, Load, LoadKind, Test};
-use precision::{DeviationEstimate, GROUPS, percentiles_known, rate_half_width};
+use precision::{DeviationEstimate, GROUPS, percentiles_known, percentiles_last, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
@@ -164,6 +165,12 @@ pub(super) struct Convergence {
     turnover: Option<u64>,
     /// Whether the test has rounds; the meters restart with each round.
     has_rounds: bool,
+    /// Number of bytes that are written before a steady part can begin.
+    first_pass: u64,
+    /// Minimum number of bytes that a steady part writes.
+    written_min: u64,
+    /// Whether the rate oscillates slowly, because a disk sorts its buffered writes.
+    has_disk_buffer: bool,
     figures: RequiredFigures,
     from: Instant,
 }
@@ -211,6 +218,9 @@ impl Convergence {
             check_at: first,
             turnover: None,
             has_rounds: false,
+            first_pass: 0,
+            written_min: 0,
+            has_disk_buffer: false,
             figures,
             from,
         }
@@ -348,12 +358,19 @@ impl Convergence {
         first: usize,
         left: (Option<Duration>, Option<u64>),
     ) -> Option<SteadyCandidate> {
-        let (from, before) = match first.checked_sub(1) {
+        let (from, earlier) = match first.checked_sub(1) {
             Some(last) => (self.parts[last].end, self.parts[last].requests),
             None => (self.from, 0),
         };
-        let requests = self.requests - before;
+        let requests = self.requests - earlier;
         if requests < self.least {
+            return None;
+        }
+        let written = |part: &RunSegment| part.tally.writes.bytes.get();
+        let (before, since) = self.parts.split_at(first);
+        if before.iter().map(written).sum::<u64>() < self.first_pass
+            || since.iter().map(written).sum::<u64>() < self.written_min
+        {
             return None;
         }
         let now = self.parts.last()?.end;
@@ -378,13 +395,28 @@ impl Convergence {
             return None;
         }
         let total = requests as f64 * (1.0 + more);
-        let merged_latency = |of: fn(&Tally) -> &DirectionResult| {
-            let mut sum = LatencyHistogram::new();
-            self.parts[first..].iter().for_each(|part| sum.merge(&of(&part.tally).latency));
-            self.percentiles_suffice(&sum, total / requests as f64)
+        self.percentiles_known_from(first, total / requests as f64).then_some(SteadyCandidate {
+            first,
+            from,
+            half_width,
+            more,
+        })
+    }
+
+    /// Returns whether the percentiles of reads and of writes are known from the part `first` onward, and do not change
+    /// if the first of these parts is omitted. The whole test has `factor` times as many requests.
+    fn percentiles_known_from(&self, first: usize, factor: f64) -> bool {
+        let is_known = |of: fn(&Tally) -> &DirectionResult| {
+            let merged = |parts: &[RunSegment]| {
+                let mut sum = LatencyHistogram::new();
+                parts.iter().for_each(|part| sum.merge(&of(&part.tally).latency));
+                sum
+            };
+            let (all, later) = (merged(&self.parts[first..]), merged(&self.parts[first + 1..]));
+            percentiles_known(&all, factor) && percentiles_last(&all, &later, factor)
         };
-        (merged_latency(|tally| &tally.reads) && merged_latency(|tally| &tally.writes))
-            .then_some(SteadyCandidate { first, from, half_width, more })
+        self.figures == RequiredFigures::Rate
+            || (is_known(|tally| &tally.reads) && is_known(|tally| &tally.writes))
     }
 
     /// Returns whether the percentiles of `latency` are known or not required. The whole test has `factor` times as
@@ -394,7 +426,10 @@ impl Convergence {
     }
 
     fn estimate(&self) -> DeviationEstimate {
-        self.turnover.map_or(DeviationEstimate::Independent, |_| DeviationEstimate::Spectrum)
+        match self.turnover.is_some() || self.has_disk_buffer {
+            true => DeviationEstimate::Spectrum,
+            false => DeviationEstimate::Independent,
+        }
     }
 
     /// Returns whether the state of the flash is steady from the part `first` onward. `collects` states whether

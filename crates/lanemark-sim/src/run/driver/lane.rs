@@ -332,7 +332,10 @@ impl TestLane {
         end: EarlyEnd,
     ) -> Option<Convergence> {
         let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
-        let rule = |figures| Convergence::new(test, outstanding, self.counting_from, figures);
+        let rule = |figures| {
+            let rule = Convergence::new(test, outstanding, self.counting_from, figures);
+            Convergence::with_slow_states(spec, test, rule)
+        };
         match end {
             EarlyEnd::Whole => None,
             EarlyEnd::Converged(figures) => may_converge(spec, test).then(|| rule(figures)),

@@ -81,7 +81,7 @@ impl CachedLayout {
     }
 
     /// Returns the number of slots with data in the cache.
-    fn slots(self) -> u32 {
+    pub(crate) fn slots(self) -> u32 {
         self.superblocks * self.each
     }
 

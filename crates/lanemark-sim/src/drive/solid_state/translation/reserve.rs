@@ -2,9 +2,23 @@
 
 use lanemark_schema::result::Reserve;
 
+use super::layout::InitialLayout;
 use super::{STREAMS, Translation, WriteStream};
 
 impl Translation {
+    /// Returns the number of slots from `slot` to the next boundary between data that is in the pseudo-SLC cache and
+    /// other data, in the layout before the run; `None` without such a boundary. After the last slot with data, a
+    /// sequential reader continues at the first slot.
+    pub(crate) fn data_before_boundary(&self, slot: u64) -> Option<u64> {
+        let InitialLayout::InOrder { slots, cached } = &self.layout else { return None };
+        let (cached, slots) = (u64::from(cached.slots()), u64::from(*slots));
+        if cached == 0 || cached >= slots {
+            return None;
+        }
+        let boundary = if slot < cached { cached } else { slots };
+        Some(boundary.saturating_sub(slot))
+    }
+
     /// Appends the number of slots left in the pseudo-SLC cache, and the number of erased slots that the host can fill
     /// before collection begins.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {

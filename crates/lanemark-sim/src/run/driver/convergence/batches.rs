@@ -15,8 +15,8 @@ pub(super) struct Batch {
     pub(super) collected: u64,
 }
 
-/// Groups of batches: the time of each group in seconds, whether collection moved data, and the amounts left of each
-/// reserve.
+/// Groups of batches: the mean time of a batch of each group in seconds, whether collection moved data, and the amounts
+/// left of each reserve.
 pub(super) struct BatchGroups {
     pub(super) times: [f64; GROUPS],
     pub(super) collects: bool,
@@ -24,23 +24,24 @@ pub(super) struct BatchGroups {
 }
 
 impl BatchGroups {
-    /// Returns the batches that end after `from` in groups of equal size, or `None` if there are too few batches. The
-    /// first of all `batches` begins at `start`.
+    /// Returns all batches that end after `from`, in groups of nearly equal size, or `None` if there are too few
+    /// batches. The first of all `batches` begins at `start`.
     pub(super) fn of(batches: &[Batch], start: Instant, from: Instant) -> Option<Self> {
         let since = batches.partition_point(|batch| batch.end <= from);
-        let batches_per_group = (batches.len() - since) / GROUPS;
-        if batches_per_group == 0 {
+        let count = batches.len() - since;
+        if count < GROUPS {
             return None;
         }
-        let begin = batches.len() - batches_per_group * GROUPS;
-        let ends = (0..GROUPS).map(|group| &batches[begin + (group + 1) * batches_per_group - 1]);
-        let before = begin.checked_sub(1).map(|last| &batches[last]);
+        let before = since.checked_sub(1).map(|last| &batches[last]);
         let mut group_start = before.map_or(start, |batch| batch.end);
+        let mut first = since;
         let mut times = [0.0; GROUPS];
         let mut reserves = vec![Vec::with_capacity(GROUPS); batches.last()?.reserves.len()];
-        for (time, batch) in times.iter_mut().zip(ends) {
-            *time = batch.end.since(group_start).as_seconds();
-            group_start = batch.end;
+        for (group, time) in times.iter_mut().enumerate() {
+            let end = since + (group + 1) * count / GROUPS;
+            let batch = &batches[end - 1];
+            *time = batch.end.since(group_start).as_seconds() / (end - first) as f64;
+            (group_start, first) = (batch.end, end);
             reserves
                 .iter_mut()
                 .zip(&batch.reserves)

@@ -94,6 +94,27 @@ pub(super) fn deviation(values: &[f64]) -> f64 {
     (squares / (values.len() as f64 - 1.0)).sqrt()
 }
 
+/// Returns whether the percentiles that the whole test can report are nearly the same in `later`, the later requests of
+/// `all`. The whole test has `factor` times as many requests as `all`.
+pub(super) fn percentiles_last(
+    all: &LatencyHistogram,
+    later: &LatencyHistogram,
+    factor: f64,
+) -> bool {
+    PERCENTILES.iter().all(|&(percent, width)| {
+        let beyond = all.count() as f64 * factor * (1.0 - percent / 100.0);
+        let of = |latency: &LatencyHistogram| {
+            latency.percentile_ns(percent).or_else(|| latency.max_ns())
+        };
+        match (of(all), of(later)) {
+            (Some(of_all), Some(of_later)) if beyond >= BEYOND_MIN => {
+                of_all.abs_diff(of_later) as f64 <= 2.0 * width * of_all as f64
+            }
+            _ => true,
+        }
+    })
+}
+
 /// Returns whether all percentiles that the whole test, of `factor` times as many requests, can report are known.
 pub(super) fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
     let count = latency.count() as f64;
@@ -123,6 +144,7 @@ pub(super) fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lanemark_schema::units::Duration;
 
     /// Returns times that `of` computes from their index.
     fn times(of: impl Fn(usize) -> f64) -> [f64; GROUPS] {
@@ -134,6 +156,29 @@ mod tests {
     /// Returns the times of batches; every `period`-th batch is shorter.
     fn periodic(period: usize) -> [f64; GROUPS] {
         times(|index| if index % period == period - 1 { 0.8 } else { 1.0 })
+    }
+
+    /// Returns a histogram with these numbers of latencies, in microseconds.
+    fn latencies(counts: &[(u64, u64)]) -> LatencyHistogram {
+        let mut latency = LatencyHistogram::new();
+        for &(microseconds, count) in counts {
+            (0..count).for_each(|_| latency.record(Duration::from_microseconds(microseconds)));
+        }
+        latency
+    }
+
+    #[test]
+    fn percentiles_that_only_the_first_requests_reach_do_not_last() {
+        // The 40 slow requests are beyond p99.9 of all 20,000.
+        let all = latencies(&[(100, 19_960), (120, 40)]);
+        let of = |slow: u64| percentiles_last(&all, &latencies(&[(100, 9_980), (120, slow)]), 1.0);
+        assert!(of(20) && !of(0) && !of(5));
+        // Within the maximum difference, the change does not matter.
+        let near = latencies(&[(100, 19_960), (104, 40)]);
+        assert!(percentiles_last(&near, &latencies(&[(100, 10_000)]), 1.0));
+        // A test of 8,000 requests does not report p99.9, and without later requests nothing can change.
+        assert!(percentiles_last(&all, &latencies(&[(100, 10_000)]), 0.4));
+        assert!(percentiles_last(&all, &LatencyHistogram::new(), 1.0));
     }
 
     #[test]

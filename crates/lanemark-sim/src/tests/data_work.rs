@@ -1,0 +1,111 @@
+//! Tests of the processor times that depend on the data of a request: exact latencies, and the rates of one core and of
+//! several cores.
+
+use crate::engine::budget::Hop;
+use crate::run::ceiling::ceilings;
+use crate::spec::{DataWorkSpec, SystemSpec};
+use crate::tests::runs::{at_rest, checked, nvme, run, small_drive, test, unlimited};
+use crate::{Completion, Submission};
+use lanemark_schema::result::HopId;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+/// Returns the completion of the only request in an idle system.
+fn completion(system: &SystemSpec, operation: Operation, length: Bytes) -> Completion {
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
+    let access = Access { operation, offset: Bytes::ZERO, length };
+    simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
+    simulator.advance().unwrap()
+}
+
+fn latency(system: &SystemSpec, operation: Operation, length: Bytes) -> Duration {
+    let Completion { submitted, completed, .. } = completion(system, operation, length);
+    completed.since(submitted)
+}
+
+fn work(command_us: u64, per_mib_us: u64) -> DataWorkSpec {
+    DataWorkSpec { command_time: us(command_us), per_mib: us(per_mib_us) }
+}
+
+#[test]
+fn a_request_takes_its_pages_and_its_data_longer() {
+    let plain = nvme(small_drive());
+    let mut slow = plain.clone();
+    slow.cpu.pin_per_mib = us(1_024);
+    slow.cpu.read_work = work(10, 2_048);
+    slow.cpu.write_work = work(7, 4_096);
+    for (operation, kib, longer) in [
+        (Operation::Read, 4, 4 + 10 + 8),
+        (Operation::Read, 128, 128 + 10 + 256),
+        (Operation::Write, 4, 4 + 7 + 16),
+        (Operation::Write, 128, 128 + 7 + 512),
+        (Operation::Flush, 0, 0),
+    ] {
+        let length = Bytes::kibi(kib);
+        let (before, after) =
+            (completion(&plain, operation, length), completion(&slow, operation, length));
+        let latency = |done: &Completion| done.completed.since(done.submitted);
+        assert_eq!(latency(&after), latency(&before) + us(longer), "{operation:?}, {kib} KiB");
+        let cpu = Hop::Cpu as usize;
+        assert_eq!(after.budget.service(cpu), before.budget.service(cpu) + us(longer));
+        assert_eq!(after.budget.total(), latency(&after));
+    }
+    // A trim moves no data.
+    let trim = |system| latency(system, Operation::Trim, Bytes::mebi(1));
+    assert_eq!(trim(&slow), trim(&plain));
+    let device = checked(&slow).device_side();
+    let read = |system| latency(system, Operation::Read, Bytes::kibi(128));
+    assert_eq!(read(&device), read(&checked(&plain).device_side()));
+}
+
+/// The parts of a split request are worked on at the same time, if there are cores.
+#[test]
+fn the_commands_of_a_request_share_the_cores() {
+    let mut system = nvme(unlimited());
+    system.attachments[0].protocol.transfer_max = Bytes::kibi(128);
+    let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(512));
+    let plain = read(&system);
+    system.cpu.read_work = work(10_000, 0);
+    for (cores, rounds) in [(1, 4), (2, 2), (4, 1), (8, 1)] {
+        system.cpu.cores = cores;
+        let longer = (read(&system) - plain).as_microseconds() / 10_000.0;
+        assert!((longer - f64::from(rounds)).abs() < 0.02, "{cores} cores: {longer}");
+    }
+}
+
+/// Pinned pages occupy the submitting thread's core; the work on data uses all cores.
+#[test]
+fn rates_equal_the_closed_forms_of_the_cores() {
+    let block = Bytes::kibi(64);
+    let rate = |system: &SystemSpec, read, threads| {
+        let load = test(block, Pattern::Uniform, read, 32);
+        let load = Test { threads, volume: Some(Bytes::mebi(1024)), ..load };
+        let formula = ceilings(system, &load)
+            .into_iter()
+            .find(|ceiling| ceiling.id == HopId::Cpu)
+            .and_then(|ceiling| ceiling.rate)
+            .unwrap();
+        (run(system, &load).iops(), formula.0 as f64 / block.get() as f64)
+    };
+    let mut pinning = nvme(unlimited());
+    pinning.cpu.pin_per_mib = us(1_600);
+    let mut working = nvme(unlimited());
+    (working.cpu.read_work, working.cpu.write_work) = (work(50, 800), work(400, 41_600));
+    // A request of 64 KiB pins for 100 µs or is worked on for 100 or 3,000 µs, and the driver takes 1 µs.
+    for (system, read, threads, expected) in [
+        (&pinning, true, 1, 1e6 / 101.0),
+        (&pinning, true, 4, 4e6 / 101.0),
+        (&working, true, 1, 4e6 / 101.0),
+        (&working, false, 1, 4e6 / 3_001.0),
+    ] {
+        let (seen, formula) = rate(system, read, threads);
+        // Kernel threads keep the test's thread from its core for short times, so that the other cores become idle.
+        let range = 0.96 * expected..1.001 * expected;
+        assert!(range.contains(&seen), "{read}, {threads} threads: {seen} of {expected}");
+        assert!((formula / expected - 1.0).abs() < 1e-3, "{formula} of {expected}");
+    }
+}
