@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use lanemark_schema::result::{DirectionResult, Sample};
+use lanemark_schema::result::{ConvergedTest, DirectionResult, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{CheckedTest, Pattern, Test};
@@ -87,11 +87,15 @@ struct Draw {
     seed: u64,
 }
 
-/// A case: its name, the whole sample, and the converged sample.
+/// A whole and a converged run of one test.
 struct Case {
     name: String,
-    whole: Sample,
-    converged: Sample,
+    /// The relative difference of each figure, if both runs have the figure.
+    differences: [Option<f64>; FIGURES.len()],
+    /// Number of requests in the whole run.
+    requests: u64,
+    /// The length of the converged run, if it ended early.
+    part: Option<ConvergedTest>,
 }
 
 impl Draw {
@@ -145,29 +149,29 @@ impl Draw {
             let key = StreamKey::from_seed(self.seed);
             run_length_watched(&self.system, &self.test, key, length, &mut |_| true).unwrap()
         };
-        Case { whole: run(RunLength::Whole), converged: run(RunLength::Converged), name: self.name }
+        let (whole, converged) = (run(RunLength::Whole), run(RunLength::Converged));
+        Case {
+            name: self.name,
+            differences: differences(&whole, &converged),
+            requests: whole.operations(),
+            part: converged.converged,
+        }
     }
 }
 
-impl Case {
-    /// Returns the relative difference of each figure that both samples contain. For a percentile, this is the larger
-    /// difference of reads and writes.
-    fn differences(&self) -> [Option<f64>; FIGURES.len()] {
-        let difference = |of: &dyn Fn(&Sample) -> Option<f64>| {
-            Some((of(&self.converged)? / of(&self.whole)? - 1.0).abs())
+/// Returns the relative difference of each figure that both samples contain. For a percentile, this is the larger
+/// difference of reads and writes.
+fn differences(whole: &Sample, converged: &Sample) -> [Option<f64>; FIGURES.len()] {
+    let difference =
+        |of: &dyn Fn(&Sample) -> Option<f64>| Some((of(converged)? / of(whole)? - 1.0).abs());
+    let percentile = |percent| {
+        let of = |direction: fn(&Sample) -> Option<&DirectionResult>| {
+            difference(&|sample| Some(direction(sample)?.latency.percentile_ns(percent)? as f64))
         };
-        let percentile = |percent| {
-            let of = |direction: fn(&Sample) -> Option<&DirectionResult>| {
-                difference(
-                    &|sample| Some(direction(sample)?.latency.percentile_ns(percent)? as f64),
-                )
-            };
-            let directions =
-                [of(|sample| sample.reads.as_ref()), of(|sample| sample.writes.as_ref())];
-            directions.into_iter().flatten().reduce(f64::max)
-        };
-        [difference(&|sample| Some(sample.iops())), percentile(99.0), percentile(99.9)]
-    }
+        let directions = [of(|sample| sample.reads.as_ref()), of(|sample| sample.writes.as_ref())];
+        directions.into_iter().flatten().reduce(f64::max)
+    };
+    [difference(&|sample| Some(sample.iops())), percentile(99.0), percentile(99.9)]
 }
 
 /// Runs all cases on all processors, and returns them in their order.
@@ -202,12 +206,12 @@ fn agree(count: usize, seed: u64, requests: u64) {
     }
     for case in run_all(draws) {
         cases += 1;
-        let (whole, part) = (case.whole.operations(), case.converged.converged);
-        all += whole;
-        simulated += part.map_or(whole, |part| part.simulated);
+        let part = case.part;
+        all += case.requests;
+        simulated += part.map_or(case.requests, |part| part.simulated);
         ended += usize::from(part.is_some());
         for ((index, difference), (figure, usual)) in
-            case.differences().iter().enumerate().zip(FIGURES)
+            case.differences.iter().enumerate().zip(FIGURES)
         {
             let Some(difference) = *difference else { continue };
             beyond[index] += usize::from(difference > usual);
@@ -239,9 +243,11 @@ fn agree(count: usize, seed: u64, requests: u64) {
 #[test]
 fn a_converged_run_agrees_with_the_whole_run() {
     // `make agreement` draws 2,880 cases.
-    let cases = std::env::var("LANEMARK_AGREEMENT").ok().and_then(|text| text.parse().ok());
-    match cases {
-        Some(cases) => agree(cases, 2, 300_000),
+    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
+    match number("LANEMARK_AGREEMENT") {
+        Some(cases) => {
+            agree(cases as usize, number("LANEMARK_AGREEMENT_SEED").unwrap_or(2), 300_000);
+        }
         None => agree(24, 1, 60_000),
     }
 }
