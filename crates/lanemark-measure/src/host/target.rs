@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use lanemark_schema::rng::{Rng, StreamKey};
+
 use crate::error::MeasureError;
 
 /// Length of a short read.
@@ -130,10 +132,13 @@ impl HostTarget {
     }
 }
 
-/// Writes the whole file.
-fn fill(file: &mut File) -> io::Result<()> {
-    let part = vec![0x5a_u8; 1 << 20];
+/// Writes the whole file with random data, because a compressed target reads uniform data faster.
+fn fill(file: &mut impl Write) -> io::Result<()> {
+    let mut rng = Rng::new(StreamKey::from_seed(1));
+    let mut part = vec![0; 1 << 20];
     for _ in 0..FILE_SIZE / part.len() as u64 {
+        part.chunks_exact_mut(8)
+            .for_each(|word| word.copy_from_slice(&rng.next_u64().to_le_bytes()));
         file.write_all(&part)?;
     }
     Ok(())
@@ -170,6 +175,19 @@ mod tests {
         ] {
             assert_eq!(ProtocolName::of(Path::new(path)), wanted, "{path}");
         }
+    }
+
+    #[test]
+    fn the_pages_of_the_file_differ_and_do_not_compress() {
+        let mut file = Vec::new();
+        fill(&mut file).unwrap();
+        assert_eq!(file.len() as u64, FILE_SIZE);
+        let pages: std::collections::HashSet<&[u8]> = file.chunks(4096).collect();
+        assert_eq!(pages.len() as u64, FILE_SIZE / 4096);
+        let mut counts = [0_u32; 256];
+        file[..1 << 20].iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+        // Each value occurs 4,096 times on average, with a deviation of 64.
+        assert!(counts.iter().all(|count| (3_700..4_500).contains(count)), "{counts:?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Processor time that depends on the length of a request: pinned pages, and the work of kernel threads on the data,
 //! such as encryption and checksums.
 //!
-//! A kernel thread runs on the core that becomes free first. It works on the data of a write before the command is
-//! sent, and on the data of a read after the driver has completed the command.
+//! A kernel thread runs on the core that becomes free first, which must wake if it sleeps. It works on the data of a
+//! write before the command is sent, and on the data of a read after the driver has completed the command.
 
 use super::Simulator;
 use crate::engine::budget::Hop;
@@ -53,7 +53,8 @@ impl Simulator {
         let time = values.0.data_work(command.operation).time(command.length);
         let first = self.cores.iter_mut().min_by_key(|core| core.free_at());
         let Some(core) = first.filter(|_| time > Duration::ZERO) else { return ready };
-        let span = core.serve(ready, time);
+        let sleeps = core.free_at() + self.idle_after < ready;
+        let span = core.serve(if sleeps { ready + self.wake } else { ready }, time);
         command.trace.account_service(Hop::Cpu as usize, span);
         span.end
     }

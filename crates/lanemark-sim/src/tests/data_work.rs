@@ -62,6 +62,22 @@ fn a_request_takes_its_pages_and_its_data_longer() {
     assert_eq!(read(&device), read(&checked(&plain).device_side()));
 }
 
+/// A kernel thread waits until its core is awake. The only core of a system is awake, because it has just completed the
+/// command.
+#[test]
+fn a_kernel_thread_wakes_its_core() {
+    let mut system = nvme(small_drive());
+    system.cpu.wake = us(40);
+    let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(4));
+    let interrupt_only = read(&system);
+    system.cpu.read_work = work(10, 0);
+    assert_eq!(read(&system), interrupt_only + us(50));
+    system.cpu.cores = 1;
+    assert_eq!(read(&system), interrupt_only + us(10));
+    (system.cpu.cores, system.cpu.idle_after) = (4, us(1_000_000));
+    assert_eq!(read(&system), interrupt_only - us(40) + us(10));
+}
+
 /// The parts of a split request are worked on at the same time, if there are cores.
 #[test]
 fn the_commands_of_a_request_share_the_cores() {
