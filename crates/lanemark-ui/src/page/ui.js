@@ -197,6 +197,8 @@ function busiest(figures) {
 async function sentence() {
   const sentence_number = ++answers, all = names();
   const systems = slots.map(({ figures }, slot) => ({ name: all[slot], figures })).filter(({ figures }) => figures);
+  // Until the first figures arrive, the page states that it simulates.
+  if (!systems.length && slots.some((one) => one.stale)) return;
   try {
     const reply = await (await ask("/api/answer", { systems })).json();
     if (sentence_number !== answers) return;
