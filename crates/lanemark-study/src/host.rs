@@ -5,6 +5,7 @@
 //! table per protocol, each with some keys of the same table in a platform file.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_sim::spec::STEP_TIME_MAX;
 
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
@@ -85,6 +86,11 @@ fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
         "transfer_max" | "journal_records" | "journal_commit" => {
             section.optional_quantity::<Bytes>(key).map(drop)
         }
-        _ => section.optional_quantity::<Duration>(key).map(drop),
+        _ => match section.optional_quantity::<Duration>(key)? {
+            Some(time) if time > STEP_TIME_MAX => {
+                Err(section.error(key, format!("{key} = {time}: at most {STEP_TIME_MAX}")))
+            }
+            _ => Ok(()),
+        },
     }
 }
