@@ -24,7 +24,7 @@ fn a_host_without_a_target_has_no_driver() {
     let begun = Instant::now();
     let figures = measured(None);
     let taken = begun.elapsed().as_secs_f64();
-    assert!((1.0..20.0).contains(&taken), "{taken} s");
+    assert!((1.4..20.0).contains(&taken), "{taken} s");
     assert_eq!(figures.driver, None);
     // A read of zeros takes more than a tenth of a microsecond on any processor, and less than a millisecond.
     for spread in [figures.submit, figures.complete, figures.wake] {

@@ -57,7 +57,11 @@ impl HostProbe<'_> {
     pub fn run(&self, on: &mut dyn FnMut(&str)) -> Result<Option<HostFigures>, MeasureError> {
         let target = self.target.map(HostTarget::open).transpose()?;
         let zeros = HostTarget::zeros()?;
-        let slice = |part: usize, parts: f64| self.duration.mul_f64(SHARES[part] / parts);
+        // Without a target, the other parts take its time.
+        let of_target = if target.is_some() { 0.0 } else { SHARES[1] + SHARES[2] };
+        let slice = |part: usize, parts: f64| {
+            self.duration.mul_f64(SHARES[part] / (1.0 - of_target) / parts)
+        };
         on("reads of /dev/zero");
         let Some(of_zeros) = self.slices(&zeros, BLOCK, slice(0, f64::from(SLICES)))? else {
             return Ok(None);

@@ -84,10 +84,17 @@ impl Translation {
     /// Moves valid data until a unit is full or a superblock is empty, and adds the necessary reads to `sources`. With
     /// `fold`, collection empties the pseudo-SLC cache first.
     pub(crate) fn relocate(&mut self, fold: bool, sources: &mut Vec<MovedSlots>) -> CollectionStep {
-        let Some(victim) = self.choose_victim(fold) else {
+        let Some(mut victim) = self.choose_victim(fold) else {
             return self.pad_moved();
         };
-        let (filled, next) = match self.stream_of_moved(victim) {
+        let mut stream = self.stream_of_moved(victim);
+        if stream.is_none()
+            && victim.valid > 0
+            && let Some(empty) = self.change_to_empty_victim(victim)
+        {
+            (victim, stream) = (empty, None);
+        }
+        let (filled, next) = match stream {
             Some(stream) => self.move_from(victim, stream, sources),
             // A victim without valid data is erased even if there is no erased flash for moved data.
             None if self.superblocks.get(victim.superblock).valid == 0 => {
@@ -109,6 +116,19 @@ impl Translation {
         let Some(filled) = filled else { return CollectionStep::Emptied };
         self.debt = (self.debt - f64::from(filled.slots)).max(0.0);
         CollectionStep::Filled(filled)
+    }
+
+    /// Replaces `victim`, whose data has no erased flash to move to, by a superblock without valid data, if there is one.
+    /// The new victim can be erased at once, after which the data of the old victim can be moved.
+    fn change_to_empty_victim(&mut self, victim: Victim) -> Option<Victim> {
+        let superblock = self.superblocks.without_valid_data()?;
+        if self.superblocks.get(victim.superblock).pseudo_slc {
+            self.pseudo_slc.push_front(victim.superblock);
+        }
+        self.pseudo_slc.retain(|&index| index != superblock);
+        self.upcoming = VictimCursor::START;
+        self.victim = Some(Victim { superblock, next: 0, valid: 0 });
+        self.victim
     }
 
     /// Ends a partial unit of moved data, because superblocks cannot be erased until this data is stored.

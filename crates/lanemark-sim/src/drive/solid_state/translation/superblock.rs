@@ -210,6 +210,15 @@ impl Superblocks {
         self.victim(spec, size)
     }
 
+    /// Returns a filled superblock that contains no valid data and no data in transit to the flash, if there is one.
+    pub(crate) fn without_valid_data(&self) -> Option<SuperblockNumber> {
+        let is_empty = |one: &Superblock| {
+            one.state == SuperblockState::Closed && one.valid == 0 && one.unstored == 0
+        };
+        let index = self.all.iter().position(is_empty)?;
+        Some(SuperblockNumber(index as u32))
+    }
+
     /// Returns the superblock that collection would choose next, without counting it as chosen.
     pub(crate) fn victim(&self, spec: &TranslationSpec, size: u32) -> Option<SuperblockNumber> {
         let closed = || {
