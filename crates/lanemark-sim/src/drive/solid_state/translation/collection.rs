@@ -118,7 +118,7 @@ impl Translation {
         CollectionStep::Filled(filled)
     }
 
-    /// Replaces `victim`, whose data has no erased flash to move to, by a superblock without valid data, if there is one.
+    /// Replaces `victim`, for whose data there is no erased flash, with a superblock without valid data, if one exists.
     /// The new victim can be erased at once, after which the data of the old victim can be moved.
     fn change_to_empty_victim(&mut self, victim: Victim) -> Option<Victim> {
         let superblock = self.superblocks.without_valid_data()?;
