@@ -11,7 +11,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{LoadKind, Test, Workload};
-use lanemark_sim::spec::SystemSpec;
+use lanemark_sim::spec::{CpuSpec, SystemSpec};
 use lanemark_study::{Library, Location, System, UncertainValue};
 
 mod short;
@@ -299,19 +299,9 @@ struct UncertainColumn {
 impl UncertainColumn {
     /// Returns whether the value is a time for which the host's processor works on a request.
     fn is_of_processor(&self) -> bool {
-        let times = [
-            "request_submit",
-            "write_submit",
-            "request_complete",
-            "driver_time",
-            "pin_per_mib",
-            "read_work",
-            "read_work_per_mib",
-            "write_work",
-            "write_work_per_mib",
-        ];
         let key = self.value.parameter.rsplit('.').next();
-        self.value.parameter.starts_with("platform.") && key.is_some_and(|key| times.contains(&key))
+        let is_time = |key: &str| key == "driver_time" || CpuSpec::REQUEST_TIMES.contains(&key);
+        self.value.parameter.starts_with("platform.") && key.is_some_and(is_time)
     }
 }
 

@@ -86,6 +86,8 @@ fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
         "transfer_max" | "journal_records" | "journal_commit" => {
             section.optional_quantity::<Bytes>(key).map(drop)
         }
+        "idle_after" | "timestamp_step" => section.optional_quantity::<Duration>(key).map(drop),
+        // These times are steps of a request.
         _ => match section.optional_quantity::<Duration>(key)? {
             Some(time) if time > STEP_TIME_MAX => {
                 Err(section.error(key, format!("{key} = {time}: at most {STEP_TIME_MAX}")))

@@ -13,11 +13,8 @@ fn what_no_host_can_be_is_told_with_its_place() {
     says("request_submit ", "request_submitt ", "7:1: unknown key `request_submitt`");
     says("value = \"900 ns\"", "value = \"600 MB\"", "do not have the same unit as 600 MB");
     says("value = \"900 ns\"", "value = \"9 h\"", "request_submit");
-    says(
-        "idle_after       = \"500 ns\"",
-        "idle_after = \"2 min\"",
-        ":10:14: idle_after = 120 s: at most 60 s",
-    );
+    let far = ":9:8: wake = 120 s: at most 60 s";
+    says("wake             = {", "wake = \"2 min\" # {", far);
     says("range = [\"530 ns\", \"1530 ns\"]", "range = [\"1530 ns\", \"530 ns\"]", "range");
 }
 

@@ -1,6 +1,6 @@
 //! Measures the costs of a request on this machine's processors, which are the values in a host file.
 //!
-//! The parts are measured, each several times, so that every value has a range:
+//! Each part is measured several times, so that every value has a range:
 //!
 //! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
 //!   memory. This cost becomes the host's `request_submit` and `request_complete`.

@@ -147,9 +147,11 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(all));
     // Kernel threads work on all cores, next to the threads of the test.
-    let work = |work: DataWorkSpec| work.command_time * (count - 1) + work.time(test.block);
-    let whole =
-        Demand { read: demand.read + work(read_work), write: demand.write + work(write_work) };
+    let data_work = |work: DataWorkSpec| work.command_time * (count - 1) + work.time(test.block);
+    let whole = Demand {
+        read: demand.read + data_work(read_work),
+        write: demand.write + data_work(write_work),
+    };
     let by_threads = served_rate(test, demand, cores);
     let by_all = served_rate(test, whole, u64::from(all));
     if spec.cpu.works_on_data() && by_all < by_threads {

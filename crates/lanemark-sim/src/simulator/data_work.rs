@@ -15,7 +15,7 @@ use lanemark_schema::workload::Operation;
 pub(super) struct DataWork(CpuSpec);
 
 impl DataWork {
-    /// Returns the values of `cpu`, or `None` if no time depends on the data of a request.
+    /// Returns the values of `cpu`, if any of its times depends on the data of a request.
     pub(super) fn of(cpu: &CpuSpec) -> Option<Box<Self>> {
         cpu.works_on_data().then(|| Box::new(Self(*cpu)))
     }

@@ -120,7 +120,7 @@ pub struct Simulator {
     request_submit: Duration,
     write_submit: Duration,
     request_complete: Duration,
-    /// Work on the data of requests; `None` for most hosts.
+    /// Work on the data of requests; most hosts do not have such work.
     data_work: Option<Box<DataWork>>,
     wake: Duration,
     idle_after: Duration,

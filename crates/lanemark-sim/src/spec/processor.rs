@@ -55,6 +55,18 @@ impl DataWorkSpec {
 }
 
 impl CpuSpec {
+    /// The keys of a request's processor times in a platform file: all times except `wake` and `idle_after`.
+    pub const REQUEST_TIMES: [&str; 8] = [
+        "request_submit",
+        "write_submit",
+        "request_complete",
+        "pin_per_mib",
+        "read_work",
+        "read_work_per_mib",
+        "write_work",
+        "write_work_per_mib",
+    ];
+
     /// Returns the time in which the submitting thread pins the pages of `length` bytes.
     pub fn pin_time(&self, length: Bytes) -> Duration {
         time_for(self.pin_per_mib, length)
@@ -75,8 +87,7 @@ impl CpuSpec {
         self.pin_per_mib > Duration::ZERO || self.read_work != idle || self.write_work != idle
     }
 
-    /// Returns the processor times of a request, each with its key in a platform file: all times except `wake` and
-    /// `idle_after`.
+    /// Returns the processor times of a request, each with its key, in the order of [`Self::REQUEST_TIMES`].
     pub fn request_times_mut(&mut self) -> [(&'static str, &mut Duration); 8] {
         // All values are named, so that adding a value is a compile error here.
         let Self {
@@ -91,15 +102,16 @@ impl CpuSpec {
             idle_after: _,
             thread_growth: _,
         } = self;
+        let keys = Self::REQUEST_TIMES;
         [
-            ("request_submit", request_submit),
-            ("write_submit", write_submit),
-            ("request_complete", request_complete),
-            ("pin_per_mib", pin_per_mib),
-            ("read_work", &mut read_work.command_time),
-            ("read_work_per_mib", &mut read_work.per_mib),
-            ("write_work", &mut write_work.command_time),
-            ("write_work_per_mib", &mut write_work.per_mib),
+            (keys[0], request_submit),
+            (keys[1], write_submit),
+            (keys[2], request_complete),
+            (keys[3], pin_per_mib),
+            (keys[4], &mut read_work.command_time),
+            (keys[5], &mut read_work.per_mib),
+            (keys[6], &mut write_work.command_time),
+            (keys[7], &mut write_work.per_mib),
         ]
     }
 

@@ -87,14 +87,14 @@ impl Translation {
         let Some(mut victim) = self.choose_victim(fold) else {
             return self.pad_moved();
         };
-        let mut stream = self.stream_of_moved(victim);
+        let stream = self.stream_of_moved(victim);
         // While a superblock is about to be erased, the data of the victim waits for it.
         if stream.is_none()
             && victim.valid > 0
             && self.superblocks.coming == 0
             && let Some(empty) = self.change_to_empty_victim(victim)
         {
-            (victim, stream) = (empty, None);
+            victim = empty;
         }
         let (filled, next) = match stream {
             Some(stream) => self.move_from(victim, stream, sources),

@@ -7,8 +7,8 @@ use super::{STREAMS, Translation, WriteStream};
 
 impl Translation {
     /// Returns the number of slots from `slot` to the next boundary between data that is in the pseudo-SLC cache and
-    /// other data, in the layout before the run; `None` without such a boundary. After the last slot with data, a
-    /// sequential reader continues at the first slot.
+    /// other data, if the layout before the run contains such a boundary. After the last slot with data, a sequential
+    /// reader continues at the first slot.
     pub(crate) fn data_before_boundary(&self, slot: u64) -> Option<u64> {
         let InitialLayout::InOrder { slots, cached } = &self.layout else { return None };
         let (cached, slots) = (u64::from(cached.slots()), u64::from(*slots));
