@@ -25,7 +25,8 @@ use summary::summary;
 use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 pub use work::DRAWS;
 use work::{
-    DrawnOutcomes, DrawnSystems, NominalTest, PROBES, ShortFigures, ShortRun, TAILS, formula_margin,
+    DrawnOutcomes, DrawnSystems, NominalTest, PROBES, SCREENED, ShortFigures, ShortRun, TAILS,
+    formula_margin,
 };
 
 use crate::error::LabError;
@@ -57,9 +58,8 @@ pub(crate) fn draws_of(result: &RunResult) -> usize {
 }
 
 impl Lab {
-    /// Adds the interval of its figures to each test of a simulated `result`. Tests with faults, with a database's
-    /// users or with a trace do not have an interval, and neither do the tests of a cancelled result. `watch` receives
-    /// an event for each short test.
+    /// Adds the interval of its figures to each test of a simulated `result`. Tests with faults or with a trace do not
+    /// have an interval, and neither do the tests of a cancelled result. `watch` receives an event for each short test.
     ///
     /// # Errors
     /// Returns an error if the system cannot be assembled.
@@ -170,25 +170,24 @@ impl Lab {
         let probes = work.probes(&originals);
         let of_probes = self.each_run(&work, &probes, &mut ended, total, watch);
         let lengths = work.lengths(&probes, &of_probes, &originals);
-        let rest = work.rest(&probes, &lengths, &originals);
-        let of_rest = self.each_run(&work, &rest, &mut ended, total, watch);
         let mut outcomes = work.no_outcomes(&probes, &of_probes, &lengths);
-        for (piece, run) in probes.iter().zip(of_probes).chain(rest.iter().zip(of_rest)) {
-            let of_test = &mut outcomes[piece.side][piece.test];
-            let is_used = piece.length == lengths[piece.side][piece.test];
-            match piece.draw {
-                None => {
-                    if piece.length == ShortLength::Short {
-                        of_test.middle = run;
-                    }
-                    if is_used {
-                        of_test.base = run.map(|run| run.figures);
-                    }
-                }
-                Some(draw) if is_used => of_test.drawn[draw] = run.map(|run| run.figures),
-                Some(_) => {}
-            }
+        keep(&mut outcomes, &probes, of_probes, &lengths);
+        let is_original = |side: usize, test: usize| originals[side][test] == test;
+        let screening = work.draws(0..SCREENED, &probes, &lengths, is_original);
+        let of_screening = self.each_run(&work, &screening, &mut ended, total, watch);
+        keep(&mut outcomes, &screening, of_screening, &lengths);
+        for of_test in outcomes.iter_mut().flatten() {
+            of_test.is_unaffected = of_test.are_draws_without_effect();
         }
+        let is_run = |side, test| is_original(side, test) && !outcomes[side][test].is_unaffected;
+        let rest = work.draws(SCREENED..DRAWS, &probes, &lengths, is_run);
+        let left_out = (0..outcomes.len()).flat_map(|side| {
+            let tests = 0..outcomes[side].len();
+            tests.filter(move |&test| is_original(side, test) && !is_run(side, test))
+        });
+        ended += left_out.count() * (DRAWS - SCREENED);
+        let of_rest = self.each_run(&work, &rest, &mut ended, total, watch);
+        keep(&mut outcomes, &rest, of_rest, &lengths);
         for (of_side, originals) in outcomes.iter_mut().zip(&originals) {
             for (test, &original) in originals.iter().enumerate().filter(|(test, of)| test != *of) {
                 let middle = of_side[test].middle;
@@ -223,6 +222,31 @@ impl Lab {
             },
         );
         runs
+    }
+}
+
+/// Stores the outcome of each of `pieces` that has the length of its test.
+fn keep(
+    outcomes: &mut [Vec<DrawnOutcomes>],
+    pieces: &[ShortRun],
+    runs: Vec<Option<NominalTest>>,
+    lengths: &[Vec<ShortLength>],
+) {
+    for (piece, run) in pieces.iter().zip(runs) {
+        let of_test = &mut outcomes[piece.side][piece.test];
+        let is_used = piece.length == lengths[piece.side][piece.test];
+        match piece.draw {
+            None => {
+                if piece.length == ShortLength::Short {
+                    of_test.middle = run;
+                }
+                if is_used {
+                    of_test.base = run.map(|run| run.figures);
+                }
+            }
+            Some(draw) if is_used => of_test.drawn[draw] = run.map(|run| run.figures),
+            Some(_) => {}
+        }
     }
 }
 
@@ -368,10 +392,9 @@ impl IntervalDraws {
         let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
         let (before, after) = (one.base?.rate, two.base?.rate);
-        let pairs = one.drawn.iter().zip(&two.drawn);
-        let ratios = pairs.map(|(one, two)| {
-            let drawn = two.as_ref()?.rate / after;
-            Some(if ratio { drawn / (one.as_ref()?.rate / before) } else { drawn })
+        let ratios = (0..DRAWS).map(|draw| {
+            let drawn = two.figures(draw)?.rate / after;
+            Some(if ratio { drawn / (one.figures(draw)?.rate / before) } else { drawn })
         });
         let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
         let left_out = left_out.ln().hypot(SIDES * known.chance).exp();
@@ -428,6 +451,7 @@ mod tests {
                 .map(|draw| Some(figures(scale * (1.0 + draw as f64 / DRAWS as f64))))
                 .collect(),
             has_tails: [false; TAILS.len()],
+            is_unaffected: false,
         };
         let draws = IntervalDraws {
             columns: Vec::new(),

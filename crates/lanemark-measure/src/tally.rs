@@ -66,12 +66,12 @@ impl WindowCounts {
     /// `open` states whether requests have due times.
     pub(crate) fn of(test: &Test, open: bool) -> Self {
         let is_trace = test.is_trace();
-        let room = |wanted: bool| wanted.then(Default::default);
+        let room = |wanted: bool| wanted.then(|| Box::new(DirectionResult::preallocated()));
         let punctuality = Punctuality {
-            lateness: LatencyHistogram::new(),
+            lateness: LatencyHistogram::preallocated(),
             held_back: 0,
             unsubmitted: 0,
-            own_lateness: LatencyHistogram::new(),
+            own_lateness: LatencyHistogram::preallocated(),
         };
         Self {
             reads: room(test.reads()),

@@ -1,5 +1,7 @@
 //! The short tests that the draws of several systems need.
 
+use std::ops::Range;
+
 use lanemark_schema::result::{HopId, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::Test;
@@ -19,6 +21,13 @@ pub const DRAWS: usize = 32;
 /// Number of draws with which a short test is compared with a brief test. The second draw mirrors the first.
 pub(super) const PROBES: usize = 2;
 
+/// Number of draws after which a test that does not depend on the values is not run with further draws. Half of these
+/// draws mirror the other half.
+pub(super) const SCREENED: usize = DRAWS / 2;
+/// Maximum effect of the screened draws on a figure that does not depend on the values, in the logarithm. The minimum
+/// width of an interval is 14 times as much, so that it would become wider by 0.3%.
+const NO_EFFECT: f64 = 0.01;
+
 /// The latency percentiles that have intervals.
 pub(super) const TAILS: [f64; 2] = [99.0, 99.9];
 
@@ -33,6 +42,35 @@ pub(super) struct DrawnOutcomes {
     pub(super) drawn: Vec<Option<ShortFigures>>,
     /// Whether the tests of the draws are long enough for each of [`TAILS`].
     pub(super) has_tails: [bool; TAILS.len()],
+    /// Whether only the screened draws were run, because the values do not affect the figures.
+    pub(super) is_unaffected: bool,
+}
+
+impl DrawnOutcomes {
+    /// Returns the figures of a draw. A draw that was not run, because the values do not affect the figures, results in
+    /// the figures with the values in the files.
+    pub(super) fn figures(&self, draw: usize) -> Option<ShortFigures> {
+        match draw {
+            SCREENED.. if self.is_unaffected => self.base,
+            _ => self.drawn.get(draw).copied().flatten(),
+        }
+    }
+
+    /// Returns whether all screened draws leave all figures unchanged, within [`NO_EFFECT`].
+    pub(super) fn are_draws_without_effect(&self) -> bool {
+        let Some(base) = self.base else { return false };
+        let has_no_effect = |drawn: f64, base: f64| (drawn / base).ln().abs() <= NO_EFFECT;
+        self.drawn[..SCREENED].iter().all(|drawn| {
+            drawn.is_some_and(|drawn| {
+                let mut tails = drawn.tails.into_iter().zip(base.tails).zip(self.has_tails);
+                has_no_effect(drawn.rate, base.rate)
+                    && tails.all(|((drawn, base), has)| match drawn.zip(base) {
+                        Some((drawn, base)) => !has || has_no_effect(drawn, base),
+                        None => true,
+                    })
+            })
+        })
+    }
 }
 
 /// The figures of one short test.
@@ -143,7 +181,13 @@ impl DrawnSystems<'_> {
                     is_brief_enough_for_tail(&self.ratios(side, test, probes, runs, of))
                 }
             });
-            DrawnOutcomes { middle: None, base: None, drawn: vec![None; DRAWS], has_tails }
+            DrawnOutcomes {
+                middle: None,
+                base: None,
+                drawn: vec![None; DRAWS],
+                has_tails,
+                is_unaffected: false,
+            }
         })
     }
 
@@ -213,20 +257,22 @@ impl DrawnSystems<'_> {
         ratios.collect()
     }
 
-    /// Returns the draws of the `originals` that are not among the `probes`, each with the length of its test.
-    pub(super) fn rest(
+    /// Returns the runs of `draws`, without the `probes`, for each test for which `is_run` returns true. Each run has
+    /// the length of its test.
+    pub(super) fn draws(
         &self,
+        draws: Range<usize>,
         probes: &[ShortRun],
         lengths: &[Vec<ShortLength>],
-        originals: &[Vec<usize>],
+        is_run: impl Fn(usize, usize) -> bool,
     ) -> Vec<ShortRun> {
         let runs_by_test = self.by_test(|side, test| {
-            if originals[side][test] != test {
+            if !is_run(side, test) {
                 return Vec::new();
             }
             let length = lengths[side][test];
             let of = move |draw| ShortRun { side, test, draw: Some(draw), length };
-            (0..DRAWS).map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<ShortRun>>()
+            draws.clone().map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<ShortRun>>()
         });
         runs_by_test.into_iter().flatten().flatten().collect()
     }
@@ -258,6 +304,42 @@ mod tests {
     use lanemark_schema::units::{Bytes, Duration};
 
     use super::*;
+
+    #[test]
+    fn draws_without_effect_move_neither_the_rate_nor_a_known_percentile() {
+        let figures = |rate: f64, tails: [Option<f64>; TAILS.len()]| ShortFigures { rate, tails };
+        let base = figures(1000.0, [Some(50.0), None]);
+        let of = |last: Option<ShortFigures>, has_tails: [bool; TAILS.len()]| {
+            let mut drawn = vec![Some(base); DRAWS];
+            drawn[SCREENED - 1] = last;
+            DrawnOutcomes { middle: None, base: Some(base), drawn, has_tails, is_unaffected: true }
+        };
+        let (none, first) = ([false, false], [true, false]);
+        for (last, has_tails, expected) in [
+            (Some(base), first, true),
+            (Some(figures(1009.0, base.tails)), first, true),
+            (Some(figures(991.0, base.tails)), first, true),
+            (Some(figures(1011.0, base.tails)), first, false),
+            (Some(figures(989.0, base.tails)), first, false),
+            (Some(figures(0.0, base.tails)), first, false),
+            (Some(figures(1000.0, [Some(51.0), None])), first, false),
+            (Some(figures(1000.0, [Some(51.0), None])), none, true),
+            (Some(figures(1000.0, [None, Some(60.0)])), first, true),
+            (None, first, false),
+        ] {
+            let outcomes = of(last, has_tails);
+            assert_eq!(outcomes.are_draws_without_effect(), expected, "{last:?} {has_tails:?}");
+            // The screened draws are used unchanged, and the others do not affect the figures.
+            assert_eq!(outcomes.figures(SCREENED - 1), last);
+            assert_eq!(outcomes.figures(SCREENED), Some(base));
+        }
+        let mut affected = of(None, none);
+        affected.is_unaffected = false;
+        affected.drawn[SCREENED] = None;
+        assert_eq!((affected.figures(SCREENED), affected.figures(DRAWS)), (None, None));
+        affected.base = None;
+        assert!(!affected.are_draws_without_effect());
+    }
 
     #[test]
     fn a_percentile_needs_a_request_beyond_it() {

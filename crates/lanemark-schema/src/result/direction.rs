@@ -20,6 +20,11 @@ impl DirectionResult {
         Self { bytes: Bytes::ZERO, latency: LatencyHistogram::new() }
     }
 
+    /// Creates a result without requests, with room for all latencies.
+    pub fn preallocated() -> Self {
+        Self { bytes: Bytes::ZERO, latency: LatencyHistogram::preallocated() }
+    }
+
     /// Returns the result for a share of the requests and of their data; `factor` is from 0 to 1.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {

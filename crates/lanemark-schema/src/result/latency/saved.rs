@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::range::ValuePath;
-use super::{LatencyDetail, LatencyHistogram, PERCENTILES};
+use super::{LatencyDetail, LatencyHistogram, PERCENTILES, record_count};
 
 /// The histogram in JSON. The percentiles are for other readers.
 #[derive(Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for LatencyHistogram {
         let stored = SavedHistogram::deserialize(deserializer)?;
         let mut histogram = Self::new();
         for (latency_ns, count) in stored.bins {
-            histogram.buckets.saturating_record_n(latency_ns, count);
+            record_count(&mut histogram.buckets, latency_ns, count);
         }
         if histogram.count() != stored.count {
             return Err(serde::de::Error::custom(format!(
