@@ -45,6 +45,8 @@ pub(crate) struct MapOverrides {
 }
 
 const LINES_MIN: usize = 64;
+/// Number of entries in a page of memory.
+const PAGE_ENTRIES: usize = 4096 / size_of::<MapEntry>();
 
 impl MapOverrides {
     /// Creates a table without changes.
@@ -53,7 +55,10 @@ impl MapOverrides {
     }
 
     fn with_lines(lines: usize) -> Self {
-        let entries = vec![VACANT; (lines + 1) * LANES];
+        let mut entries = vec![VACANT; (lines + 1) * LANES];
+        // A page of memory that is read before it is written is mapped twice, and the second time interrupts the other
+        // threads. The compiler does not know that these writes are redundant.
+        entries.iter_mut().step_by(PAGE_ENTRIES).for_each(|entry| *black_box(entry) = VACANT);
         let skipped = entries.as_ptr().align_offset(size_of::<[MapEntry; LANES]>()).min(LANES);
         Self { entries, skipped, lines, used: 0, shift: 32 - lines.trailing_zeros() }
     }
