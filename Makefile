@@ -69,7 +69,7 @@ wheels:          ## the Python package as a wheel in target/wheels, installed an
 serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
 
-serve-verdict: tools ## compare the verdict on served runs with fio's figures: six drives, eight loads (five minutes, a quiet machine)
+serve-verdict: tools ## compare served runs with fio's figures (six drives, eight loads) and with simulations on the measured host (four drives; ten minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
 
 # The source is unpacked in target/exact (1.6 GB) and removed after the kernel has been built; the kernel takes 7 MB.

@@ -412,6 +412,9 @@ pub(crate) struct BenchArgs {
     /// Keep the processors out of idle states (needs root)
     #[arg(long)]
     pub(crate) no_idle: bool,
+    /// Do not measure the processor time of requests after a run of 20 s or longer (5% of its time, 10 s or less)
+    #[arg(long)]
+    pub(crate) no_host: bool,
     /// Submit requests through a polling kernel thread (io_uring)
     #[arg(long)]
     pub(crate) sqpoll: bool,

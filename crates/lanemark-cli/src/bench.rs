@@ -127,6 +127,7 @@ fn settings(args: &BenchArgs, opened: &OpenedWorkload) -> MeasureSettings {
         no_idle: args.no_idle,
         watched: args.watch,
         on_error: args.on_error.map_or(opened.on_error(), Into::into),
+        host: !args.no_host,
     }
 }
 
@@ -160,6 +161,7 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
                 *requests as f64 / seconds,
             )
         }
+        Event::MeasuringHost => "measuring the processor time of requests".to_owned(),
         Event::SampleEnded { .. } => String::new(),
     }
 }

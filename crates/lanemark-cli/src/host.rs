@@ -38,9 +38,7 @@ fn measure(args: &HostMeasureArgs) -> Result<CommandOutcome, Failure> {
     let measured = probe.run(&mut |part| progress.keep_moving(&format!("measuring: {part}")))?;
     drop(progress);
     let Some(figures) = measured else { return Ok(CommandOutcome::Interrupted) };
-    let machine = machine();
-    let machine = format!("{}, {} processors, {}", machine.cpu, machine.cores, machine.kernel);
-    let text = figures.text(name, &machine);
+    let text = figures.text(name, &machine().description());
     // The text is written only if the reader of host files accepts it.
     host::values(&Document::parse(&out.display().to_string(), &text)?)?;
     outlet.write(&text)?;

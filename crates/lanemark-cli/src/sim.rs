@@ -19,7 +19,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     OutputFormat::check_printed(args.output_format)?;
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
-    let library = library::open(&args.run.library)?;
+    let mut library = library::open(&args.run.library)?;
+    args.host.add_to(&mut library)?;
     let settings = settings(&args.set)?;
     let system_name = args.host.of_system(&args.system)?;
     let system = assemble(&library, &system_name, &settings)?;

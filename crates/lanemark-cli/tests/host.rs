@@ -59,6 +59,60 @@ fn a_measured_host_is_a_host_of_a_simulation() {
 }
 
 #[test]
+fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let here = folder.path();
+    let test = ["--workload", "crystaldiskmark-8:rnd4k-q1t1-read", "--size", "8MiB"];
+    let bench = [&["bench", "file"], &test[..], &["--duration", "100ms", "--out", "r.json"]];
+    let output = lanemark(here, &bench.concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(here.join("r.json")).unwrap();
+    let mut result: Value = serde_json::from_str(&text).unwrap();
+    // A short run does not have a host.
+    assert!(result["target"].get("host").is_none(), "{}", result["target"]);
+    let refusal = refused(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"], 2);
+    assert!(refusal.contains("lacks a measured host") && refusal.contains("20 s"), "{refusal}");
+
+    // A host that is slower than every library host.
+    let host = "[host]\nname = \"Slow\"\n\n[cpu]\nrequest_submit = { value = \"90 us\", source = \"measured\" }\n";
+    result["target"]["host"] = host.into();
+    std::fs::write(here.join("r.json"), result.to_string()).unwrap();
+    let answer = |words: &[&str]| {
+        let output = lanemark(here, words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let sim = ["sim", SYSTEM, "crystaldiskmark-8:rnd4k-q1t1-read", "--no-save"];
+    let mean = |result: &Value| {
+        result["tests"][0]["samples"][0]["reads"]["latency"]["mean_ns"].as_f64().unwrap()
+    };
+    let plain = mean(&answer(&[&sim[..], &SHORT].concat()));
+    let slow = mean(&answer(&[&sim[..], &SHORT, &["--host", "r.json"]].concat()));
+    assert!(slow > plain + 80e3, "{plain} {slow}");
+
+    let fit = ["fit", "r.json", "--platform", "workstation-z170:m2", "--json"];
+    let fitted = answer(&fit);
+    assert!(fitted["platform"].as_str().unwrap().ends_with(", Slow"), "{fitted}");
+    let fitted = answer(&[&fit[..], &["--host", "linux-block"]].concat());
+    assert!(fitted["platform"].as_str().unwrap().contains("block device"), "{fitted}");
+    let whatif = ["whatif", "r.json", "--model", SYSTEM, "--port", "pcie-slot", "--no-interval"];
+    let sides = answer(&[&whatif[..], &["--json"]].concat());
+    let drive = "samsung-950-pro-512gb";
+    assert_eq!(sides["present"], format!("{drive}@workstation-z170,r.json:m2"), "{sides}");
+    assert_eq!(sides["other"], format!("{drive}@workstation-z170,r.json:pcie-slot"), "{sides}");
+
+    // Damaged hosts are refused.
+    for damaged in
+        ["", "[host", "[host]\nname = \"h\"\n[cpu]\nwake = { value = \"-1 us\", source = \"x\" }\n"]
+    {
+        result["target"]["host"] = damaged.into();
+        std::fs::write(here.join("r.json"), result.to_string()).unwrap();
+        let refusal = refused(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"], 2);
+        assert!(refusal.contains("r.json"), "{refusal}");
+    }
+}
+
+#[test]
 fn wrong_arguments_are_refused_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -192,6 +192,7 @@ impl ReportedRun {
             provenance: Provenance::default(),
             target: Target::Measured(MeasuredTarget {
                 served: None,
+                host: None,
                 device: self.path.as_ref().is_some_and(|path| is_device(path)),
                 path: self.path.unwrap_or(stem),
                 size_bytes: end.max(supplied.span.unwrap_or(Bytes::ZERO)),

@@ -1,16 +1,16 @@
 //! Measures a workload on a real target: all tests with all repeats, and events for the caller.
 
+mod host;
+mod probe;
+
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_schema::result::{
-    Evidence, MeasuredTarget, ProcessorUse, QueueDepthProbe, Sample, TestResult, Warning,
-};
+use lanemark_schema::result::{Evidence, MeasuredTarget, Sample, TestResult, Warning};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Test, TraceArrival, Workload};
 use rustix::fs::Advice;
 
@@ -25,10 +25,10 @@ use crate::layout::{FileFill, LAYOUT_BLOCK};
 use crate::limits::{SampleRates, ThreadLimits};
 use crate::machine::memory_available;
 use crate::pin::processors;
-use crate::plan::{ConcurrentRun, SamplePlan, runs_alone};
+use crate::plan::{ConcurrentRun, SamplePlan};
 use crate::purge::PurgeMethod;
 use crate::sample::{ConcurrentTest, SampleProgress, SampleRun, TakenSample};
-use crate::settings::{MeasureSettings, doubled_depth};
+use crate::settings::MeasureSettings;
 use crate::source::{self, TraceSource};
 use crate::target::{OverwritePermission, Target};
 use crate::warnings::{self, SampleConditions, TargetTraits};
@@ -36,10 +36,6 @@ use crate::worker::TestState;
 
 /// A sample shorter than this consists mostly of its start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
-/// Time for which a deeper queue is tried.
-const PROBE: Duration = Duration::from_microseconds(600_000);
-/// Ramp before a deeper queue is measured.
-const PROBE_RAMP: Duration = Duration::from_microseconds(100_000);
 /// Block size of SNIA's workload-independent preconditioning.
 const PRECONDITION_BLOCK: u32 = 128 << 10;
 /// Number of passes of SNIA's workload-independent preconditioning.
@@ -150,10 +146,13 @@ impl<'a> Bench<'a> {
             failure: None,
         };
         if self.lay_out(&target, on)? {
+            let begun = std::time::Instant::now();
             self.run_tests(&target, &mut outcome, on)?;
+            let taken = begun.elapsed();
             if self.settings.probe && outcome.failure.is_none() {
                 self.probe(&target, &mut outcome, on)?;
             }
+            outcome.target.host = self.measured_host(&target, &outcome, taken, on);
         }
         target.finish()?;
         Ok(self.ended(outcome))
@@ -221,6 +220,7 @@ impl<'a> Bench<'a> {
             engine: self.settings.engine.name().to_owned(),
             direct: Some(target.page_cache.is_none()),
             served: None,
+            host: None,
         }
     }
 
@@ -370,70 +370,6 @@ impl<'a> Bench<'a> {
             let test = &self.workload.tests[0];
             outcome.tests.push(TestResult::new(self.workload, test, samples));
         }
-    }
-
-    /// Tries a deeper queue for each closed-loop test that runs without concurrent tests.
-    fn probe(
-        &self,
-        target: &Target,
-        outcome: &mut MeasureOutcome,
-        on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(), MeasureError> {
-        let deepest = match self.settings.engine {
-            EngineKind::IoUring => RING_ENTRIES_MAX.min(QUEUE_DEPTH.max),
-            EngineKind::Synchronous | EngineKind::Null => return Ok(()),
-        };
-        for index in 0..outcome.tests.len() {
-            let test = &outcome.tests[index].test;
-            let position = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
-            let alone = runs_alone(&self.workload.tests, position);
-            let stopped = self.stop.load(Ordering::Relaxed);
-            let queue_depth = test.queue_depth();
-            let Some(doubled) = doubled_depth(queue_depth, deepest) else { continue };
-            if stopped || !alone || !test.is_closed() {
-                continue;
-            }
-            let moment = Test {
-                duration: Some(PROBE),
-                ramp: PROBE_RAMP,
-                volume: None,
-                rounds: None,
-                interval: None,
-                ..test.clone()
-            };
-            let mut rates = [0.0; 2];
-            let mut evidence: Vec<Evidence> = Vec::new();
-            for (rate, depth) in rates.iter_mut().zip([queue_depth, doubled]) {
-                let tests = [moment.clone().with(|requests| requests.queue_depth = depth)];
-                // This number is not the number of a repeat, so the offsets differ from the offsets of every repeat.
-                let turn = ConcurrentRun { first: 0, count: 1, repeat: self.workload.repeats };
-                let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
-                for one in taken {
-                    *rate = one.sample.iops();
-                    evidence.extend(one.sample.evidence);
-                    outcome.failure = outcome.failure.take().or(one.failure);
-                }
-                if outcome.failure.is_some() {
-                    return Ok(());
-                }
-            }
-            let [iops, iops_doubled] = rates;
-            let others = |processor_use: &ProcessorUse| processor_use.others().unwrap_or(0.0);
-            outcome.tests[index].queue_probe = Some(QueueDepthProbe {
-                queue_depth,
-                iops,
-                iops_doubled,
-                processors: evidence
-                    .iter()
-                    .filter_map(|one| one.processors)
-                    .max_by(|a, b| others(a).total_cmp(&others(b))),
-                core_wait: evidence
-                    .iter()
-                    .filter_map(|one| one.threads.as_ref()?.core_wait)
-                    .max_by(f64::total_cmp),
-            });
-        }
-        Ok(())
     }
 
     /// Takes one sample of each test in `tests`, which run concurrently in this turn.

@@ -18,6 +18,8 @@ pub enum Event<'a> {
     },
     /// A sample is being taken.
     Running(&'a SampleInProgress<'a>),
+    /// The processor times of the machine are being measured.
+    MeasuringHost,
     /// A sample was completed or interrupted.
     SampleEnded {
         /// The outcome until now.

@@ -39,6 +39,9 @@ pub struct MeasureSettings {
     pub watched: bool,
     /// Reaction to a failed request.
     pub on_error: ErrorReaction,
+    /// Whether the processor times of the machine are measured after the tests of a run of 20 s or longer, for 5% of
+    /// its time and for 10 s or less.
+    pub host: bool,
 }
 
 /// Returns twice a queue depth, unless this exceeds `deepest`, the maximum number of outstanding requests of the
@@ -61,6 +64,7 @@ impl Default for MeasureSettings {
             no_idle: false,
             watched: false,
             on_error: ErrorReaction::Stop,
+            host: true,
         }
     }
 }

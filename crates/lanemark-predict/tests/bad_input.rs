@@ -157,6 +157,7 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
     ] {
         let target = Target::Measured(MeasuredTarget {
             served: None,
+            host: None,
             path: path.to_owned(),
             size_bytes: Bytes::mebi(1024),
             device: path.starts_with("/dev/"),

@@ -46,6 +46,7 @@ pub(crate) fn run(tests: Vec<TestResult>) -> RunResult {
             engine: "io_uring".to_owned(),
             direct: Some(true),
             served: None,
+            host: None,
         }),
         workload,
         tests,

@@ -24,6 +24,7 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
             "read_work_per_mib",
             "write_work",
             "write_work_per_mib",
+            "io_threads",
             "wake",
             "idle_after",
             "thread_growth",
@@ -86,6 +87,7 @@ fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
         "transfer_max" | "journal_records" | "journal_commit" => {
             section.optional_quantity::<Bytes>(key).map(drop)
         }
+        "io_threads" => section.optional_integer(key, 0, 1024).map(drop),
         "idle_after" | "timestamp_step" => section.optional_quantity::<Duration>(key).map(drop),
         // These times are steps of a request.
         _ => match section.optional_quantity::<Duration>(key)? {

@@ -87,6 +87,7 @@ impl Platform {
             pin_per_mib: cpu.optional_quantity("pin_per_mib")?.unwrap_or_default(),
             read_work: data_work(&cpu, "read_work", "read_work_per_mib")?,
             write_work: data_work(&cpu, "write_work", "write_work_per_mib")?,
+            io_threads: cpu.optional_integer("io_threads", 0, 1024)?.unwrap_or_default() as u32,
             wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
             thread_growth: cpu.optional_quantity("thread_growth")?.unwrap_or(Ratio::ZERO),

@@ -1,9 +1,19 @@
 //! The arguments of `lanemark host`, and the option `--host` of other commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
+use lanemark_lab::results;
+use lanemark_schema::result::{RunResult, Target};
 use lanemark_schema::units::Duration;
+use lanemark_study::document::Document;
+use lanemark_study::library::LibraryKind;
+use lanemark_study::{Library, host};
+
+use crate::failure::Failure;
+
+/// Characters that separate the parts of a system, and that the name of a host therefore must not contain.
+const NOT_IN_SYSTEMS: [char; 5] = [',', ':', '+', '|', '@'];
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostArgs {
@@ -35,16 +45,46 @@ pub(crate) struct HostMeasureArgs {
     pub(crate) duration: Duration,
 }
 
-#[derive(Debug, Default, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct HostOption {
-    /// Host file from `lanemark host measure`, or library host, that replaces the platform's processor times
+    /// Host file from `lanemark host measure`, result of `lanemark bench` with a measured host, or library host, that
+    /// replaces the platform's processor times
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<String>,
 }
 
 impl HostOption {
+    /// Adds the measured host of a result to `library`, if the option names a result.
+    pub(crate) fn add_to(&self, library: &mut Library) -> Result<(), Failure> {
+        let Some(name) = self.host.as_deref().filter(|name| is_result(name)) else { return Ok(()) };
+        let run = results::load_run(name)?;
+        let Some(text) = host_of(&run) else {
+            return Err(Failure::input(format!("--host {name}: the result lacks a measured host"))
+                .hint("`lanemark bench` measures the host in runs of 20 s or longer"));
+        };
+        add(library, name, text)
+    }
+
+    /// Returns this option, or, if it is absent, the measured host of the result `run` in the file `name`. That host is
+    /// added to `library`.
+    pub(crate) fn or_measured(
+        &self,
+        name: &str,
+        run: &RunResult,
+        library: &mut Library,
+    ) -> Result<Self, Failure> {
+        let is_possible = self.host.is_none() && !name.contains(NOT_IN_SYSTEMS);
+        match host_of(run).filter(|_| is_possible) {
+            None => Ok(self.clone()),
+            Some(text) => {
+                add(library, name, text)?;
+                Ok(Self { host: Some(name.to_owned()) })
+            }
+        }
+    }
+
     /// Returns a system, `DRIVE@PLATFORM:PORT`, with the host from the option.
-    pub(crate) fn of_system(&self, system: &str) -> Result<String, crate::failure::Failure> {
+    pub(crate) fn of_system(&self, system: &str) -> Result<String, Failure> {
         let Some((drive, rest)) = system.split_once('@') else {
             // The system's own error is clearer.
             return Ok(system.to_owned());
@@ -53,7 +93,7 @@ impl HostOption {
     }
 
     /// Returns a port, `PLATFORM:PORT`, with the host from the option.
-    pub(crate) fn of_port(&self, port: &str) -> Result<String, crate::failure::Failure> {
+    pub(crate) fn of_port(&self, port: &str) -> Result<String, Failure> {
         let Some(host) = &self.host else { return Ok(port.to_owned()) };
         // Additional drives of a system follow after `+` and name ports of the same platform.
         let first = port.split('+').next().unwrap_or_default();
@@ -66,18 +106,40 @@ impl HostOption {
     }
 
     /// Returns a platform with the host from the option.
-    pub(crate) fn of_platform(&self, platform: &str) -> Result<String, crate::failure::Failure> {
+    pub(crate) fn of_platform(&self, platform: &str) -> Result<String, Failure> {
         let Some(host) = &self.host else { return Ok(platform.to_owned()) };
         if let Some((_, own)) = platform.split_once(',') {
             let message = format!("--host {host}: the system already names the host `{own}`");
-            return Err(crate::failure::Failure::input(message));
+            return Err(Failure::input(message));
         }
-        if let Some(wrong) = host.chars().find(|c| [',', ':', '+', '|', '@'].contains(c)) {
+        if let Some(wrong) = host.chars().find(|c| NOT_IN_SYSTEMS.contains(c)) {
             let message = format!("--host {host}: expected a path without `{wrong}`");
-            return Err(crate::failure::Failure::input(message));
+            return Err(Failure::input(message));
         }
         Ok(format!("{platform},{host}"))
     }
+}
+
+/// Returns whether a host is named by the path of a result.
+fn is_result(name: &str) -> bool {
+    let file = name.split('#').next().unwrap_or_default();
+    Path::new(file).extension().is_some_and(|extension| extension == "json")
+}
+
+/// Returns the measured host of a result.
+fn host_of(run: &RunResult) -> Option<&str> {
+    match &run.target {
+        Target::Measured(target) => target.host.as_deref(),
+        _ => None,
+    }
+}
+
+/// Adds the host file `text` from the result `name` to `library`.
+fn add(library: &mut Library, name: &str, text: &str) -> Result<(), Failure> {
+    let file = Document::parse(name, text)?;
+    host::values(&file)?;
+    library.add(LibraryKind::Host, name, file);
+    Ok(())
 }
 
 #[cfg(test)]

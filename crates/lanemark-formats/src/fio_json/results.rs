@@ -169,6 +169,7 @@ fn import_group(
         provenance: Provenance::default(),
         target: Target::Measured(MeasuredTarget {
             served: None,
+            host: None,
             device: path.is_some_and(|path| path.starts_with("/dev/")),
             path: path.map_or(stem.clone(), str::to_owned),
             size_bytes: end.unwrap_or(Bytes::ZERO).max(span.unwrap_or(Bytes::ZERO)),

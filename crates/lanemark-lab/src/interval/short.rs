@@ -9,7 +9,9 @@ const REQUESTS: u64 = 2_000;
 /// The maximum amount of data in a short test, in bytes, which limits tests with long requests.
 const DATA: f64 = REQUESTS as f64 * 131_072.0;
 /// The minimum number of requests in a short test.
-const LEAST: f64 = 16.0;
+const LEAST: f64 = 8.0;
+/// The minimum number of requests in a brief test.
+const LEAST_BRIEF: f64 = 2.0;
 /// A short test with up to this number of requests ends with its last request; a longer test ends after its expected
 /// time.
 const FEW: f64 = 64.0;
@@ -39,7 +41,7 @@ pub(super) fn shortened(test: &Test, requests_per_second: f64, length: ShortLeng
     let request_count = (REQUESTS as f64).min(DATA / test.block_mean());
     let request_count = match length {
         ShortLength::Short => request_count.max(4.0 * outstanding).max(LEAST),
-        ShortLength::Brief => (request_count / BRIEF).max(2.0 * outstanding).max(LEAST / BRIEF),
+        ShortLength::Brief => (request_count / BRIEF).max(2.0 * outstanding).max(LEAST_BRIEF),
     };
     let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
     let requests = request_count.min(whole);
@@ -140,7 +142,7 @@ mod tests {
             (Bytes::kibi(4), 1000, 4000.0, 2000.0),
             (Bytes::kibi(128), 1, 2000.0, 250.0),
             (Bytes::mebi(1), 1, 250.0, 32.0),
-            (Bytes::mebi(32), 1, 16.0, 2.0),
+            (Bytes::mebi(32), 1, 8.0, 2.0),
         ] {
             let test = load(block, depth);
             assert_eq!(requests(&test, ShortLength::Short), short, "{block:?} {depth}");

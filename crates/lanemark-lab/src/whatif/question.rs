@@ -153,7 +153,12 @@ fn with_fitted_host(
     fit: Option<&FittedDrive>,
 ) -> Result<(System, Vec<(ParameterOverride, Location)>), LabError> {
     let plain = assemble(library, name, set)?;
-    let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
+    // A fit on a platform with a measured host, `platform, host`, also applies to that platform with its own host.
+    let is_fitted = |fit: &&FittedDrive| {
+        let rest = fit.platform.strip_prefix(&plain.target.platform);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+    };
+    let host = fit.filter(is_fitted).map(|fit| &fit.host);
     let is_set = |calibration: &ParameterOverride| {
         set.iter().any(|(other, _)| other.parameter == calibration.parameter)
     };

@@ -402,6 +402,7 @@ fn measured_run(tests: &[(Test, Vec<Sample>)]) -> RunResult {
             engine: "io_uring".to_owned(),
             direct: Some(true),
             served: None,
+            host: None,
         }),
         tests: tests
             .iter()

@@ -164,6 +164,7 @@ pub(crate) fn measured() -> RunResult {
         provenance: provenance(&["lanemark", "bench", "/var/tmp/lanemark.dat"]),
         target: Target::Measured(MeasuredTarget {
             served: None,
+            host: None,
             path: "/var/tmp/lanemark.dat".to_owned(),
             device: false,
             size_bytes: Bytes::mebi(1024),

@@ -196,6 +196,13 @@ pub struct Machine {
     pub host: Option<String>,
 }
 
+impl Machine {
+    /// Returns processor, number of processors and kernel in one line.
+    pub fn description(&self) -> String {
+        format!("{}, {} processors, {}", self.cpu, self.cores, self.kernel)
+    }
+}
+
 /// The result of one test with all its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {

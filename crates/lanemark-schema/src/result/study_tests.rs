@@ -67,6 +67,7 @@ fn outcome(figures: Vec<PublishedFigure>) -> StudyOutcome {
         inspection: None,
         target: Target::Measured(MeasuredTarget {
             served: None,
+            host: None,
             device: false,
             path: "/tmp/file".to_owned(),
             size_bytes: Bytes::mebi(64),

@@ -71,6 +71,9 @@ pub struct MeasuredTarget {
     /// The modelled system that another process served as this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedTarget>,
+    /// The processor times of the machine, measured after the tests: the text of a host file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// A model value that differs from the library, and the reason.

@@ -133,6 +133,7 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         pin_per_mib: _,
         read_work,
         write_work,
+        io_threads,
         wake: _,
         idle_after: _,
         thread_growth: _,
@@ -153,8 +154,18 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         write: demand.write + data_work(write_work),
     };
     let by_threads = served_rate(test, demand, cores);
-    let by_all = served_rate(test, whole, u64::from(all));
-    if spec.cpu.works_on_data() && by_all < by_threads {
+    if io_threads > 0 {
+        let outside = Demand { read: data_work(read_work), write: data_work(write_work) };
+        let rate = served_rate(test, outside, io_threads.into());
+        if rate.is_some() && (by_threads.is_none() || rate < by_threads) {
+            let Demand { read, write } = outside;
+            let formula = format!("{read} a read, {write} a write, on {io_threads} I/O threads");
+            let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
+            return Ceiling { id, name, formula, rate, latency: None };
+        }
+    }
+    let by_all = served_rate(test, whole, u64::from(all)).filter(|_| io_threads == 0);
+    if spec.cpu.works_on_data() && by_all.is_some() && by_all < by_threads {
         let formula = format!("{} a read, {} a write, on {all} cores", whole.read, whole.write);
         let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
         return Ceiling { id, name, formula, rate: by_all, latency: None };

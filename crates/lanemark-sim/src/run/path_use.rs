@@ -4,7 +4,7 @@ use super::hops;
 use crate::engine::budget::{BudgetSum, HOPS};
 use crate::simulator::Simulator;
 use crate::spec::SystemSpec;
-use lanemark_schema::result::{HopUse, PathUse};
+use lanemark_schema::result::{HopId, HopUse, PathUse};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 /// Returns the share of the time `all` that has passed at `now`.
@@ -44,7 +44,14 @@ pub(crate) fn path_use(
         .into_iter()
         .map(|id| {
             let hop = hops::place(id);
-            let utilisation = utilisation(&busy[hop], elapsed);
+            let utilisation = match id {
+                // The busier of the cores and of the I/O threads is the limit.
+                HopId::Cpu => {
+                    let (cores, threads) = busy[hop].split_at(spec.cpu.cores as usize);
+                    utilisation(cores, elapsed).max(utilisation(threads, elapsed))
+                }
+                _ => utilisation(&busy[hop], elapsed),
+            };
             HopUse {
                 id,
                 name: hops::name(spec, id),

@@ -2,7 +2,8 @@
 //! such as encryption and checksums.
 //!
 //! A kernel thread runs on the core that becomes free first, which must wake if it sleeps. It works on the data of a
-//! write before the command is sent, and on the data of a read after the driver has completed the command.
+//! write before the command is sent, and on the data of a read after the driver has completed the command. The I/O
+//! threads of a hypervisor perform this work outside the guest's cores. They poll, and therefore do not have to wake.
 
 use super::Simulator;
 use crate::engine::budget::Hop;
@@ -51,9 +52,11 @@ impl Simulator {
         let Some(values) = &self.data_work else { return ready };
         let command = &mut self.commands[handle];
         let time = values.0.data_work(command.operation).time(command.length);
-        let first = self.cores.iter_mut().min_by_key(|core| core.free_at());
+        let is_outside = !self.io_threads.is_empty();
+        let servers = if is_outside { &mut self.io_threads } else { &mut self.cores };
+        let first = servers.iter_mut().min_by_key(|core| core.free_at());
         let Some(core) = first.filter(|_| time > Duration::ZERO) else { return ready };
-        let sleeps = core.free_at() + self.idle_after < ready;
+        let sleeps = !is_outside && core.free_at() + self.idle_after < ready;
         let span = core.serve(if sleeps { ready + self.wake } else { ready }, time);
         command.trace.account_service(Hop::Cpu as usize, span);
         span.end

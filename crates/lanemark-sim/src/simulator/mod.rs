@@ -129,6 +129,8 @@ pub struct Simulator {
     /// The request that completed last.
     ended: Completion,
     cores: Vec<Station>,
+    /// The threads of a hypervisor that work on the data of commands.
+    io_threads: Vec<Station>,
     shared: Vec<Link>,
     turns: Vec<SharedLink>,
     /// The host bus adapter of the drives, if its times are known.
@@ -187,6 +189,7 @@ impl Simulator {
             handled: 0,
             ended: Completion::NONE,
             cores: vec![Station::default(); spec.cpu.cores as usize],
+            io_threads: vec![Station::default(); spec.cpu.io_threads as usize],
             shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
             turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
             adapter: Adapter::of(spec),
@@ -323,7 +326,8 @@ impl Simulator {
     /// Returns the busy time of each part of each hop until now.
     pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
-        busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
+        let processors = self.cores.iter().chain(&self.io_threads);
+        busy[Hop::Cpu as usize] = processors.map(Station::busy).collect();
         busy[Hop::Protocol as usize].extend(self.adapter.as_ref().map(Adapter::busy));
         for (index, link) in self.shared.iter().enumerate() {
             busy[Hop::FirstLink as usize + index].push(link.busy());

@@ -107,6 +107,10 @@ impl CheckedSystem {
         };
         let mut spec = self.0.clone();
         spec.cpu.request_times_mut().into_iter().for_each(|(_, time)| longer(time));
+        if spec.cpu.io_threads > 0 {
+            // The threads of a hypervisor run outside these cores.
+            (spec.cpu.read_work, spec.cpu.write_work) = (self.cpu.read_work, self.cpu.write_work);
+        }
         for attachment in &mut spec.attachments {
             let protocol = &mut attachment.protocol;
             [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
@@ -145,7 +149,7 @@ mod tests {
         let system = spec.clone().checked().unwrap();
         assert!(matches!(system.for_threads(64), Cow::Borrowed(_)));
         spec.cpu.thread_growth = Ratio::HALF;
-        let system = spec.checked().unwrap();
+        let system = spec.clone().checked().unwrap();
         assert!(matches!(system.for_threads(1), Cow::Borrowed(_)));
         for (threads, factor) in [(2, 1.5), (4, 2.25), (5, 2.25), (64, 2.25)] {
             let grown = system.for_threads(threads);
@@ -155,6 +159,13 @@ mod tests {
             assert!((driver - 2_000.0 * factor).abs() < 1e-3, "{threads}");
             // The wake-up time of a core does not change.
             assert_eq!(grown.cpu.wake, system.cpu.wake);
+        }
+        spec.cpu.read_work.command_time = Duration::from_nanoseconds(4_000);
+        for (io_threads, factor) in [(0, 2.25), (1, 1.0)] {
+            spec.cpu.io_threads = io_threads;
+            let system = spec.clone().checked().unwrap();
+            let grown = system.for_threads(4).cpu.read_work.command_time.as_seconds() * 1e9;
+            assert!((grown - 4_000.0 * factor).abs() < 1e-3, "{io_threads}");
         }
     }
 }

@@ -72,6 +72,7 @@ impl SystemSpec {
                 wake: Duration::ZERO,
                 idle_after: Duration::ZERO,
                 thread_growth: Ratio::ZERO,
+                io_threads: 0,
             },
             trunk: Vec::new(),
             attachments: vec![AttachmentSpec {

@@ -433,6 +433,7 @@ impl SystemSpec {
     /// Returns an error for the first value that is out of bounds, with the bound.
     pub fn check(&self) -> Result<(), SpecError> {
         check_within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
+        check_within("platform.cpu.io_threads", self.cpu.io_threads.into(), 0, 1024)?;
         self.cpu.check_times()?;
         self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
         self.journal.as_ref().map_or(Ok(()), JournalSpec::check)?;

@@ -22,6 +22,9 @@ pub struct CpuSpec {
     pub read_work: DataWorkSpec,
     /// Work of kernel threads on the data of writes, before a command is sent.
     pub write_work: DataWorkSpec,
+    /// Number of threads outside this machine that perform the work on data, such as the I/O threads of a hypervisor;
+    /// zero if the machine's own cores perform it.
+    pub io_threads: u32,
     /// Time that an idle core takes to wake up for an interrupt (C1E, C6 and similar states).
     pub wake: Duration,
     /// Idle time after which a core needs the wake-up time.
@@ -31,8 +34,8 @@ pub struct CpuSpec {
     pub thread_growth: Ratio,
 }
 
-/// Work of kernel threads on the data of a command, such as encryption or checksums. The work of a command occupies the
-/// core that becomes free first.
+/// Work of kernel threads on the data of a command, such as encryption or checksums, or of a hypervisor. The work of a
+/// command occupies the core that becomes free first, or the I/O thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataWorkSpec {
     /// Time per command, for the hand-over to a kernel thread and the set-up.
@@ -98,6 +101,7 @@ impl CpuSpec {
             pin_per_mib,
             read_work,
             write_work,
+            io_threads: _,
             wake: _,
             idle_after: _,
             thread_growth: _,

@@ -125,3 +125,51 @@ fn rates_equal_the_closed_forms_of_the_cores() {
         assert!((formula / expected - 1.0).abs() < 1e-3, "{formula} of {expected}");
     }
 }
+
+/// The I/O threads of a hypervisor are awake, work on one command each, and leave the guest's cores free.
+#[test]
+fn the_threads_of_a_hypervisor_are_a_limit_of_their_own() {
+    let mut system = nvme(small_drive());
+    system.cpu.wake = us(40);
+    let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(4));
+    let interrupt_only = read(&system);
+    (system.cpu.read_work, system.cpu.io_threads) = (work(10, 0), 1);
+    assert_eq!(read(&system), interrupt_only + us(10));
+
+    let mut fast = nvme(unlimited());
+    fast.attachments[0].protocol.transfer_max = Bytes::kibi(128);
+    let split = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(512));
+    let plain = split(&fast);
+    fast.cpu.read_work = work(10_000, 0);
+    for (threads, rounds) in [(1, 4), (2, 2), (4, 1), (8, 1)] {
+        fast.cpu.io_threads = threads;
+        let longer = (split(&fast) - plain).as_microseconds() / 10_000.0;
+        assert!((longer - f64::from(rounds)).abs() < 0.02, "{threads} threads: {longer}");
+    }
+
+    let mut guest = nvme(unlimited());
+    guest.cpu.read_work = work(50, 0);
+    let load = test(Bytes::kibi(4), Pattern::Uniform, true, 32);
+    let load = Test { volume: Some(Bytes::mebi(64)), ..load };
+    for (threads, cores) in [(1, 1), (1, 8), (2, 8), (4, 8)] {
+        (guest.cpu.io_threads, guest.cpu.cores) = (threads, cores);
+        let expected = f64::from(threads) * 1e6 / 50.0;
+        let sample = run(&guest, &load);
+        assert!((sample.iops() / expected - 1.0).abs() < 0.01, "{threads}, {cores}: {sample:?}");
+        let hops = &sample.path.as_ref().unwrap().hops;
+        let busy = hops.iter().find(|hop| hop.id == HopId::Cpu).unwrap().utilisation;
+        assert!(busy > 0.99, "{threads} threads, {cores} cores: {busy}");
+        let all = ceilings(&guest, &load);
+        let ceiling = all.iter().find(|ceiling| ceiling.id == HopId::Cpu).unwrap();
+        let rate = ceiling.rate.unwrap().0 as f64 / 4096.0;
+        assert!((rate / expected - 1.0).abs() < 1e-3 && ceiling.formula.contains("I/O threads"));
+    }
+    // If the guest's thread takes longer than the I/O threads, it is the limit.
+    (guest.cpu.request_submit, guest.cpu.io_threads) = (us(100), 4);
+    let all = ceilings(&guest, &load);
+    let ceiling = all.iter().find(|ceiling| ceiling.id == HopId::Cpu).unwrap();
+    assert!(ceiling.formula.contains("cores"), "{}", ceiling.formula);
+    guest.cpu.io_threads = 1_025;
+    let error = guest.checked().unwrap_err().to_string();
+    assert_eq!(error, "platform.cpu.io_threads = 1025: from 0 to 1024");
+}

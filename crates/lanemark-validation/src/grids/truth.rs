@@ -205,6 +205,7 @@ impl GroundTruthDrive {
         }
         run.target = Target::Measured(MeasuredTarget {
             served: None,
+            host: None,
             path: "/dev/sdx".to_owned(),
             device: true,
             size_bytes: Bytes(system.spec.first().drive.capacity.get()),

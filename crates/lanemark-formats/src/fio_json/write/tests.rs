@@ -66,6 +66,7 @@ fn exported(change: impl Fn(&mut TestResult)) -> Value {
             engine: "KDiskMark 3, libaio".to_owned(),
             direct: Some(true),
             served: None,
+            host: None,
         }),
         workload,
         tests: vec![result],

@@ -62,7 +62,8 @@ fn a_growing_histogram_equals_a_preallocated_one() {
     let (mut growing, mut full) = (LatencyHistogram::new(), LatencyHistogram::preallocated());
     for (count, latency_ns) in latencies.into_iter().enumerate() {
         let (grown_before, full_before) = (growing.clone(), full.clone());
-        assert!(growing == full && full == growing, "{count}");
+        assert_eq!(growing, full, "{count}");
+        assert_eq!(full, growing, "{count}");
         growing.record_ns(latency_ns);
         full.record_ns(latency_ns);
         assert_ne!(growing, full_before);

@@ -3,7 +3,7 @@
 use super::TransactionRun;
 use crate::engine::budget::Hop;
 use crate::run::driver::tally::Tally;
-use crate::run::path_use::{busy_since, path_use};
+use crate::run::path_use::{HopBusyTimes, busy_since, path_use};
 use crate::spec::SystemSpec;
 use lanemark_schema::result::{
     DirectionResult, RequestsInFlight, Sample, ServerProcessorTime, TransactionFigures,
@@ -28,8 +28,11 @@ impl TransactionRun<'_> {
         let busy = busy_since(simulator, &tally.busy_before);
         let (requests, bytes) = (tally.requests(), tally.bytes());
         let path = path_use(spec, simulator, &busy, &tally.budget, requests, bytes, elapsed);
-        let core = simulator.busy()[Hop::Cpu as usize].iter().copied().sum::<Duration>();
-        let core_before = tally.busy_before[Hop::Cpu as usize].iter().copied().sum::<Duration>();
+        // The threads of a hypervisor follow the cores.
+        let sum = |busy: &HopBusyTimes| {
+            busy[Hop::Cpu as usize].iter().take(self.cores as usize).copied().sum::<Duration>()
+        };
+        let (core, core_before) = (sum(&simulator.busy()), sum(&tally.busy_before));
         let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);
         let all = elapsed.as_seconds() * f64::from(self.cores);
         let busy_s = (own + (core - core_before)).as_seconds();
