@@ -16,14 +16,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
     args.host.add_to(&mut library)?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
     let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
-    // The results of one fit come from one machine.
-    let host = match &loaded[..] {
-        [(name, run), ..] if !args.platform.contains(',') => {
-            args.host.or_measured(name, run, &mut library)?
-        }
-        _ => args.host.clone(),
-    };
-    let full_name = host.of_port(&args.platform)?;
+    let full_name = args.host.of_port(&args.platform)?;
     let Some((platform, port)) = full_name.rsplit_once(':') else {
         let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));

@@ -1,6 +1,5 @@
 //! `lanemark whatif`: runs the same work on a different path.
 
-use lanemark_lab::results::load_run;
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, RunLength};
 
@@ -15,14 +14,9 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<CommandOutcome, Failure> {
     args.host.add_to(&mut library)?;
     // For a measured result, `--model` states the system.
     let is_result = std::path::Path::new(&args.from).is_file();
-    let model = args.model.as_deref();
-    let host = match is_result && model.is_some_and(|model| !model.contains(',')) {
-        true => args.host.or_measured(&args.from, &load_run(&args.from)?, &mut library)?,
-        false => args.host.clone(),
-    };
-    let hosted = |system: &str| host.of_system(system);
+    let hosted = |system: &str| args.host.of_system(system);
     let from = if is_result { args.from.clone() } else { hosted(&args.from)? };
-    let model = model.map(hosted).transpose()?;
+    let model = args.model.as_deref().map(hosted).transpose()?;
     let question = WhatIfQuestion {
         from: &from,
         model: model.as_deref(),

@@ -109,6 +109,9 @@ fn the_host_in_a_result_is_a_host_of_simulations_fits_and_predictions() {
         std::fs::write(here.join("r.json"), result.to_string()).unwrap();
         let refusal = refused(here, &["sim", SYSTEM, "data-sheet", "--host", "r.json"], 2);
         assert!(refusal.contains("r.json"), "{refusal}");
+        let refusal = refused(here, &fit, 2);
+        assert!(refusal.contains("r.json") && refusal.contains("name a host with"), "{refusal}");
+        assert!(answer(&[&fit[..], &["--host", "linux-block"]].concat()).is_object());
     }
 }
 

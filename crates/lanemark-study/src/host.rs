@@ -41,12 +41,26 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
 pub(crate) const FILE_SYSTEM: &str = "file_system";
 const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "transfer_max"];
 
+/// The characters that separate the parts of a system.
+pub const SEPARATORS: [char; 5] = [',', ':', '+', '|', '@'];
+
 /// Reads the host file `document` and returns its display name.
 ///
 /// # Errors
 /// Returns all errors in the file.
 pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
     read(document, "host", None)
+}
+
+/// Returns a platform, a port or a system with the host `host`: `drive@platform,host:port`. Returns `None` if the
+/// platform already has a host, or if the name of the host contains a character that separates the parts of a system.
+pub fn hosted(system: &str, host: &str) -> Option<String> {
+    let (drive, rest) = system.split_at(system.find('@').map_or(0, |at| at + 1));
+    // Additional drives of a system follow after `+` and name ports of the same platform.
+    let first = rest.split('+').next().unwrap_or_default();
+    let platform = first.rsplit_once(':').map_or(first, |(platform, _)| platform);
+    let is_possible = !platform.contains(',') && !host.contains(SEPARATORS);
+    is_possible.then(|| format!("{drive}{platform},{host}{}", &rest[platform.len()..]))
 }
 
 /// Returns the display name of the host file `document`, and its values.
@@ -96,5 +110,28 @@ fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
             }
             _ => Ok(()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_follows_the_platform() {
+        for (system, expected) in [
+            ("p", Some("p,./h.toml")),
+            ("p:m2", Some("p,./h.toml:m2")),
+            ("d@p:m2", Some("d@p,./h.toml:m2")),
+            ("./d.toml@./p.toml:m2+m2b+e:sata", Some("./d.toml@./p.toml,./h.toml:m2+m2b+e:sata")),
+            ("stripe:d@p:a|b", Some("stripe:d@p,./h.toml:a|b")),
+            ("d@p,other:m2", None),
+            ("p,other", None),
+        ] {
+            assert_eq!(hosted(system, "./h.toml").as_deref(), expected, "{system}");
+        }
+        for separator in SEPARATORS {
+            assert_eq!(hosted("d@p:m2", &format!("a{separator}b.json")), None);
+        }
     }
 }

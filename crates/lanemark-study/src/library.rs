@@ -98,6 +98,35 @@ impl Library {
         self.added.push((kind, name.to_owned(), file));
     }
 
+    /// Returns a copy that contains the host file `text`, measured with the result `name`, and `system` with this host:
+    /// a platform, a port or a system. Returns `None` if there is no such host, if the system already names a host, or
+    /// if the name cannot be part of a system.
+    ///
+    /// # Errors
+    /// Returns all errors in the host file.
+    pub fn with_measured_host(
+        &self,
+        system: &str,
+        name: &str,
+        text: Option<&str>,
+    ) -> Result<Option<(Self, String)>, StudyError> {
+        let Some((text, system)) = text.zip(host::hosted(system, name)) else { return Ok(None) };
+        let mut library = self.clone();
+        library.add_host(name, text).map_err(|error| error.hint("name a host with --host"))?;
+        Ok(Some((library, system)))
+    }
+
+    /// Adds the host file `text` under `name`.
+    ///
+    /// # Errors
+    /// Returns all errors in the text.
+    pub fn add_host(&mut self, name: &str, text: &str) -> Result<(), StudyError> {
+        let file = Document::parse(name, text)?;
+        host::check(&file)?;
+        self.add(LibraryKind::Host, name, file);
+        Ok(())
+    }
+
     /// Reads the file `name` of a kind; `platform,host` is the platform with the values of the host.
     ///
     /// # Errors

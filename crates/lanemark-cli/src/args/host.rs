@@ -4,16 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
 use lanemark_lab::results;
-use lanemark_schema::result::{RunResult, Target};
 use lanemark_schema::units::Duration;
-use lanemark_study::document::Document;
-use lanemark_study::library::LibraryKind;
-use lanemark_study::{Library, host};
+use lanemark_study::Library;
+use lanemark_study::host::{SEPARATORS, hosted};
 
 use crate::failure::Failure;
-
-/// Characters that separate the parts of a system, and that the name of a host therefore must not contain.
-const NOT_IN_SYSTEMS: [char; 5] = [',', ':', '+', '|', '@'];
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostArgs {
@@ -58,65 +53,37 @@ impl HostOption {
     pub(crate) fn add_to(&self, library: &mut Library) -> Result<(), Failure> {
         let Some(name) = self.host.as_deref().filter(|name| is_result(name)) else { return Ok(()) };
         let run = results::load_run(name)?;
-        let Some(text) = host_of(&run) else {
+        let Some(text) = run.measured_host() else {
             return Err(Failure::input(format!("--host {name}: the result lacks a measured host"))
                 .hint("`lanemark bench` measures the host in runs of 20 s or longer"));
         };
-        add(library, name, text)
-    }
-
-    /// Returns this option, or, if it is absent, the measured host of the result `run` in the file `name`. That host is
-    /// added to `library`.
-    pub(crate) fn or_measured(
-        &self,
-        name: &str,
-        run: &RunResult,
-        library: &mut Library,
-    ) -> Result<Self, Failure> {
-        let is_possible = self.host.is_none() && !name.contains(NOT_IN_SYSTEMS);
-        match host_of(run).filter(|_| is_possible) {
-            None => Ok(self.clone()),
-            Some(text) => {
-                add(library, name, text)?;
-                Ok(Self { host: Some(name.to_owned()) })
-            }
-        }
+        Ok(library.add_host(name, text)?)
     }
 
     /// Returns a system, `DRIVE@PLATFORM:PORT`, with the host from the option.
     pub(crate) fn of_system(&self, system: &str) -> Result<String, Failure> {
-        let Some((drive, rest)) = system.split_once('@') else {
+        match system.contains('@') {
+            true => self.of_port(system),
             // The system's own error is clearer.
-            return Ok(system.to_owned());
-        };
-        Ok(format!("{drive}@{}", self.of_port(rest)?))
+            false => Ok(system.to_owned()),
+        }
     }
 
-    /// Returns a port, `PLATFORM:PORT`, with the host from the option.
+    /// Returns a port, `PLATFORM:PORT`, or a system with the host from the option.
     pub(crate) fn of_port(&self, port: &str) -> Result<String, Failure> {
         let Some(host) = &self.host else { return Ok(port.to_owned()) };
-        // Additional drives of a system follow after `+` and name ports of the same platform.
-        let first = port.split('+').next().unwrap_or_default();
-        let platform = first.rsplit_once(':').map_or(first, |(platform, _)| platform);
-        self.of_platform(platform)
-            .map(|hosted| format!("{hosted}{}", &port[platform.len()..]))
-            .map_err(|failure| {
-                failure.hint(format!("omit `--host {host}`, or the host in the system"))
-            })
-    }
-
-    /// Returns a platform with the host from the option.
-    pub(crate) fn of_platform(&self, platform: &str) -> Result<String, Failure> {
-        let Some(host) = &self.host else { return Ok(platform.to_owned()) };
-        if let Some((_, own)) = platform.split_once(',') {
-            let message = format!("--host {host}: the system already names the host `{own}`");
-            return Err(Failure::input(message));
-        }
-        if let Some(wrong) = host.chars().find(|c| NOT_IN_SYSTEMS.contains(c)) {
-            let message = format!("--host {host}: expected a path without `{wrong}`");
-            return Err(Failure::input(message));
-        }
-        Ok(format!("{platform},{host}"))
+        hosted(port, host).ok_or_else(|| {
+            let message = match host.chars().find(|c| SEPARATORS.contains(c)) {
+                Some(wrong) => format!("--host {host}: expected a path without `{wrong}`"),
+                None => {
+                    let rest = port.split_once(',').map_or("", |(_, rest)| rest);
+                    let own = rest.split([':', '+', '|']).next().unwrap_or_default();
+                    format!("--host {host}: the system already names the host `{own}`")
+                }
+            };
+            let hint = format!("omit `--host {host}`, or the host in the system");
+            Failure::input(message).hint(hint)
+        })
     }
 }
 
@@ -124,22 +91,6 @@ impl HostOption {
 fn is_result(name: &str) -> bool {
     let file = name.split('#').next().unwrap_or_default();
     Path::new(file).extension().is_some_and(|extension| extension == "json")
-}
-
-/// Returns the measured host of a result.
-fn host_of(run: &RunResult) -> Option<&str> {
-    match &run.target {
-        Target::Measured(target) => target.host.as_deref(),
-        _ => None,
-    }
-}
-
-/// Adds the host file `text` from the result `name` to `library`.
-fn add(library: &mut Library, name: &str, text: &str) -> Result<(), Failure> {
-    let file = Document::parse(name, text)?;
-    host::values(&file)?;
-    library.add(LibraryKind::Host, name, file);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -170,7 +121,9 @@ mod tests {
         let failed = |host: &str, system: &str| {
             option(Some(host)).of_system(system).unwrap_err().to_string()
         };
-        assert!(failed("h.toml", "d@p,other:m2").contains("already names the host `other`"));
+        for system in ["d@p,other:m2", "stripe:d@p,other:a|b", "d@p,other:a+b"] {
+            assert!(failed("h.toml", system).contains("already names the host `other`"));
+        }
         assert!(failed("a:b.toml", "d@p:m2").contains("a path without `:`"));
     }
 }

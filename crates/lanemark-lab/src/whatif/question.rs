@@ -60,7 +60,16 @@ impl Lab {
         begun: &mut dyn FnMut(usize),
         watch: &mut EventObserver<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
-        let from = CurrentSystem::read(args)?;
+        let mut from = CurrentSystem::read(args)?;
+        let host = from.run.as_ref().and_then(RunResult::measured_host);
+        let own = library.with_measured_host(&from.system, args.from, host)?;
+        let library = match &own {
+            Some((library, system)) => {
+                from.system.clone_from(system);
+                library
+            }
+            None => library,
+        };
         let (other, set) = other_system(args, &from.system)?;
         let workload = match (args.workload, &from.run) {
             (Some(name), _) => {

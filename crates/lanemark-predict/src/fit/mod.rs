@@ -111,13 +111,22 @@ pub fn fit(
     on_stage: &mut dyn FnMut(&str),
 ) -> Result<Fit, PredictError> {
     let mut measurements = Measurements::read(job.results)?;
+    // The results of one fit come from one machine.
+    let own = match job.results.first() {
+        Some((name, run)) => library.with_measured_host(job.platform, name, run.measured_host())?,
+        None => None,
+    };
+    let (library, platform) = match &own {
+        Some((library, platform)) => (library, platform.as_str()),
+        None => (library, job.platform),
+    };
     let template = match job.like {
         Some(like) => like.to_owned(),
         None => generic(library, job)?.to_owned(),
     };
     let parts = SystemName {
         drive: template.clone(),
-        platform: job.platform.to_owned(),
+        platform: platform.to_owned(),
         port: job.port.to_owned(),
         beside: Vec::new(),
         volume: None,
