@@ -45,9 +45,10 @@ fn a_folder_has_a_driver_and_stays_empty() {
     let driver = figures.driver.unwrap();
     assert!((50.0..1e6).contains(&driver.time.value), "{driver:?}");
     assert!((0.0..=1.0).contains(&driver.submit_share), "{driver:?}");
-    // A MiB takes more than a nanosecond per KiB, and less than reading it from memory at 100 MB/s.
+    // A MiB takes less than reading it from memory at 100 MB/s. On a machine with other programs, the difference to
+    // short reads can vanish; then the value is the minimum.
     let per_mib = driver.per_mib.unwrap().value;
-    assert!((1e3..1e7).contains(&per_mib), "{driver:?}");
+    assert!((50.0..1e7).contains(&per_mib), "{driver:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let text = figures.text("h", "m");
     assert!(text.contains("driver_time") && text.contains("pin_per_mib"), "{text}");
