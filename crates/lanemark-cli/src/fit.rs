@@ -14,8 +14,6 @@ use crate::{library, output, provenance};
 pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
     let mut library = library::open(&args.library)?;
     args.host.add_to(&mut library)?;
-    let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
-    let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
     let full_name = args.host.of_port(&args.platform)?;
     let Some((platform, port)) = full_name.rsplit_once(':') else {
         let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
@@ -23,6 +21,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
     };
     let out = OutputFile::of(args.out.as_deref(), &DRIVE)?;
     let settings = settings(&args.set)?;
+    let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
+    let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
     let job = FitInput {
         results: &loaded,
         platform,
