@@ -62,7 +62,7 @@ def test_further_runs_are_stopped_too() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        lanemark.simulate(SYSTEM, TEST, duration="3 s", repeats=1, bottleneck=True, on_progress=stop)
+        lanemark.simulate(SYSTEM, TEST, duration="2 s", repeats=1, bottleneck=True, full=True, on_progress=stop)
     (ended, total), *_ = calls
     assert ended < total
 
