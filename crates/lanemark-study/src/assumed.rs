@@ -19,6 +19,7 @@ fn values(hop: HopId, reads: bool) -> &'static [&'static str] {
         (HopId::Cpu, true) => &[
             "platform.cpu.request_submit",
             "platform.cpu.request_complete",
+            "platform.cpu.read_work",
             "platform.nvme.driver_time",
             "platform.ahci.driver_time",
             "platform.scsi.driver_time",
@@ -27,6 +28,7 @@ fn values(hop: HopId, reads: bool) -> &'static [&'static str] {
             "platform.cpu.request_submit",
             "platform.cpu.write_submit",
             "platform.cpu.request_complete",
+            "platform.cpu.write_work",
             "platform.nvme.driver_time",
             "platform.ahci.driver_time",
             "platform.scsi.driver_time",
@@ -160,5 +162,24 @@ mod tests {
         assert_eq!(own(HopId::Cpu, 1.0, "platform.nvme.driver_time", true), None);
         let other = own(HopId::Cpu, 1.0, "platform.cpu.request_submit", true);
         assert_eq!(other.as_deref(), Some("platform.nvme.driver_time"));
+    }
+
+    /// The work of kernel threads or of a hypervisor belongs to the processor, for its own direction.
+    #[test]
+    fn work_on_data_is_a_limit_of_the_processor() {
+        for (reads, expected) in [(1.0, "platform.cpu.read_work"), (0.0, "platform.cpu.write_work")]
+        {
+            let all = [
+                uncertain("platform.cpu.read_work", "7 us"),
+                uncertain("platform.cpu.write_work", "8 us"),
+                uncertain("platform.nvme.driver_time", "3 us"),
+            ];
+            let assumed: Vec<String> = all.iter().map(|one| one.parameter.clone()).collect();
+            let test = Test::of_blocks(Bytes::kibi(4))
+                .with(|requests| requests.read_share = Ratio::new(reads).unwrap());
+            let found = limit(&test, &sample(&[(HopId::Cpu, 1.0)]), &all, &assumed, true).unwrap();
+            assert_eq!(found.parameter, expected);
+            assert!(found.is_of_host() && found.advice().contains("lanemark host measure"));
+        }
     }
 }

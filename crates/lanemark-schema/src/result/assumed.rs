@@ -27,7 +27,7 @@ impl AssumedLimit {
     pub fn advice(&self) -> &'static str {
         match self.is_of_host() {
             true => {
-                "measure your host with `lanemark bench PATH --workload quick` (CPU/IO), and set the value with --set"
+                "measure your host with `lanemark host measure PATH`, and use it with `--host measured-host.toml`"
             }
             false => "measure the drive with `lanemark bench` and fit it with `lanemark fit`",
         }
