@@ -26,7 +26,7 @@ const BEGUN: u8 = b'b';
 /// Message of the run when it is done.
 const DONE: u8 = b'd';
 /// Number of attempts to remove a folder into which other processes still write while they end.
-const ATTEMPTS: u32 = 500;
+const ATTEMPTS: u32 = 100;
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -89,7 +89,7 @@ fn clear(folder: &Path) {
     lanemark_serve::exact::boot::kill_noted(folder);
     marked::end(folder);
     for _ in 0..ATTEMPTS {
-        // A file that another process removes at the same time is an error, even though the folder remains.
+        // The folder itself shows whether the work is done: an error or a success may concern only its contents.
         let _ = fs::remove_dir_all(folder);
         if fs::symlink_metadata(folder).is_err() {
             return;

@@ -41,14 +41,19 @@ fn a_host_without_a_target_has_no_driver() {
 fn a_folder_has_a_driver_and_stays_empty() {
     // Direct I/O is not possible in every temporary folder, but it is possible in the folder of the build.
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let figures = measured(Some(folder.path()));
+    // While other programs run, the difference between long and short reads can vanish in one measurement.
+    let has_length = |figures: &HostFigures| {
+        let per_mib = figures.driver.and_then(|driver| driver.per_mib);
+        per_mib.is_some_and(|time| time.value >= 1e3)
+    };
+    let mut attempts = (0..3).map(|_| measured(Some(folder.path())));
+    let figures = attempts.find(has_length).expect("a MiB takes longer in one of three attempts");
     let driver = figures.driver.unwrap();
     assert!((50.0..1e6).contains(&driver.time.value), "{driver:?}");
     assert!((0.0..=1.0).contains(&driver.submit_share), "{driver:?}");
-    // A MiB takes less than reading it from memory at 100 MB/s. On a machine with other programs, the difference to
-    // short reads can vanish; then the value is the minimum.
+    // A MiB takes more than a nanosecond per KiB, and less than reading it from memory at 100 MB/s.
     let per_mib = driver.per_mib.unwrap().value;
-    assert!((50.0..1e7).contains(&per_mib), "{driver:?}");
+    assert!((1e3..1e7).contains(&per_mib), "{driver:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let text = figures.text("h", "m");
     assert!(text.contains("driver_time") && text.contains("pin_per_mib"), "{text}");

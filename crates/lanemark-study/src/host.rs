@@ -52,7 +52,7 @@ pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
     read(document, "host", None)
 }
 
-/// Returns a platform, a port or a system with the host `host`: `drive@platform,host:port`. Returns `None` if the
+/// Returns a platform, a port or a system with the host `host`: `drive@platform,host:port`. This is impossible if the
 /// platform already has a host, or if the name of the host contains a character that separates the parts of a system.
 pub fn hosted(system: &str, host: &str) -> Option<String> {
     let (drive, rest) = system.split_at(system.find('@').map_or(0, |at| at + 1));

@@ -99,8 +99,8 @@ impl Library {
     }
 
     /// Returns a copy that contains the host file `text`, measured with the result `name`, and `system` with this host:
-    /// a platform, a port or a system. Returns `None` if there is no such host, if the system already names a host, or
-    /// if the name cannot be part of a system.
+    /// a platform, a port or a system. The result is empty without a host, if the system already names a host, or if
+    /// the name cannot be part of a system.
     ///
     /// # Errors
     /// Returns all errors in the host file.

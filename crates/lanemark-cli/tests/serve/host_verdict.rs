@@ -44,10 +44,7 @@ fn rates(folder: &Path, words: &[&str]) -> (Vec<f64>, Option<String>) {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = fs::read(folder.join("one.json")).unwrap();
     let result: RunResult = serde_json::from_slice(&text).unwrap();
-    let host = match &result.target {
-        lanemark_schema::result::Target::Measured(target) => target.host.clone(),
-        _ => None,
-    };
+    let host = result.measured_host().map(str::to_owned);
     (result.tests.iter().map(|test| test.iops.value).collect(), host)
 }
 

@@ -81,15 +81,20 @@ fn a_kernel_thread_wakes_its_core() {
 /// The parts of a split request are worked on at the same time, if there are cores.
 #[test]
 fn the_commands_of_a_request_share_the_cores() {
+    four_commands_are_shared_by(|system, cores| system.cpu.cores = cores);
+}
+
+/// Checks the rounds in which four commands of a request are worked on. `set` sets the number of cores or threads.
+fn four_commands_are_shared_by(set: impl Fn(&mut SystemSpec, u32)) {
     let mut system = nvme(unlimited());
     system.attachments[0].protocol.transfer_max = Bytes::kibi(128);
     let read = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(512));
     let plain = read(&system);
     system.cpu.read_work = work(10_000, 0);
-    for (cores, rounds) in [(1, 4), (2, 2), (4, 1), (8, 1)] {
-        system.cpu.cores = cores;
+    for (servers, rounds) in [(1, 4), (2, 2), (4, 1), (8, 1)] {
+        set(&mut system, servers);
         let longer = (read(&system) - plain).as_microseconds() / 10_000.0;
-        assert!((longer - f64::from(rounds)).abs() < 0.02, "{cores} cores: {longer}");
+        assert!((longer - f64::from(rounds)).abs() < 0.02, "{servers}: {longer}");
     }
 }
 
@@ -136,16 +141,7 @@ fn the_threads_of_a_hypervisor_are_a_limit_of_their_own() {
     (system.cpu.read_work, system.cpu.io_threads) = (work(10, 0), 1);
     assert_eq!(read(&system), interrupt_only + us(10));
 
-    let mut fast = nvme(unlimited());
-    fast.attachments[0].protocol.transfer_max = Bytes::kibi(128);
-    let split = |system: &SystemSpec| latency(system, Operation::Read, Bytes::kibi(512));
-    let plain = split(&fast);
-    fast.cpu.read_work = work(10_000, 0);
-    for (threads, rounds) in [(1, 4), (2, 2), (4, 1), (8, 1)] {
-        fast.cpu.io_threads = threads;
-        let longer = (split(&fast) - plain).as_microseconds() / 10_000.0;
-        assert!((longer - f64::from(rounds)).abs() < 0.02, "{threads} threads: {longer}");
-    }
+    four_commands_are_shared_by(|system, threads| system.cpu.io_threads = threads);
 
     let mut guest = nvme(unlimited());
     guest.cpu.read_work = work(50, 0);
