@@ -2,6 +2,7 @@
 #![cfg(feature = "serve")]
 
 mod commands;
+mod crash;
 #[cfg(feature = "oltp")]
 mod databases;
 mod host_verdict;
