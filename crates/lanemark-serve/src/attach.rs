@@ -13,6 +13,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
@@ -27,8 +28,6 @@ const ATTEMPTS: usize = 16;
 const CLEAR: Opcode = 0x4C01;
 /// The request `LOOP_CONFIGURE` of `linux/loop.h`.
 const CONFIGURE: Opcode = 0x4C0A;
-/// The request `BLKFLSBUF` of `linux/fs.h`.
-const FLUSH: Opcode = 0x1261;
 /// The flag `LO_FLAGS_AUTOCLEAR` of `linux/loop.h`.
 const AUTOCLEAR: u32 = 4;
 /// The flag `LO_FLAGS_DIRECT_IO` of `linux/loop.h`.
@@ -164,16 +163,27 @@ impl LoopDevice {
         &self.node
     }
 
-    /// Writes the data that the page cache and mounted file systems hold for the disk to the disk.
-    pub(crate) fn flush(&self) {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let device = open.as_ref().and_then(|open| open.try_clone().ok());
-        drop(open);
-        if let Some(device) = device {
-            // SAFETY: `BLKFLSBUF` takes no argument. If the data cannot be stored, the process that wrote it receives
-            // the error.
-            let _ = unsafe { ioctl(&device, NoArg::<FLUSH>::new()) };
-        }
+    /// Writes the data that the page cache and mounted file systems hold for the disk to the disk. Returns a line if
+    /// this was impossible.
+    ///
+    /// `blockdev(8)` does this in a process of its own. A drive without power holds the write until it has power again,
+    /// and a thread of this process in such a write would keep the process from ending, even after SIGKILL: the kernel
+    /// fails the write only once this process has closed the file under the disk.
+    pub(crate) fn flush(&self) -> Option<String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [path, "/usr/sbin:/sbin".into()].join(std::ffi::OsStr::new(":"));
+        let done = Command::new("blockdev")
+            .arg("--flushbufs")
+            .arg(&self.node)
+            .env("PATH", folders)
+            .stdin(Stdio::null())
+            .output();
+        let why = match done {
+            Ok(done) if done.status.success() => return None,
+            Ok(done) => String::from_utf8_lossy(&done.stderr).trim().to_owned(),
+            Err(error) => format!("blockdev: {error}"),
+        };
+        Some(format!("{}: its cached data may not be stored: {why}", self.node.display()))
     }
 
     /// Detaches the disk. Returns true if another process still uses it. The device then disappears after its last

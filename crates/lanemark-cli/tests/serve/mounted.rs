@@ -265,6 +265,32 @@ fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     assert!(stderr(&output).contains("did not shut down cleanly"), "{}", stderr(&output));
 }
 
+/// A drive without power holds requests until it has power again.
+#[test]
+fn a_server_without_power_that_stores_cached_data_can_be_killed() {
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut server) = start(folder(), &ATTACHED) else { return };
+    let node = server.addresses[1].clone();
+    let disk = open(Path::new(&node));
+    disk.write_all_at(&vec![5; 4 << 20], 0).unwrap();
+    assert!(server.control(&["power-cut", "600s"]).status.success());
+    let id = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    // The write of the cached data takes place in a child, and waits for the drive.
+    let latest = Instant::now() + Duration::from_secs(20);
+    let children = format!("/proc/{id}/task/{id}/children");
+    while fs::read_to_string(&children).unwrap().is_empty() {
+        assert!(Instant::now() < latest, "the server does not store the cached data");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::process::Child::kill(&mut server.child).unwrap();
+    while server.child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < latest, "the server does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(disk);
+}
+
 #[test]
 fn a_disk_without_root_rights_is_refused_with_the_reason() {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {

@@ -156,7 +156,7 @@ impl Mounts {
     pub(crate) fn end(&mut self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(disk) = self.disk.take() {
-            disk.flush();
+            notes.extend(disk.flush());
             let node = disk.node().to_owned();
             if disk.end() {
                 notes.push(format!(
