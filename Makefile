@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-env python-test python-bench wheels mysql serve-soak serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe charts python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ wheels:          ## the Python package as a wheel in target/wheels, installed an
 
 serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
+
+crash: tools     ## attack served data with an independent client: 100 crashes of the host, 200 kills, 200 power cuts, a full disk (root; ten minutes)
+	LANEMARK_CRASH=1 cargo test --locked --workspace --all-features --test serve crash -- --nocapture --test-threads=1
 
 serve-verdict: tools ## compare served runs with fio's figures (six drives, eight loads) and with simulations on the measured host (four drives; ten minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
@@ -135,19 +138,22 @@ LADDERS := 3000
 ladders:         ## make parts of the library's drives faster step by step, a few thousand times: no step may lose throughput
 	LANEMARK_LADDERS=$(LADDERS) cargo test --locked --release -p lanemark-study --test ladders -- --nocapture
 
-# Each target starts from files in the tree and keeps its findings in target/fuzz/; `FUZZ_TARGETS=trace` runs one target.
-FUZZ_SECONDS := 60
-FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
-fuzz:            ## run libFuzzer on each reader of foreign files, starting from valid files (a minute each)
+# Each target starts from files in the tree and keeps its findings in target/fuzz/; `FUZZ_TARGETS=trace` runs one target,
+# and `FUZZ_RUNS=10000000` takes a night. The canary breaks its promise, so that a fuzzer that finds nothing is noticed.
+FUZZ_RUNS    := 100000
+FUZZ_TARGETS := $(filter-out canary, $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
+FUZZ = PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) cargo fuzz run -s none $(1) \
+    $(abspath target/fuzz/corpus)/$(1) -- -runs=$(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 \
+    -artifact_prefix=$(abspath target/fuzz)/$(1)- -print_final_stats=1 >target/fuzz/$(1).log 2>&1
+fuzz:            ## run libFuzzer on each reader of foreign bytes, starting from valid inputs (100,000 executions each)
 	@[ -x target/tools/bin/cargo-fuzz ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-fuzz@0.13.2
-	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/corpus/%)
+	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/corpus/%) target/fuzz/corpus/canary
 	LANEMARK_FUZZ_SEEDS=$(abspath target/fuzz/corpus) cargo test --locked --workspace --all-features --test readers seeds
+	@! { $(call FUZZ,canary); } && grep -q 'the canary is dead' target/fuzz/canary.log || \
+	    { tail -40 target/fuzz/canary.log; echo "the fuzzer did not find the canary's broken promise"; exit 1; }
 	@for target in $(FUZZ_TARGETS); do \
-	    PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) \
-	        cargo fuzz run -s none $$target $(abspath target/fuzz/corpus)/$$target -- -max_total_time=$(FUZZ_SECONDS) \
-	        -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$(abspath target/fuzz)/$$target- -print_final_stats=1 \
-	        >target/fuzz/$$target.log 2>&1 || { tail -40 target/fuzz/$$target.log; exit 1; }; \
+	    { $(call FUZZ,$$target); } || { tail -40 target/fuzz/$$target.log; exit 1; }; \
 	    echo "$$target: $$(grep -o 'number_of_executed.*' target/fuzz/$$target.log)"; \
 	done
 

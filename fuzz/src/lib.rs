@@ -5,12 +5,15 @@
 //! test `readers` of `lanemark-cli`, which changes the valid files at random. The check of a reader panics if the
 //! reader breaks its promise.
 
+mod canary;
 mod capture;
+mod control;
 mod drive;
 mod fault;
 mod fio_job;
 mod fio_json;
 mod foreign;
+mod fuse;
 mod host;
 mod image;
 mod iometer;
@@ -22,6 +25,7 @@ mod result;
 mod scenario;
 mod served;
 mod served_file;
+mod study;
 mod sweep;
 mod trace;
 mod ui_question;
@@ -50,9 +54,23 @@ const fn target(
     Target { name, read, seeds, texts: &[] }
 }
 
+/// A reader that breaks its promise, which each fuzzer must report.
+pub const CANARY: Target = Target { texts: &["canary 1"], ..target("canary", canary::read, &[]) };
+
 /// All readers.
 pub const TARGETS: &[Target] = &[
     target("capture", capture::read, &[("crates/lanemark-inspect/tests/samples", "")]),
+    Target {
+        texts: &[
+            "status",
+            "fault list",
+            "fault latency extra=2ms share=1% for=10s",
+            "fault change 1 extra=5ms",
+            "fault clear all",
+            "power-cut 5s",
+        ],
+        ..target("control", control::read, &[])
+    },
     target("drive", drive::read, &[("library/drives", ".toml")]),
     Target {
         texts: &[
@@ -69,6 +87,19 @@ pub const TARGETS: &[Target] = &[
     target("fio_job", fio_job::read, &[("crates/lanemark-formats/tests/jobs", ".fio")]),
     target("fio_json", fio_json::read, &[("crates/lanemark-formats/tests/samples", ".json")]),
     target("foreign", foreign::read, &[("crates/lanemark-formats/tests/foreign", "")]),
+    Target {
+        // An open, a write of 8 bytes, an fsync, a read and an fallocate.
+        texts: &[
+            "\x0e\x08\0\0\0\0\0\0\0\0",
+            "\x10\x30\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+             \0\0\0\0\0\0\0\0abcdefgh",
+            "\x14\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+            "\x0f\x28\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+             \0\0\0\0\0\0\0\0",
+            "\x2b\x20\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\x03\0\0\0\0\0\0\0",
+        ],
+        ..target("fuse", fuse::read, &[])
+    },
     target("host", host::read, &[("library/hosts", ".toml")]),
     target("image", image::read, &[("crates/lanemark-serve/tests/images", ".img")]),
     target("iometer", iometer::read, &[("crates/lanemark-formats/tests/samples", ".icf")]),
@@ -86,6 +117,7 @@ pub const TARGETS: &[Target] = &[
         ..target("served", served::read, &[])
     },
     target("served_file", served_file::read, &[("crates/lanemark-serve/tests/files", ".journal")]),
+    target("study", study::read, &[("studies", ".toml")]),
     Target {
         texts: &[
             "system = \"samsung-850-pro-1tb@workstation-z170:sata\"\nworkload = \"quick:rnd4k-q32t1-read\"\n\
@@ -109,7 +141,7 @@ pub const TARGETS: &[Target] = &[
 
 /// Runs the target with the name `name`.
 pub fn run(name: &str, bytes: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    let target = TARGETS.iter().chain([&CANARY]).find(|target| target.name == name).unwrap();
     (target.read)(bytes);
 }
 

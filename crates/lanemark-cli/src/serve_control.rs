@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Fault, FaultKind};
-use lanemark_serve::registry::READING;
+use lanemark_serve::control::{self, ControlCommand};
 use lanemark_serve::session::Session;
 use lanemark_serve::{metrics, query_server};
 use lanemark_sim::{FaultPhase, FaultState};
@@ -58,67 +58,45 @@ pub(crate) fn check_servable(system: &System, size: u64, fault: &Fault) -> Resul
 impl ControlledServer {
     /// Answers a command. Answers begin with `ok` or `error:`, except for a status or a list.
     pub(crate) fn answer(&self, question: &str) -> String {
-        let words: Vec<&str> = question.split_whitespace().collect();
-        match self.execute(&words) {
+        match ControlCommand::parse(question).and_then(|command| self.execute(command)) {
             Ok(answer) => answer,
             Err(error) => format!("error: {}\n", error.trim_end()),
         }
     }
 
-    fn execute(&self, words: &[&str]) -> Result<String, String> {
-        match words {
-            ["status"] => Ok(metrics::text(&self.session.figures())),
-            [READING] => Ok(reading(&self.system, &self.session)),
-            ["stop"] => {
+    fn execute(&self, command: ControlCommand) -> Result<String, String> {
+        let done = || "ok\n".to_owned();
+        match command {
+            ControlCommand::Status => Ok(metrics::text(&self.session.figures())),
+            ControlCommand::Reading => Ok(reading(&self.system, &self.session)),
+            ControlCommand::Stop => {
                 self.stop.store(true, Ordering::SeqCst);
-                Ok("ok\n".to_owned())
+                Ok(done())
             }
-            ["power-cut"] => self.add("power-cut boot=1s"),
-            ["power-cut", boot] => self.add(&format!("power-cut boot={boot}")),
-            ["fault", "list"] => Ok(listed(&self.session.faults()?)),
-            ["fault", "clear", "all"] => self.clear_all(),
-            ["fault", "clear", number] => {
-                self.session.clear_fault(number_of(number)?)?;
-                Ok("ok\n".to_owned())
+            ControlCommand::AddFault(fault) => {
+                self.check(&fault)?;
+                let number = self.session.add_fault(fault)?;
+                Ok(format!("ok: fault {}\n", number + 1))
             }
-            ["fault", "change", number, keys @ ..] if !keys.is_empty() => self.change(number, keys),
-            [command @ ("status" | "stop" | READING), more, ..]
-            | [command @ "power-cut", _, more, ..]
-            | [command @ "fault", "list", more, ..]
-            | [command @ "fault", "clear", _, more, ..] => {
-                Err(format!("{command}: unexpected word `{more}`"))
-            }
-            ["fault", "clear"] => Err("fault clear: expected a number, or all".to_owned()),
-            ["fault", "change", ..] => {
-                Err("fault change: expected a number and keys, such as 1 extra=5ms".to_owned())
-            }
-            ["fault", fault @ ..] => self.add(&fault.join(" ")),
-            _ => {
-                let command = words.first().unwrap_or(&"");
-                Err(format!("`{command}`: expected status, fault, power-cut, reading or stop"))
-            }
+            ControlCommand::ListFaults => Ok(listed(&self.session.faults()?)),
+            ControlCommand::ClearAll => self.clear_all(),
+            ControlCommand::ClearFault(index) => self.session.clear_fault(index).map(|()| done()),
+            ControlCommand::ChangeFault(index, keys) => self.change(index, &keys),
         }
     }
 
-    /// Parses a fault that this server can apply. The fault's time counts from now.
-    fn fault(&self, text: &str) -> Result<Fault, String> {
-        let fault: Fault = text.parse()?;
-        check_servable(&self.system, self.size, &fault).map_err(|failure| failure.to_string())?;
-        Ok(fault)
-    }
-
-    fn add(&self, text: &str) -> Result<String, String> {
-        let number = self.session.add_fault(self.fault(text)?)?;
-        Ok(format!("ok: fault {}\n", number + 1))
+    /// Rejects a fault that this server cannot apply.
+    fn check(&self, fault: &Fault) -> Result<(), String> {
+        check_servable(&self.system, self.size, fault).map_err(|failure| failure.to_string())
     }
 
     /// Replaces a fault with a different fault, or changes some of its keys.
-    fn change(&self, number: &str, keys: &[&str]) -> Result<String, String> {
-        let number = number_of(number)?;
+    fn change(&self, index: u16, keys: &[String]) -> Result<String, String> {
         let states = self.session.faults()?;
-        let state = states.get(usize::from(number)).ok_or("no fault has this number")?;
-        let fault = self.fault(&changed(&state.fault, keys))?;
-        let number = self.session.change_fault(number, fault)?;
+        let state = states.get(usize::from(index)).ok_or("no fault has this number")?;
+        let fault: Fault = control::changed_fault(&state.fault, keys).parse()?;
+        self.check(&fault)?;
+        let number = self.session.change_fault(index, fault)?;
         Ok(format!("ok: fault {}\n", number + 1))
     }
 
@@ -139,32 +117,6 @@ impl ControlledServer {
     }
 }
 
-/// Parses the number of a fault; users count faults from 1.
-fn number_of(text: &str) -> Result<u16, String> {
-    let number = text.parse::<u16>().ok().and_then(|number| number.checked_sub(1));
-    number.ok_or_else(|| {
-        format!("`{text}` is not the number of a fault; `fault list` prints the numbers")
-    })
-}
-
-/// Returns the words of a fault's text, without its time.
-fn words_of(fault: &str) -> Vec<String> {
-    fault.split(' ').filter(|word| !word.starts_with("at=")).map(str::to_owned).collect()
-}
-
-/// Returns the text of a fault in which the keys in `keys` are replaced. If the first word is a kind of fault, `keys`
-/// describe a new fault.
-fn changed(fault: &Fault, keys: &[&str]) -> String {
-    if !keys.first().is_some_and(|word| word.contains('=')) {
-        return keys.join(" ");
-    }
-    let key = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
-    let mut words = words_of(&fault.to_string());
-    words.retain(|word| !word.contains('=') || keys.iter().all(|given| key(given) != key(word)));
-    words.extend(keys.iter().map(|word| (*word).to_owned()));
-    words.join(" ")
-}
-
 /// Lists faults, one per line.
 fn listed(states: &[FaultState]) -> String {
     if states.is_empty() {
@@ -180,7 +132,7 @@ fn listed(states: &[FaultState]) -> String {
         format!(
             "{number} {phase}, from {at}: {} ({} failed, {} delayed, {} silent)\n",
             // The fault's text, without the end that `clear` has set.
-            words_of(&effect.fault).join(" "),
+            control::words_without_time(&effect.fault).join(" "),
             effect.failed,
             effect.held,
             effect.silent
@@ -207,32 +159,4 @@ pub(crate) fn control(args: &ServeControlArgs) -> Result<CommandOutcome, Failure
 /// Sends a command to the control socket of a server, and returns the answer.
 pub(crate) fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
     query_server::ask(socket, command, ANSWER_MAX, ANSWER_TIME)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_changed_fault_keeps_its_other_keys_and_begins_now() {
-        let fault: Fault = "latency extra=2ms share=10% at=5s for=10s".parse().unwrap();
-        for (keys, expected) in [
-            (&["extra=5ms"][..], "latency share=10% for=10s extra=5ms"),
-            (&["share=1%", "for=1s"], "latency extra=2ms share=1% for=1s"),
-            (&["at=3s"], "latency extra=2ms share=10% for=10s at=3s"),
-            (&["pause", "for=1s"], "pause for=1s"),
-        ] {
-            let text = changed(&fault, keys);
-            assert_eq!(text, expected);
-            text.parse::<Fault>().unwrap();
-        }
-    }
-
-    #[test]
-    fn numbers_of_faults_begin_at_one() {
-        assert_eq!(number_of("1"), Ok(0));
-        for text in ["0", "-1", "65537", "one", ""] {
-            assert!(number_of(text).is_err(), "{text}");
-        }
-    }
 }

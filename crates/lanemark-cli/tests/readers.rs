@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fuzz::{TARGETS, Target, root, run};
+use fuzz::{CANARY, TARGETS, Target, root, run};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 /// Number of changed inputs for each target.
@@ -24,7 +24,8 @@ const INPUTS: u64 = 4_000;
 /// Number of changed inputs for a target whose reader takes milliseconds.
 const INPUTS_OF_SLOW: u64 = 300;
 /// The targets whose readers take milliseconds.
-const SLOW: [&str; 6] = ["capture", "drive", "fio_job", "foreign", "priors", "result"];
+const SLOW: [&str; 8] =
+    ["capture", "drive", "fio_job", "foreign", "fuse", "priors", "result", "study"];
 /// Inputs are cut to this length, because a change in the middle of a long file is rarely reached.
 const LENGTH_MAX: usize = 64 << 10;
 /// Parts of the formats that random bytes do not produce.
@@ -140,14 +141,20 @@ fn changed_inputs_break_no_promise() {
     });
 }
 
+/// The changes find a broken promise.
+#[test]
+#[should_panic(expected = "canary: text-0, changed, breaks a promise")]
+fn the_canary_dies() {
+    change_inputs_of(&CANARY);
+}
+
 fn change_inputs_of(target: &Target) {
     let seeds = seeds(target);
     for (name, seed) in &seeds {
         check(target, name, seed);
     }
-    let mut rng = Rng::new(StreamKey::from_seed(
-        TARGETS.iter().position(|one| one.name == target.name).unwrap() as u64,
-    ));
+    let number = TARGETS.iter().position(|one| one.name == target.name).unwrap_or(TARGETS.len());
+    let mut rng = Rng::new(StreamKey::from_seed(number as u64));
     let inputs = if SLOW.contains(&target.name) { INPUTS_OF_SLOW } else { INPUTS };
     for _ in 0..inputs {
         let (name, seed) = &seeds[rng.below(seeds.len() as u64) as usize];
@@ -169,9 +176,10 @@ fn seeds_of_each_target() {
         .collect();
     programs.sort();
     let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
-    assert_eq!(programs, TARGETS.iter().map(|target| target.name).collect::<Vec<_>>());
+    let all = || [&CANARY].into_iter().chain(TARGETS);
+    assert_eq!(programs, all().map(|target| target.name).collect::<Vec<_>>());
     let folder = std::env::var_os("LANEMARK_FUZZ_SEEDS");
-    for target in TARGETS {
+    for target in all() {
         let seeds = seeds(target);
         assert!(!seeds.is_empty(), "{} starts from no valid input", target.name);
         assert!(

@@ -166,7 +166,7 @@ impl LoopDevice {
     /// Writes the data that the page cache and mounted file systems hold for the disk to the disk. Returns a line if
     /// this was impossible.
     ///
-    /// `blockdev(8)` does this in a process of its own. A drive without power holds the write until it has power again,
+    /// `blockdev(8)` does this in a separate process. A drive without power holds the write until it has power again,
     /// and a thread of this process in such a write would keep the process from ending, even after SIGKILL: the kernel
     /// fails the write only once this process has closed the file under the disk.
     pub(crate) fn flush(&self) -> Option<String> {

@@ -10,7 +10,7 @@
 //! | [`reading`], [`registry`] | the counters between two instants, and the list of servers on this machine |
 //! | `arrival` | estimates when requests arrived |
 //! | [`selftest`], [`needs`] | the speed of this machine, and the required rate and latency |
-//! | [`query_server`], [`metrics`] | control and figures, on separate sockets |
+//! | [`query_server`], [`control`], [`metrics`] | the sockets for control and figures, and their texts |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `clients`, `connection`, `outbox` | the clients' access, threads and replies |
 //! | `file_to_socket` | sends long data from a file to a socket without a copy in this process |
@@ -29,6 +29,7 @@ pub mod attach;
 mod clients;
 pub mod clock;
 mod connection;
+pub mod control;
 pub mod data;
 pub mod delivered;
 pub mod engine;

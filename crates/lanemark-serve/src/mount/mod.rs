@@ -12,11 +12,12 @@ mod file;
 mod mount_point;
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fuser::{BackgroundSession, Config, MountOption};
+use fuser::{BackgroundSession, Config, MountOption, SessionACL};
 use rustix::fs::{Mode, OFlags};
 
 use crate::attach::{FreeLoopDevice, LoopDevice};
@@ -140,6 +141,16 @@ impl Mounts {
             self.disk = Some(LoopDevice::over(&file, free).map_err(of_loop)?);
         }
         Ok(note)
+    }
+
+    /// Serves a client of the kernel's protocol (`fuse(4)`) until it closes `socket`. Only fuzzing does this.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not follow the protocol.
+    #[doc(hidden)]
+    pub fn serve_protocol(&self, socket: OwnedFd) -> io::Result<()> {
+        let file = ServedFile::new(Arc::clone(&self.shared), Arc::default())?;
+        fuser::Session::from_fd(file, socket, SessionACL::All, Config::default())?.run()
     }
 
     /// Returns the path of the file.

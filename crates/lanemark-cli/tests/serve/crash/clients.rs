@@ -14,7 +14,7 @@ const CLIENTS: u64 = 3;
 /// Length of the runs of sectors in the first half.
 const RUN: u64 = 3;
 
-/// What the clients share: the number of the next write, and a clock that orders submissions and answers.
+/// State of all clients: the number of the next write, and a clock that orders submissions and answers.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     next_write: AtomicU64,

@@ -125,7 +125,8 @@ impl Ledger {
             let acknowledged = writes.iter().rposition(|write| write.acknowledged.is_some());
             judgement.required += u64::from(promised.is_some());
             // A later write takes precedence if two writes have the same content.
-            let found = writes.iter().rposition(|write| write.content.bytes(sector as u64) == bytes);
+            let found =
+                writes.iter().rposition(|write| write.content.bytes(sector as u64) == bytes);
             match found {
                 Some(found) => {
                     judgement.lost += u64::from(promised.is_some_and(|promised| found < promised));
@@ -174,10 +175,7 @@ fn the_ledger_reports_each_kind_of_damage() {
     assert_eq!(judge(flushed, Event::PowerLoss), Judgement { unflushed_lost: 1, ..whole });
     assert_eq!(judge(flushed, Event::Kill), Judgement { unflushed_lost: 1, lost: 1, ..whole });
     let neither = [image, image, Content::Zeros];
-    assert_eq!(
-        judge(neither, Event::PowerLoss),
-        Judgement { unflushed_lost: 1, lost: 1, ..whole }
-    );
+    assert_eq!(judge(neither, Event::PowerLoss), Judgement { unflushed_lost: 1, lost: 1, ..whole });
     let foreign = [Content::Of(2), Content::Zeros, Content::Of(9)];
     assert_eq!(judge(foreign, Event::PowerLoss), Judgement { foreign: 2, ..whole });
 }
