@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -256,7 +256,6 @@ tools:
 	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
 	    echo "missing, and their tests will be skipped: apt-get install$$missing"
 	@$(MAKE) --silent axe || echo "axe-core is missing (curl): the accessibility test will be skipped"
-	@$(MAKE) --silent charts || echo "Vega-Lite is missing (curl): the test of interactive charts will be skipped"
 	@[ -x target/fio-plot/bin/fio-plot ] || \
 	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
 	    echo "fio-plot is missing (python3 with venv and pip): the test that uses it will be skipped"
@@ -270,35 +269,6 @@ axe:             ## download axe-core for the accessibility tests into target/to
 	    curl -sSfLO https://registry.npmjs.org/axe-core/-/axe-core-$(AXE).tgz && \
 	    echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum --check --quiet && \
 	    tar xzf axe-core-$(AXE).tgz && mv package ../axe-core-$(AXE) && cd .. && rm -r axe-core.new; }
-
-# Vega-Lite, Vega and its interpreter draw the charts of `lanemark report --interactive`. The script contains all three
-# and begins with their licences (BSD). The command accepts only a script with the digest in
-# crates/lanemark-cli/src/charts.rs.
-CHARTS := target/tools/charts.js
-NPM    := https://registry.npmjs.org
-charts:          ## the chart library for `lanemark report --interactive`, target/tools/charts.js (800 kB)
-	@[ -f $(CHARTS) ] || { \
-	    rm -rf target/tools/charts.new && mkdir -p target/tools/charts.new && cd target/tools/charts.new && \
-	    curl -sSfLO $(NPM)/vega/-/vega-6.4.0.tgz && \
-	    curl -sSfLO $(NPM)/vega-lite/-/vega-lite-6.5.0.tgz && \
-	    curl -sSfLO $(NPM)/vega-interpreter/-/vega-interpreter-2.3.2.tgz && \
-	    { echo "3521fb6ff68a94a40323954f0ba4484ba4014b157bfd37f89a3b063082320c42  vega-6.4.0.tgz"; \
-	      echo "811230a6bfd2cdbfc359d0c38f624a90df86657b7f251b67be88bcc4eee32b7f  vega-lite-6.5.0.tgz"; \
-	      echo "b83489633c1320e9d6f839781f0c84c661a5ca2666fe38cb83f7c52a531fffec  vega-interpreter-2.3.2.tgz"; } | \
-	    sha256sum --check --quiet && \
-	    for each in vega-6.4.0 vega-lite-6.5.0 vega-interpreter-2.3.2; do \
-	        mkdir $$each && tar xzf $$each.tgz -C $$each --strip-components=1 || exit 1; \
-	    done && \
-	    { for each in vega-6.4.0 vega-lite-6.5.0 vega-interpreter-2.3.2; do \
-	        echo "/*! $$each"; cat $$each/LICENSE; echo "*/"; \
-	      done; \
-	      cat vega-6.4.0/build/vega.min.js; echo; \
-	      cat vega-lite-6.5.0/build/vega-lite.min.js; echo; \
-	      echo "const lanemarkInterpreter = (() => {"; \
-	      sed -e 's/^import \(.*\) from .vega-util.;/const \1 = vega;/' -e '/^export /d' -e '/^.. *sourceMappingURL/d' \
-	          vega-interpreter-2.3.2/build/vega-interpreter.js; \
-	      echo "return expression; })();"; } | grep -v '^//# sourceMappingURL' >charts.js && \
-	    mv charts.js ../charts.js && cd .. && rm -r charts.new; }
 
 clean:           ## remove build products and the demo's results
 	cargo clean

@@ -30,7 +30,7 @@ from ._spread import Work, is_dask, on_dask, workers_of
 from ._table import Table
 from .errors import InputError, RunError
 
-__all__ = ["Interrupted", "Space", "Sweep", "SweepProgress", "SweepResult", "merge", "run_chunk"]
+__all__ = ["Interrupted", "Space", "Sweep", "SweepProgress", "SweepResult", "run_chunk"]
 
 #: The maximum expected run time of a chunk, in seconds.
 CHUNK_S = 5.0
@@ -565,19 +565,9 @@ class SweepFile(Tabular):
 
 
 def load(path: str | os.PathLike[str]) -> SweepFile:
-    """Read a sweep's CSV file, or a part of such a file.
+    """Read a sweep's CSV file, which may be incomplete.
 
     Raises:
         InputError: If the file is not a sweep's CSV file.
     """
     return SweepFile(_lanemark.load_sweep(path))
-
-
-def merge(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> SweepFile:
-    """Merge the CSV parts that ``lanemark sweep --points`` wrote, like ``lanemark sweep --merge``.
-
-    Raises:
-        InputError: If a part belongs to another sweep, or if a point is missing or duplicated.
-        RefusedError: If ``out`` exists and is not a sweep's CSV file.
-    """
-    return SweepFile(_lanemark.merge(list(parts), out, call("sweep.merge")))

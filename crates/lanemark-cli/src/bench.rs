@@ -14,14 +14,13 @@ use crate::args::BenchArgs;
 use crate::bench_trace::RecordedTrace;
 use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
-use crate::formats::{OutputFormat, RequestedSections};
+use crate::formats::RequestedSections;
 use crate::progress::Progress;
 use crate::served_target::ServedMeasurement;
 use crate::watch::RunScreen;
 use crate::{formats, library, messages, provenance, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
-    OutputFormat::check_printed(args.output_format)?;
     let stop = stop::on_signal();
     messages::tell_left_over(&args.path);
     let library = library::open(&args.run.library)?;

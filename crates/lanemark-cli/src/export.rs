@@ -22,10 +22,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<CommandOutcome, Failure> {
         return Err(Failure::input(format!("{}: {message}", args.result))
             .hint("use --output-format table or json"));
     }
-    let of_columns = matches!(args.output_format, OutputFormat::Csv | OutputFormat::Parquet);
-    if args.table.is_some() && !of_columns {
-        return Err(Failure::input("--table applies only to csv and parquet")
-            .hint("use --output-format csv or parquet, or remove --table"));
+    if args.table.is_some() && args.output_format != OutputFormat::Csv {
+        return Err(Failure::input("--table applies only to csv")
+            .hint("use --output-format csv, or remove --table"));
     }
     match (&args.split, &args.out) {
         (Some(folder), _) => split(args, &result, folder),
@@ -35,7 +34,6 @@ pub(crate) fn run(args: &ExportArgs) -> Result<CommandOutcome, Failure> {
             write(args, &result, &reserved)
         }
         (None, None) => {
-            OutputFormat::check_printed(Some(args.output_format))?;
             output::print(&text(args, &result)?)?;
             Ok(CommandOutcome::Done)
         }
@@ -60,27 +58,9 @@ fn write(
     result: &RunResult,
     reserved: &ReservedName,
 ) -> Result<CommandOutcome, Failure> {
-    match args.output_format {
-        OutputFormat::Parquet => write_parquet(args, result, reserved)?,
-        _ => reserved.write(text(args, result)?.as_bytes())?,
-    }
+    reserved.write(text(args, result)?.as_bytes())?;
     tell!("wrote {}", reserved.path().display());
     Ok(CommandOutcome::Done)
-}
-
-#[cfg(feature = "full")]
-fn write_parquet(
-    args: &ExportArgs,
-    result: &RunResult,
-    reserved: &ReservedName,
-) -> Result<(), Failure> {
-    crate::parquet_file::write(reserved, &args.table.unwrap_or(RunTable::Tests).columns(result))
-}
-
-#[cfg(not(feature = "full"))]
-fn write_parquet(_: &ExportArgs, _: &RunResult, _: &ReservedName) -> Result<(), Failure> {
-    Err(Failure::input("--output-format parquet: this build can't write Parquet")
-        .hint("use --output-format csv, or build with --features full"))
 }
 
 /// Writes one file per test.
@@ -88,7 +68,6 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Command
     let ending = match args.output_format {
         OutputFormat::FioJson | OutputFormat::Json => "json",
         OutputFormat::IometerCsv | OutputFormat::Csv => "csv",
-        OutputFormat::Parquet => "parquet",
         OutputFormat::Table | OutputFormat::CrystalDiskMark => "txt",
     };
     // All names are reserved before the first file is written.

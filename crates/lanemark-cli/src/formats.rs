@@ -28,19 +28,6 @@ pub(crate) enum OutputFormat {
     CrystalDiskMark,
     /// Columns as CSV, with one row per test
     Csv,
-    /// Columns as a Parquet file (only `lanemark export`, in a build with the feature `full`)
-    Parquet,
-}
-
-impl OutputFormat {
-    /// Refuses a format that cannot be printed on stdout.
-    pub(crate) fn check_printed(format: Option<Self>) -> Result<(), Failure> {
-        match format {
-            Some(Self::Parquet) => Err(Failure::input("--output-format parquet can't be printed")
-                .hint("use lanemark export RESULT --output-format parquet --out FILE.parquet")),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Prints on stderr the settings that are applied only approximately.
@@ -74,7 +61,7 @@ pub(crate) fn tell(opened: &OpenedWorkload, buffered: bool) {
 /// Returns the result in another program's format; `None` for our own formats.
 pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
     match format? {
-        OutputFormat::Table | OutputFormat::Json | OutputFormat::Parquet => None,
+        OutputFormat::Table | OutputFormat::Json => None,
         OutputFormat::Csv => Some(csv(&RunTable::Tests.columns(result))),
         OutputFormat::FioJson => {
             let began = humantime::parse_rfc3339(&result.provenance.started_at).ok();
@@ -181,8 +168,5 @@ mod tests {
     fn more_text_follows_after_an_empty_line() {
         assert_eq!(with("a\n".to_owned(), "b\n"), "a\n\nb\n");
         assert_eq!(with("a\n".to_owned(), ""), "a\n");
-        let formats = [None, Some(OutputFormat::Csv), Some(OutputFormat::Parquet)];
-        let printed = formats.map(|format| OutputFormat::check_printed(format).is_ok());
-        assert_eq!(printed, [true, true, false]);
     }
 }

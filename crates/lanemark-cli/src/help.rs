@@ -197,7 +197,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "wrap",
         ],
     ),
-    ("Analysis", &["explain", "bottleneck", "no_interval", "target", "jobs", "points", "merge"]),
+    ("Analysis", &["explain", "bottleneck", "no_interval", "target", "jobs"]),
     ("Permission to overwrite", &["overwrite", "i_will_lose_all_data_on"]),
     ("State of the target", &["purge", "precondition", "no_fill"]),
     (

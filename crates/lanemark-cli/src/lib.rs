@@ -8,7 +8,6 @@
 mod args;
 mod bench;
 mod bench_trace;
-mod charts;
 mod compare;
 mod completions;
 mod delivery;
@@ -38,13 +37,9 @@ mod oltp_args;
 mod oltp_live;
 mod outlets;
 mod output;
-#[cfg(feature = "full")]
-mod parquet_file;
 mod path;
 mod plan;
 mod plot;
-#[cfg(feature = "full")]
-mod png_file;
 mod progress;
 mod provenance;
 mod replay;

@@ -1,6 +1,4 @@
-//! `lanemark plot`: draws one chart of saved results as SVG or PNG.
-
-use std::path::Path;
+//! `lanemark plot`: draws one chart of saved results as SVG.
 
 use lanemark_lab::results::OutputFile;
 use lanemark_report::{PlotStyle, ResultChart, ResultPlot};
@@ -13,20 +11,13 @@ use crate::{output, report};
 
 pub(crate) fn run(args: &PlotArgs) -> Result<CommandOutcome, Failure> {
     let out = &args.out;
-    let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let answer = match extension.to_lowercase().as_str() {
-        "svg" => {
-            let outlet = OutputFile::open(out, &PLOT)?;
-            let (plot, answer) = draw_plot(args)?;
-            outlet.write(&plot.svg)?;
-            answer
-        }
-        "png" => png(args, out)?,
-        _ => {
-            return Err(Failure::input(format!("--out {}: expected .svg or .png", out.display()))
-                .hint("for example --out chart.svg"));
-        }
-    };
+    if !out.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) {
+        return Err(Failure::input(format!("--out {}: expected .svg", out.display()))
+            .hint("for a PNG, use the button next to the chart on the page of `lanemark report`"));
+    }
+    let outlet = OutputFile::open(out, &PLOT)?;
+    let (plot, answer) = draw_plot(args)?;
+    outlet.write(&plot.svg)?;
     if let Some(answer) = answer {
         output::print_sentence(&answer)?;
     }
@@ -52,21 +43,4 @@ fn draw_plot(args: &PlotArgs) -> Result<(ResultPlot, Option<String>), Failure> {
         }
     })?;
     Ok((plot, lanemark_report::results_answer(study.as_ref(), &runs)))
-}
-
-#[cfg(not(feature = "full"))]
-fn png(_: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
-    Err(Failure::input(format!("--out {}: this build can't write PNG", out.display()))
-        .hint("write *.svg, or build with --features full"))
-}
-
-#[cfg(feature = "full")]
-fn png(args: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
-    use crate::png_file;
-
-    png_file::refuse_other(out)?;
-    let reserved = lanemark_lab::reserved::ReservedName::with_folders(out)?;
-    let (plot, answer) = draw_plot(args)?;
-    reserved.write(&png_file::bytes(&plot, args.scale)?)?;
-    Ok(answer)
 }

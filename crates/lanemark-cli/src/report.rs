@@ -9,14 +9,12 @@ use lanemark_lab::sweep::provenance;
 use lanemark_schema::result::{RunResult, StudyOutcome};
 
 use crate::args::ReportArgs;
-use crate::charts;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::output;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
-    let library = args.interactive.as_deref().map(charts::library).transpose()?;
     let page = OutputFile::open(&args.html, &PAGE)?;
     let table = match args.results.as_slice() {
         [path] if path.extension().is_some_and(|extension| extension == "csv") => {
@@ -25,10 +23,6 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
         _ => None,
     };
     if let Some(path) = table.filter(|path| !is_iometer(path)) {
-        if args.interactive.is_some() {
-            return Err(Failure::input("--interactive does not apply to the page of a sweep")
-                .hint("remove it; only pages of runs and studies have interactive charts"));
-        }
         let sweep = results::load_sweep(&path)?;
         page.write(&lanemark_report::sweep_html(&sweep, provenance::of(&path).as_ref()))?;
         output::print_sentence(&lanemark_report::sweep_answer(&sweep, None))?;
@@ -37,10 +31,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<CommandOutcome, Failure> {
     }
     let (study, runs) = load(&args.results)?;
     let all: Vec<&RunResult> = runs.iter().collect();
-    page.write(&match &library {
-        Some(library) => lanemark_report::interactive_html(study.as_ref(), &all, library),
-        None => lanemark_report::html(study.as_ref(), &all),
-    })?;
+    page.write(&lanemark_report::html(study.as_ref(), &all))?;
     print_answer(study.as_ref(), &runs)?;
     tell!("wrote {}", args.html.display());
     Ok(CommandOutcome::Done)

@@ -10,13 +10,12 @@ use lanemark_study::{Location, workload};
 use crate::args::SimArgs;
 use crate::delivery::ResultDelivery;
 use crate::failure::{CommandOutcome, Failure};
-use crate::formats::{OutputFormat, RequestedSections};
+use crate::formats::RequestedSections;
 use crate::messages::tell;
 use crate::progress::LabProgressLine;
 use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
-    OutputFormat::check_printed(args.output_format)?;
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let mut library = library::open(&args.run.library)?;

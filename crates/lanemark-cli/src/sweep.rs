@@ -3,15 +3,10 @@
 use std::path::PathBuf;
 
 use lanemark_files::private::PrivateFolder;
-#[cfg(not(feature = "full"))]
-use lanemark_lab::columns::Column;
-use lanemark_lab::columns::{self, AxisKind};
-use lanemark_lab::reserved::ReservedName;
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::scale::scaled_workload;
-use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
-use lanemark_lab::sweep::table;
-use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, merge, opened, settings};
+use lanemark_lab::sweep::provenance::of as provenance_of;
+use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, opened, settings};
 use lanemark_schema::result::{SCHEMA_VERSION, Sweep as SweepResult};
 use lanemark_schema::units::Ratio;
 use lanemark_study::sweep::{Axis, SweepDefinition};
@@ -22,8 +17,6 @@ use crate::args::SweepArgs;
 use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::outlets::PAGE;
-#[cfg(feature = "full")]
-use crate::parquet_file::{self, write as write_parquet};
 use crate::progress::LabProgressLine;
 use crate::{formats, library, output, provenance, saving, stop};
 
@@ -33,22 +26,21 @@ const LOADS: [&str; 2] = ["queue_depth", "threads"];
 const DEPTHS: &str = "queue_depth=1,2,3,4,6,8,12,16,24,32,48,64,96,128,192,256";
 
 pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
-    let Some(system) = &args.system else { return merge_parts(args) };
     let lab = Lab {
         pool: args.jobs.map_or_else(Pool::default, Pool::new),
         cancel: stop::on_signal().into(),
         ..Lab::default()
     };
     let library = library::open(&args.run.library)?;
-    let sweep = sweep(args, system, &library)?;
+    let sweep = sweep(args, &library)?;
     let (out, scratch) = match &args.out {
         Some(out) => (out.clone(), None),
-        None => default_out(args, &sweep)?,
+        None => default_out(&sweep)?,
     };
     let views = SweepOutputs { is_kept: scratch.is_none(), ..SweepOutputs::open(args, out)? };
     let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.inputs = library.used();
-    let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), provenance)?;
+    let file = SweepFile::open(&views.csv, &sweep, provenance)?;
     let (mut ended, total, file_name) =
         (file.before(), file.total(), views.csv.display().to_string());
     if ended > 0 {
@@ -62,27 +54,18 @@ pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
         }
     })?;
     drop(line);
-    match (outcome, &args.points) {
-        (None, _) => {
-            match views.is_kept {
-                true => tell!(
-                    "saved {ended} of {total} points to {file_name}; run the same command to continue"
-                ),
-                false => tell!("interrupted; nothing is saved"),
-            }
-            return Ok(CommandOutcome::Interrupted);
+    let Some(outcome) = outcome else {
+        if views.is_kept {
+            tell!(
+                "saved {ended} of {total} points to {file_name}; run the same command to continue"
+            );
+        } else {
+            tell!("interrupted; nothing is saved");
         }
-        (Some(outcome), None) => {
-            views.show(&outcome)?;
-            has_figures(&outcome, &file_name)?;
-        }
-        (Some(outcome), Some(_)) => {
-            let (held, all) = (outcome.points.len(), sweep.points());
-            let kinds = columns::axis_kinds(sweep.axis_values());
-            views.write_parquet(&outcome, Some(&kinds))?;
-            tell!("saved {file_name}, which contains {held} of the sweep's {all} points");
-        }
-    }
+        return Ok(CommandOutcome::Interrupted);
+    };
+    views.show(&outcome)?;
+    has_figures(&outcome, &file_name)?;
     Ok(CommandOutcome::Done)
 }
 
@@ -98,27 +81,11 @@ fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     }
 }
 
-/// Merges the parts of a sweep.
-fn merge_parts(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
-    let views = SweepOutputs::open(args, args.out.clone().unwrap_or_default())?;
-    let sweep = merge(&args.merge, &views.csv, provenance::own_provenance(args.run.seed))?;
-    views.show(&sweep)?;
-    Ok(CommandOutcome::Done)
-}
-
-/// Returns a file in the default folder whose name depends only on the sweep and its points. If that folder is not
-/// writable, prints a warning and returns a file in a private folder; dropping the second value removes that folder.
-fn default_out(
-    args: &SweepArgs,
-    sweep: &Sweep,
-) -> Result<(PathBuf, Option<PrivateFolder>), Failure> {
-    let points = args.points.as_ref();
-    let points = points.map_or(String::new(), |of| format!("-{}-{}", of.start(), of.end()));
-    let name = format!("sweep-{}{points}.csv", &sweep.inputs()[..12]);
+/// Returns a file in the default folder whose name depends only on the sweep. If that folder is not writable, prints a warning and returns a file in a private folder; dropping the second value removes that folder.
+fn default_out(sweep: &Sweep) -> Result<(PathBuf, Option<PrivateFolder>), Failure> {
+    let name = format!("sweep-{}.csv", &sweep.inputs()[..12]);
     match saving::writable_default() {
         Ok(folder) => Ok((folder.join(name), None)),
-        // A part of a sweep does not print figures, so its file is its only output.
-        Err(error) if args.points.is_some() => Err(error.into()),
         Err(error) => {
             saving::warn(&error);
             let scratch = PrivateFolder::new("lanemark-sweep-").map_err(|other| {
@@ -134,7 +101,6 @@ struct SweepOutputs {
     csv: PathBuf,
     /// Whether the file remains after the command.
     is_kept: bool,
-    parquet: Option<ReservedName>,
     page: Option<OutputFile>,
     /// The requested share of the maximum.
     target: Option<Ratio>,
@@ -152,25 +118,16 @@ struct SweepJson<'s> {
 
 impl SweepOutputs {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
-        let (csv, parquet) = files(out)?;
+        if out.extension().is_none_or(|extension| extension != "csv") {
+            let message = format!("--out {}: a sweep is written as CSV", out.display());
+            return Err(Failure::input(message).hint("use a file name that ends in .csv"));
+        }
         let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
-        Ok(Self { csv, is_kept: true, parquet, page, target: args.target, json: args.json })
-    }
-
-    /// Writes the Parquet file of points, if one is requested. The `kinds` of the axes depend on the whole sweep.
-    fn write_parquet(
-        &self,
-        sweep: &SweepResult,
-        kinds: Option<&[AxisKind]>,
-    ) -> Result<(), Failure> {
-        let Some(file) = &self.parquet else { return Ok(()) };
-        let inputs = hash_of(&self.csv);
-        write_parquet(file, &table(sweep, inputs.as_deref(), kinds))
+        Ok(Self { csv: out, is_kept: true, page, target: args.target, json: args.json })
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
-        let Self { csv, is_kept, parquet, page, target, json } = self;
-        self.write_parquet(sweep, None)?;
+        let Self { csv, is_kept, page, target, json } = self;
         if let Some(page) = page {
             page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
         }
@@ -187,9 +144,6 @@ impl SweepOutputs {
         if *is_kept {
             tell!("saved {}", csv.display());
         }
-        if let Some(parquet) = parquet {
-            tell!("saved {}", parquet.path().display());
-        }
         if let Some(page) = page {
             tell!("wrote {}", page.path().display());
         }
@@ -197,30 +151,9 @@ impl SweepOutputs {
     }
 }
 
-/// Returns the CSV file that grows during the sweep, and the Parquet file that is written from it, if requested.
-fn files(out: PathBuf) -> Result<(PathBuf, Option<ReservedName>), Failure> {
-    match out.extension().and_then(|extension| extension.to_str()) {
-        Some("csv") => Ok((out, None)),
-        #[cfg(feature = "full")]
-        Some("parquet") => {
-            parquet_file::refuse_other(&out)?;
-            Ok((out.with_extension("csv"), Some(ReservedName::with_folders(&out)?)))
-        }
-        #[cfg(not(feature = "full"))]
-        Some("parquet") => {
-            let message = format!("--out {}: this build can't write Parquet", out.display());
-            Err(Failure::input(message)
-                .hint("use a file name that ends in .csv, or build with --features full"))
-        }
-        _ => {
-            let message = format!("--out {}: a sweep is written as CSV", out.display());
-            Err(Failure::input(message).hint("use a file name that ends in .csv"))
-        }
-    }
-}
-
 /// Returns the sweep that the command line describes, together with the values in its sweep file.
-fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Failure> {
+fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
+    let system = args.system.as_str();
     let mut definition = match system.ends_with(".toml") && !system.contains('@') {
         true => SweepDefinition::open(system.as_ref())?,
         false => SweepDefinition {
@@ -268,9 +201,4 @@ fn with_location(error: StudyError) -> Failure {
         true => Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error }),
         false => error.into(),
     }
-}
-
-#[cfg(not(feature = "full"))]
-fn write_parquet(_: &ReservedName, _: &[Column]) -> Result<(), Failure> {
-    Ok(())
 }

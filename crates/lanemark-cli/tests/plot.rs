@@ -90,7 +90,6 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
     let folder = results();
     let path = folder.path();
     fs::write(path.join("mine.svg"), "<svg>mine</svg>").unwrap();
-    fs::write(path.join("mine.png"), "mine").unwrap();
     let fails = |arguments: &[&str], expected: &str| {
         let all = [&["plot"], arguments].concat();
         let ran = lanemark(path, &all);
@@ -101,43 +100,11 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
         );
     };
     fails(&["depths.json", "--out", "mine.svg"], "mine.svg exists and");
-    fails(&["depths.json", "--out", "x.gif"], "expected .svg or .png");
+    fails(&["depths.json", "--out", "x.png"], "expected .svg");
     fails(&["depths.json", "--panel", "none", "--out", "x.svg"], "that contains `none`");
     fails(&["absent.json", "--out", "x.svg"], "absent.json");
     fails(&["depths.toml", "--out", "x.svg"], "depths.toml");
     fails(&["depths.json", "--columns", "0", "--out", "x.svg"], "columns");
-    fails(&["depths.json", "--scale", "nan", "--out", "x.png"], "scale");
-    match cfg!(feature = "full") {
-        true => fails(&["depths.json", "--out", "mine.png"], "mine.png exists and is not"),
-        false => fails(&["depths.json", "--out", "x.png"], "build with --features full"),
-    }
     assert_eq!(fs::read_to_string(path.join("mine.svg")).unwrap(), "<svg>mine</svg>");
-    assert_eq!(fs::read_to_string(path.join("mine.png")).unwrap(), "mine");
     assert!(!path.join("x.svg").exists() && !path.join("x.png").exists());
-}
-
-#[cfg(feature = "full")]
-#[test]
-fn a_png_has_the_size_of_the_drawing_times_its_scale_and_words() {
-    let folder = results();
-    let draw = |chart: &str, scale: &str| {
-        let out = format!("{chart}.png");
-        let ran = lanemark(
-            folder.path(),
-            &["plot", "depths.json", "--chart", chart, "--out", &out, "--scale", scale],
-        );
-        assert!(ran.status.success(), "{chart}: {}", stderr(&ran));
-        let file = std::io::BufReader::new(fs::File::open(folder.path().join(&out)).unwrap());
-        let mut reader = png::Decoder::new(file).read_info().unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        let info = reader.next_frame(&mut pixels).unwrap();
-        let ink = pixels.chunks(4).filter(|pixel| pixel[..3].iter().all(|&part| part < 80)).count();
-        (info.width, info.height, ink)
-    };
-    for chart in CHARTS {
-        let (once, twice) = (draw(chart, "1"), draw(chart, "2"));
-        assert_eq!((2 * once.0, 2 * once.1), (twice.0, twice.1), "{chart}");
-        // Letters are nearly black; without a font there are no letters.
-        assert!(twice.2 > 500, "{chart} has {} dark pixels", twice.2);
-    }
 }

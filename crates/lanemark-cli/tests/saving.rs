@@ -146,10 +146,6 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let requested = folder.join("one.json").display().to_string();
         let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        // The file of a part of a sweep is the part's only output.
-        let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1,2"];
-        let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     }
     let (_, message) = User::new().ends(&["results"]);
     assert!(message.contains("no result matches"), "{message}");

@@ -155,44 +155,6 @@ fn one_core_and_many_come_to_the_same() {
     assert_eq!(files[0], files[2]);
 }
 
-#[test]
-fn parts_of_a_sweep_are_merged_to_the_bytes_of_one_run() {
-    let folder = folder();
-    let path = |name: &str| folder.path().join(name);
-    let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2,4,8,16"];
-    let printed = succeeds(&path("whole.csv"), &axis);
-    let part = |name: &str, points: &str| {
-        let text = succeeds(&path(name), &[&axis[..], &["--points", points]].concat());
-        assert_eq!(text, "", "a part is no curve");
-    };
-    part("a.csv", "0..1");
-    part("b.csv", "2..4");
-    let merge = |parts: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.args(["sweep", "--merge"]).args(parts).args(["--out", "m.csv", "--html", "m.html"]);
-        command.current_dir(folder.path()).output().unwrap()
-    };
-    let refused = merge(&["a.csv"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(
-        stderr(&refused).contains("no part contains the points 2..4 of 0..4"),
-        "{}",
-        stderr(&refused)
-    );
-    assert!(stderr(&refused).contains("hint: ") && !path("m.csv").exists());
-    let merged = merge(&["b.csv", "a.csv"]);
-    assert_eq!(merged.status.code(), Some(0), "{}", stderr(&merged));
-    assert_eq!(String::from_utf8(merged.stdout).unwrap(), printed);
-    assert_eq!(fs::read(path("m.csv")).unwrap(), fs::read(path("whole.csv")).unwrap());
-    assert!(fs::read_to_string(path("m.html")).unwrap().contains("<h2>Provenance</h2>"));
-    let beyond = [&axis[..], &["--points", "3..5"]].concat();
-    fails(&path("c.csv"), &beyond, 2, "the points of the sweep are 0 to 4", "--points 0..4");
-    for points in ["5..3", "x", "1", "-1..2"] {
-        let output = sweep(&path("c.csv"), &[&axis[..], &["--points", points]].concat());
-        assert_eq!({ output }.output().unwrap().status.code(), Some(2), "{points}");
-    }
-}
-
 /// A point equals the result of `sim`.
 #[test]
 fn a_point_is_that_run_alone() {
@@ -370,8 +332,4 @@ fn a_file_of_anything_else_is_left_alone() {
     fails(&out, &depths, 3, "not a Lanemark sweep", "--out");
     assert_eq!(fs::read(&out).unwrap(), b"important\n");
     fails(&folder.path().join("sweep.txt"), &depths, 2, "as CSV", ".csv");
-    if cfg!(not(feature = "full")) {
-        let hint = "--features full";
-        fails(&folder.path().join("sweep.parquet"), &depths, 2, "can't write Parquet", hint);
-    }
 }

@@ -79,7 +79,7 @@ pub use event::{Event, EventObserver, TestPosition};
 pub use lab::{Lab, LabRun, assemble, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;
-pub use sweep::{ChunkRunner, SweepFile, merge};
+pub use sweep::{ChunkRunner, SweepFile};
 pub use whatif::{WhatIfJob, WhatIfSide};
 
 /// The book's page on the Rust library, whose code is compiled and run with the examples.

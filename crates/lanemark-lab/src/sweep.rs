@@ -1,14 +1,9 @@
 //! The points of a sweep, which run in parallel and are written to a file that a later run can continue.
-//!
-//! Several machines can each run a range of the points and write the results to a separate file, a part; [`merge()`]
-//! joins the parts. The merged file is identical to the file of a single run of all points.
 
 mod chunk;
 mod journal;
-mod merge;
 pub mod provenance;
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,53 +16,34 @@ use crate::event::{Event, EventObserver};
 use crate::lab::Lab;
 pub use chunk::{ChunkRunner, table};
 use journal::Journal;
-pub use merge::merge;
 
-/// The file of a sweep or of a part of it, together with the remaining points. It is locked against other writers.
+/// The file of a sweep, together with the remaining points. It is locked against other writers.
 pub struct SweepFile<'s> {
     sweep: &'s Sweep,
     journal: Journal<'s>,
     pending: Vec<u64>,
-    total: u64,
 }
 
 impl<'s> SweepFile<'s> {
-    /// Opens or creates the file for the points whose numbers are in `points`, or for all points of the sweep. Records
-    /// the provenance next to the file.
+    /// Opens or creates the file of a sweep. Records the provenance next to the file.
     ///
     /// # Errors
-    /// Returns an error if the sweep does not have these points, if the file has other contents, or if it cannot be
-    /// written.
-    pub fn open(
-        path: &Path,
-        sweep: &'s Sweep,
-        points: Option<RangeInclusive<u64>>,
-        provenance: Provenance,
-    ) -> Result<Self, LabError> {
-        let last = sweep.points() - 1;
-        let points = points.unwrap_or(0..=last);
-        let (from, to) = (*points.start(), *points.end());
-        if from > to || to > last {
-            let message = format!("--points {from}..{to}: the points of the sweep are 0 to {last}");
-            return Err(
-                LabError::input(message).hint(format!("use, for example, --points 0..{last}"))
-            );
-        }
+    /// Returns an error if the file has other contents, or if it cannot be written.
+    pub fn open(path: &Path, sweep: &'s Sweep, provenance: Provenance) -> Result<Self, LabError> {
         let journal = Journal::open(path, sweep)?;
         provenance::note(path, sweep.inputs(), sweep.points(), sweep.axes(), provenance)?;
-        let mut pending = journal.pending();
-        pending.retain(|number| points.contains(number));
-        Ok(Self { sweep, journal, pending, total: to - from + 1 })
+        let pending = journal.pending();
+        Ok(Self { sweep, journal, pending })
     }
 
     /// Returns the number of points that an earlier run completed.
     pub fn before(&self) -> u64 {
-        self.total - self.pending.len() as u64
+        self.total() - self.pending.len() as u64
     }
 
-    /// Returns the number of requested points.
+    /// Returns the number of points.
     pub fn total(&self) -> u64 {
-        self.total
+        self.sweep.points()
     }
 }
 
@@ -83,7 +59,8 @@ impl Lab {
         mut file: SweepFile<'_>,
         watch: &mut EventObserver<'_>,
     ) -> Result<Option<SweepResult>, LabError> {
-        let (mut ended, total) = (file.before(), file.total);
+        let mut ended = file.before();
+        let total = file.total();
         let (sweep, pending) = (file.sweep, &file.pending);
         // A library records the files that it read, so it belongs to one thread.
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);

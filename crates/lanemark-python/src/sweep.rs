@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 
 use crate::failure::Failure;
 use crate::library::Library;
-use crate::run::{STYLE, provenance};
+use crate::run::STYLE;
 use crate::table::Table;
 use crate::watch::Cancel;
 use crate::workload::{Workload, quantity};
@@ -156,21 +156,6 @@ pub(crate) fn load_sweep(
         let points = results::load_sweep(&path)?;
         let html = sweep_html(&points, provenance_of(&path).as_ref());
         views(&points, hash_of(&path).as_deref(), html)
-    })
-}
-
-/// Merges the parts of a sweep, which are CSV files. Returns their points, also as text and as a page.
-#[pyfunction]
-pub(crate) fn merge(
-    py: Python<'_>,
-    parts: Vec<PathBuf>,
-    out: PathBuf,
-    command: Vec<String>,
-) -> Result<(Table, String, String), Failure> {
-    py.detach(|| {
-        let points = lanemark_lab::merge(&parts, &out, provenance(command, 0))?;
-        let html = sweep_html(&points, provenance_of(&out).as_ref());
-        views(&points, hash_of(&out).as_deref(), html)
     })
 }
 

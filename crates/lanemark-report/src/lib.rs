@@ -67,9 +67,7 @@ pub use entry::{
 };
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
-pub use html::{
-    ChartScript, PLOT_MARK, PlotStyle, ResultChart, ResultPlot, html, interactive_html, plot,
-};
+pub use html::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, html, plot};
 pub use inspection::{inspection_svg, inspection_text};
 pub use lead::sentence_text;
 pub use path::{path_sentence, path_svg, path_table};

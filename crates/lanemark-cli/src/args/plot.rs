@@ -17,7 +17,7 @@ pub(crate) struct PlotArgs {
     /// Draw only panels whose title contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) panel: Option<String>,
-    /// Drawing to write, *.svg or *.png
+    /// Drawing to write, *.svg
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Number of panels side by side
@@ -26,9 +26,6 @@ pub(crate) struct PlotArgs {
     /// Draw light marks on a dark background
     #[arg(long)]
     pub(crate) dark: bool,
-    /// Pixels of a PNG per pixel of the drawing, 1 to 8
-    #[arg(long, value_name = "NUMBER", default_value_t = 2.0, value_parser = scale)]
-    pub(crate) scale: f32,
 }
 
 /// A chart by its name.
@@ -80,13 +77,5 @@ impl fmt::Display for ChartArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.to_possible_value();
         f.write_str(name.as_ref().map_or("", |name| name.get_name()))
-    }
-}
-
-fn scale(text: &str) -> Result<f32, String> {
-    let scale: f32 = text.parse().map_err(|_| "expected a number".to_owned())?;
-    match (1.0..=8.0).contains(&scale) {
-        true => Ok(scale),
-        false => Err("expected a number from 1 to 8".to_owned()),
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct ExportArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "fio-json")]
     pub(crate) output_format: OutputFormat,
-    /// Rows of csv and parquet: tests, samples (repeats), hops, series (over time) or latencies [default: tests]
+    /// Rows of csv: tests, samples (repeats), hops, series (over time) or latencies [default: tests]
     #[arg(long, value_name = "TABLE", value_parser = table)]
     pub(crate) table: Option<RunTable>,
     /// Write to this new file instead of stdout
@@ -54,7 +54,4 @@ pub(crate) struct ReportArgs {
     /// HTML page to write
     #[arg(long, value_name = "FILE")]
     pub(crate) html: PathBuf,
-    /// Add interactive charts, drawn by this JavaScript library from `make charts`: target/tools/charts.js
-    #[arg(long, value_name = "LIBRARY")]
-    pub(crate) interactive: Option<PathBuf>,
 }

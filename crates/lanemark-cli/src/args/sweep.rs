@@ -1,7 +1,6 @@
 //! The arguments of `lanemark sweep`.
 
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -22,15 +21,10 @@ The last axis changes fastest. Curves are drawn over the first numeric axis, wit
 value of the next axis.
 
 The same command continues an interrupted sweep; no point runs twice.
-An impossible combination of system and test gets a row with the reason in the last column.
-
-Several machines can share a sweep: each runs a range of points and writes a part, --points 0..499,
-and --merge PART PART --out FILE merges the parts. The merged file has the same bytes as the file of
-one complete run. Keep the .provenance.json file of each part next to it.")]
+An impossible combination of system and test gets a row with the reason in the last column.")]
 pub(crate) struct SweepArgs {
     /// System, written DRIVE@PLATFORM:PORT, or a sweep file, NAME.toml
-    #[arg(required_unless_present = "merge")]
-    pub(crate) system: Option<String>,
+    pub(crate) system: String,
     /// Test to simulate, WORKLOAD:TEST
     #[arg(long, value_name = "WORKLOAD:TEST")]
     pub(crate) workload: Option<String>,
@@ -39,22 +33,14 @@ pub(crate) struct SweepArgs {
     pub(crate) axis: Vec<String>,
     /// Report the queue depth that reaches this share of the maximum, such as "90%" [default axis: queue_depth, 1 to
     /// 256]
-    #[arg(long, value_name = "SHARE", value_parser = target, conflicts_with = "points")]
+    #[arg(long, value_name = "SHARE", value_parser = target)]
     pub(crate) target: Option<Ratio>,
     /// Override a model value for all points, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// CSV file for the points; a build with the feature `full` also accepts a .parquet file, which is written in
-    /// addition to the CSV file [default: sweep-HASH.csv in the results folder; HASH depends only on the sweep]
+    /// CSV file for the points [default: sweep-HASH.csv in the results folder; HASH depends only on the sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Run only the points in this range of numbers, both ends included, such as 0..499
-    #[arg(long, value_name = "A..B", value_parser = points, conflicts_with = "html")]
-    pub(crate) points: Option<RangeInclusive<u64>>,
-    /// Merge these parts of a sweep without running anything
-    #[arg(long, value_name = "PART", num_args = 1.., requires = "out",
-        conflicts_with_all = ["system", "workload", "axis", "set", "points", "jobs", "seed", "size", "duration", "repeats"])]
-    pub(crate) merge: Vec<PathBuf>,
     /// Also write an HTML page with the curves to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -62,22 +48,13 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) full: bool,
     /// Print the points and the answer as JSON instead of text
-    #[arg(long, conflicts_with = "points")]
+    #[arg(long)]
     pub(crate) json: bool,
     /// Number of points to run in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) run: SeedArgs,
-}
-
-/// Parses a range of points, which includes both ends.
-fn points(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let ends =
-        text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    let (from, to): (u64, u64) =
-        ends.ok_or("expected the first and the last point, such as 0..499")?;
-    (from <= to).then_some(from..=to).ok_or("the first point is after the last".to_owned())
 }
 
 /// Parses a share of the maximum, above 0 and up to 1.

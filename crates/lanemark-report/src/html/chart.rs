@@ -14,16 +14,11 @@ use super::axis::Axis;
 use super::family::TestFamily;
 use super::family_chart;
 use super::grid::typeset;
-use super::lines::LineChart;
 use super::picture::{LegendEntry, PanelPicture, TitledPanel};
 use super::svg::{SvgImage, block, image, named, num, part_title, shortened_list, split};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
 use crate::palette;
-
-mod pointed;
-
-pub(super) use pointed::interactive_panels;
 
 /// The width of a panel in drawing units; a unit is about one pixel.
 const WIDTH: f64 = 340.0;
@@ -120,23 +115,6 @@ fn study_panels(
             BarPanel { test: test.to_owned(), groups }
         })
         .collect()
-}
-
-/// Returns the charts of the test families of a study, or of runs without a study.
-pub(super) fn families(
-    study: Option<&StudyOutcome>,
-    runs: &[(String, &RunResult)],
-) -> Vec<LineChart> {
-    match study {
-        Some(outcome) => {
-            let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
-            family_chart::study_charts(outcome, runs, metrics(outcome)[0], &families)
-        }
-        None => {
-            let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
-            family_chart::runs_charts(runs, FigureMetric::Throughput, &families)
-        }
-    }
 }
 
 /// Builds the section of runs without a study.

@@ -29,11 +29,6 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Returns the panels of all groups of `runs`, each with the unit of its figure.
-pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(BarPanel, &'static str)> {
-    groups(runs).iter().flat_map(|(_, tests)| of_group(runs, tests)).collect()
-}
-
 /// Returns the panels of one group of tests; each bar has the colour of its run.
 fn of_group(
     runs: &[(&str, &RunResult)],

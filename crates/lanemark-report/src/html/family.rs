@@ -4,7 +4,7 @@
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
 
-use super::lines::{AxisUnit, LineAxis};
+use super::lines::LineAxis;
 
 /// Minimum number of tests in a family.
 const LEAST: usize = 4;
@@ -74,11 +74,7 @@ impl FamilyAxis {
             values.last().copied().unwrap_or(1.0).max(1.0),
         );
         let ticks = values.into_iter().map(|value| (value, label(value))).collect();
-        let unit = match self {
-            Self::Volume | Self::Block => AxisUnit::Size,
-            Self::Depth => AxisUnit::Number,
-        };
-        LineAxis { name: name.to_owned(), ends, logarithmic: true, unit, ticks }
+        LineAxis { name: name.to_owned(), ends, logarithmic: true, ticks }
     }
 }
 

@@ -7,7 +7,7 @@
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
-use super::lines::{AxisUnit, LOOKS, LineAxis, LineChart, LineSeries, entries, legend};
+use super::lines::{LOOKS, LineAxis, LineChart, LineSeries, entries, legend};
 use super::picture::{PanelPicture, TitledPanel};
 
 /// The rungs of the percentile ladder. A rung is omitted if there are too few requests for its percentile.
@@ -142,13 +142,6 @@ pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Pan
     }
 }
 
-/// Returns the charts of all tests in the order of the page: the percentiles and the cumulative share of each test.
-pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<LineChart> {
-    let tests = tests(runs).into_iter().map(|name| of_test(runs, name)).collect();
-    let (visible, folded) = split_by_difference(tests);
-    visible.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
-}
-
 /// Returns the names of the tests that counted several requests.
 fn tests<'r>(runs: &'r [(String, &RunResult)]) -> Vec<&'r str> {
     let mut names: Vec<&str> = Vec::new();
@@ -223,7 +216,6 @@ pub(super) fn percentile_steps_chart(title: String, lines: Vec<LineSeries>) -> L
             name: "percentile of requests, %".to_owned(),
             ends: (nines(50.0), last),
             logarithmic: false,
-            unit: AxisUnit::Nines,
             ticks,
         },
         up: LineAxis::latency("latency (logarithmic)", values.into_iter()),

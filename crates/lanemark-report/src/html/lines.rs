@@ -35,26 +35,12 @@ const SAME: f64 = 0.01;
 /// Number of distinct line styles.
 pub(super) const LOOKS: usize = COLOURS * DASHES;
 
-/// The unit of an axis, which determines how its values are formatted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AxisUnit {
-    /// A number whose unit is part of the axis name.
-    Number,
-    /// Nanoseconds.
-    Latency,
-    /// Nines of a percentile, such as 2 for the 99th.
-    Nines,
-    /// Bytes.
-    Size,
-}
-
 /// One axis: its name with the unit, its range, and its ticks with their labels.
 #[derive(Clone)]
 pub(crate) struct LineAxis {
     pub(crate) name: String,
     pub(crate) ends: (f64, f64),
     pub(crate) logarithmic: bool,
-    pub(crate) unit: AxisUnit,
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
@@ -137,13 +123,7 @@ impl LineAxis {
             .filter(|&&step| step >= low && step <= high && (!wide || decade(&step)))
             .map(|&step| (step, round_time(step)))
             .collect();
-        Self {
-            name: name.to_owned(),
-            ends: (low, high),
-            logarithmic: true,
-            unit: AxisUnit::Latency,
-            ticks,
-        }
+        Self { name: name.to_owned(), ends: (low, high), logarithmic: true, ticks }
     }
 
     /// Creates a linear axis from zero to beyond the maximum of `values`.
@@ -155,13 +135,7 @@ impl LineAxis {
         let label = |tick: f64| grouped(&format!("{tick:.decimals$}"));
         let ticks =
             (0..=count).map(|tick| each * tick as f64).map(|tick| (tick, label(tick))).collect();
-        Self {
-            name: name.to_owned(),
-            ends: (0.0, each * count as f64),
-            logarithmic: false,
-            unit: AxisUnit::Number,
-            ticks,
-        }
+        Self { name: name.to_owned(), ends: (0.0, each * count as f64), logarithmic: false, ticks }
     }
 
     /// Returns the relative position of `value` on the axis.

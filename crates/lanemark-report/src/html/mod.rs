@@ -1,5 +1,5 @@
-//! The HTML report: one self-contained file that refers to no external file. The report uses no web fonts and contains
-//! scripts only if the caller requests interactive charts (`interactive.rs`).
+//! The HTML report: one self-contained file that refers to no external file and uses no web fonts. Its only script
+//! adds the buttons that save a chart (`save.js`); the page's policy allows no other script and no request.
 //!
 //! The page begins with the answer, followed by the evidence. It adapts to the reader's preference for light or dark
 //! colours, to the width of a phone, and to paper. maud escapes all names from results; only this crate's own style
@@ -16,7 +16,6 @@ mod family;
 mod family_chart;
 pub(crate) mod grid;
 mod heat;
-mod interactive;
 mod latency;
 pub(crate) mod lines;
 pub(crate) mod picture;
@@ -30,14 +29,14 @@ pub(crate) mod svg;
 mod theme;
 mod time_split;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+use sha2::{Digest, Sha256};
 
 pub(crate) use grid::typeset;
-pub use interactive::ChartScript;
 pub use plot::{PLOT_MARK, PlotStyle, ResultChart, ResultPlot, plot};
 
-use self::interactive::InteractiveParts;
 use crate::study_table::study_answer;
 use crate::{
     concurrent, durable, energy, faults, figure_table, run_table, summary, target, transactions,
@@ -48,6 +47,9 @@ use crate::{
 const STYLE: &str =
     concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
 
+/// The script that adds the buttons to each chart.
+const SAVE: &str = include_str!("save.js");
+
 /// Minimum number of sections for which a page has a list of contents.
 const LISTED: usize = 5;
 
@@ -57,23 +59,6 @@ const TOLD: usize = 6;
 
 /// Writes one self-contained HTML file about a study, about runs, or about a study and runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
-    whole_page(study, runs, None)
-}
-
-/// Writes the same file as [`html`], but with interactive charts that `library` draws.
-pub fn interactive_html(
-    study: Option<&StudyOutcome>,
-    runs: &[&RunResult],
-    library: &ChartScript,
-) -> String {
-    whole_page(study, runs, Some(&InteractiveParts::new(study, runs, library)))
-}
-
-fn whole_page(
-    study: Option<&StudyOutcome>,
-    runs: &[&RunResult],
-    live: Option<&InteractiveParts>,
-) -> String {
     let runs = labelled(runs, study.is_some());
     let title = match (study, runs.first()) {
         (Some(study), _) => study.title.as_str(),
@@ -82,45 +67,33 @@ fn whole_page(
     };
     let content = markup! {
         (header(title, study, &runs))
-        @if live.is_some() {
-            noscript { p class="soft" { "Without scripts the charts are static pictures." } }
-            p class="soft hint" hidden { (HINT) }
-        }
         (sections(study, &runs))
     };
-    page_with(title, &content, live)
+    page(title, &content)
 }
 
 pub(crate) fn page(title: &str, content: &Markup) -> String {
-    page_with(title, content, None)
-}
-
-/// Instructions for the charts of an interactive page.
-const HINT: &str = "Charts show values at the pointer and, once selected, with arrow keys. A click \
-    selects a chart: then the wheel zooms it, dragging moves it, and a double click shows the \
-    whole chart again.";
-
-fn page_with(title: &str, content: &Markup, live: Option<&InteractiveParts>) -> String {
+    let digest = BASE64_STANDARD.encode(Sha256::digest(SAVE.as_bytes()));
+    let policy = format!(
+        "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    );
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                @if let Some(live) = live { (live.head()) }
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content="Lanemark";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Lanemark" }
-                style {
-                    (PreEscaped(STYLE))
-                    @if live.is_some() { (PreEscaped(interactive::STYLE)) }
-                }
+                style { (PreEscaped(STYLE)) }
             }
             body { main {
                 (content)
                 footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
             }
-            @if let Some(live) = live { (live.scripts()) }
+            script { (PreEscaped(SAVE)) }
             }
         }
     };

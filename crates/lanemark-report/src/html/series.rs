@@ -13,7 +13,6 @@ use maud::{Markup, html};
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
 use super::heat::{self, HeatMap};
-use super::lines::{self, LineAxis, LineChart};
 use super::picture::{self, PanelPicture, TitledPanel};
 use super::svg::{SvgImage, block, image, num, text_width};
 use crate::number::{grouped, significant};
@@ -29,8 +28,6 @@ const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
-/// Room for the lowest label of a plot.
-const BELOW: f64 = 4.0;
 /// Number of time ticks in a drawing as wide as a page.
 const TICKS: f64 = 12.0;
 /// Maximum number of drawings that a page shows at full size; a page with more shows small drawings, grouped by test.
@@ -156,71 +153,12 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> PanelPicture {
     let heat = all_series.iter().any(TestSeries::has_latencies);
     let drawing = |series: &TestSeries<'_>| TitledPanel {
         title: series.caption.clone(),
-        image: draw(series, DrawingSize::WHOLE).0,
+        image: draw(series, DrawingSize::WHOLE),
     };
     PanelPicture {
         entries: if heat { heat::entries() } else { Vec::new() },
         figures: all_series.iter().map(drawing).collect(),
     }
-}
-
-/// The rate of a test over time as an interactive chart that replaces the static plot.
-pub(super) struct InteractiveRate {
-    /// Text description of the drawing.
-    pub(super) label: String,
-    pub(super) chart: LineChart,
-    /// Top of the rest of the drawing; `None` if there is no other plot.
-    pub(super) rest: Option<f64>,
-    /// Shares of the drawing's width to the left and right of its plots.
-    pub(super) sides: (f64, f64),
-}
-
-/// Returns the rate of each test over time as a chart.
-pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<InteractiveRate> {
-    let all_series = test_series(runs);
-    let size = DrawingSize::of(all_series.len());
-    let chart = |plotted: &TestSeries<'_>| {
-        let series = plotted.series.condensed(size.steps);
-        let (unit, seconds) = over_time::time_unit(plotted.series.elapsed());
-        let plots = plots(plotted.test, &series, size);
-        let middle = |index: usize| {
-            (series.start(index).as_seconds() + series.length(index).as_seconds() / 2.0) / seconds
-        };
-        let known_point = |(index, value): (usize, &Option<f64>)| {
-            Some((middle(index), value.filter(|value| value.is_finite())?))
-        };
-        let points: Vec<(f64, f64)> =
-            plots[0].values.iter().enumerate().filter_map(known_point).collect();
-        let marks = marks(plotted.sample, plotted.series).into_iter();
-        let marks = marks.map(|mark| lines::VerticalMark {
-            at: mark.at.as_seconds() / seconds,
-            name: mark.name,
-            style: 1,
-        });
-        let line = lines::LineSeries {
-            name: plots[0].heading.clone(),
-            style: 0,
-            rings: false,
-            points,
-            intervals: Vec::new(),
-        };
-        let chart = LineChart {
-            title: plotted.caption.clone(),
-            across: LineAxis::from_zero(
-                &format!("time, {}", typeset(unit)),
-                line.points.iter().map(|point| point.0),
-            ),
-            up: LineAxis::from_zero(&plots[0].heading, line.points.iter().map(|point| point.1)),
-            lines: vec![line],
-            marks: marks.collect(),
-        };
-        let (label, (_, rest)) = match size.is_small() {
-            true => (small::alt_text(plotted, &plots), small::draw(plotted, size)),
-            false => (alt_text(&plotted.caption, &plots, plotted.series), draw(plotted, size)),
-        };
-        InteractiveRate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
-    };
-    all_series.iter().map(chart).collect()
 }
 
 /// Returns the content of the section; `None` if no run has a series.
@@ -245,7 +183,7 @@ fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
     html! {
         figure class="time" {
             figcaption { (plotted.caption) }
-            (draw(plotted, size).0)
+            (draw(plotted, size))
             @for sentence in over_time::sentences(plotted.sample) {
                 p class="soft" { (sentence) }
             }
@@ -259,8 +197,8 @@ fn page_width_plot(plotted: &TestSeries<'_>, size: DrawingSize) -> Markup {
     }
 }
 
-/// Draws a test over time. Also returns the top of the part below the rate, if this part exists.
-fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Option<f64>) {
+/// Draws a test over time.
+fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let TestSeries { ref caption, test, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
@@ -279,7 +217,6 @@ fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Option<f64>) 
         placed.push((plot, top + HEADING));
         top += HEADING + plot.height;
     }
-    let rest = placed.first().map_or(top, |(plot, at)| at + plot.height);
     let heat = HeatMap::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
@@ -303,9 +240,7 @@ fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Option<f64>) 
             }
         }
     };
-    let has_rest = plots.len() > 1 || heat.is_some();
-    let drawn = image(size.width, top + AXIS, &alt_text(caption, &plots, series), content);
-    (drawn, has_rest.then_some(rest + BELOW))
+    image(size.width, top + AXIS, &alt_text(caption, &plots, series), content)
 }
 
 /// Returns the plots of a series: the rate, and the write amplification if it is known.

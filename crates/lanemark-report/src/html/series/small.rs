@@ -12,7 +12,7 @@ use super::super::heat::{self, HeatMap};
 use super::super::picture::{self, LegendEntry};
 use super::super::svg::{SvgImage, image, num};
 use super::{
-    BELOW, DrawingSize, LEFT, RIGHT, TestSeries, TimePlot, draw_marks, marks, plots, shading, spans,
+    DrawingSize, LEFT, RIGHT, TestSeries, TimePlot, draw_marks, marks, plots, shading, spans,
 };
 use crate::number::{grouped, significant};
 use crate::over_time;
@@ -51,7 +51,7 @@ pub(super) fn section(all: &[TestSeries<'_>], size: DrawingSize) -> Markup {
                 @for plotted in group {
                     figure {
                         figcaption { (plotted.label) }
-                        (draw(plotted, size).0)
+                        (draw(plotted, size))
                         @if let Some(words) = over_time::brief_summary(plotted.sample) { p class="soft" { (words) } }
                     }
                 }
@@ -98,8 +98,8 @@ pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[TimePlot]) -> String {
     format!("{}: {}", plotted.caption, ends.collect::<Vec<_>>().join("; "))
 }
 
-/// Draws a test over time. Also returns the top of the part below the rate, if this part exists.
-pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Option<f64>) {
+/// Draws a test over time.
+pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let series = plotted.series.condensed(size.steps);
     let (all, width) = (plotted.series.elapsed(), size.width - LEFT - RIGHT);
     let x_of = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
@@ -137,9 +137,7 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> (SvgImage, Op
             (grouped(&end)) " " (super::typeset(unit))
         }
     };
-    let has_rest = plots.len() > 1 || heat.is_some();
-    let drawn = image(size.width, top + AXIS, &alt_text(plotted, &plots), content);
-    (drawn.from(LEFT), has_rest.then_some(TOP + size.rate + BELOW))
+    image(size.width, top + AXIS, &alt_text(plotted, &plots), content).from(LEFT)
 }
 
 #[cfg(test)]
@@ -175,11 +173,10 @@ mod tests {
                 sample: &sample,
                 series: &series,
             };
-            let (image, below) = draw(&test_series, size);
+            let image = draw(&test_series, size);
             let map = if rows > 0 { GAP + f64::from(rows) * size.row } else { 0.0 };
             assert_eq!(image.height, TOP + size.rate + map + AXIS, "{rows}");
             assert_eq!(image.width, size.width);
-            assert_eq!(below, (rows > 0).then_some(TOP + size.rate + BELOW));
         }
     }
 }
