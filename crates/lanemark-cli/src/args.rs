@@ -390,9 +390,6 @@ pub(crate) struct BenchArgs {
     /// First write the whole target twice, in sequential blocks of 128 KiB (SNIA)
     #[arg(long)]
     pub(crate) precondition: bool,
-    /// Show the progress of the run in a full-screen view
-    #[arg(long)]
-    pub(crate) watch: bool,
     /// Also try a deeper queue for each test, and report the test's limit
     #[arg(long)]
     pub(crate) explain: bool,

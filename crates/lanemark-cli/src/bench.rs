@@ -1,7 +1,5 @@
 //! `lanemark bench`: a workload on a real target.
 
-use std::io::IsTerminal;
-
 use lanemark_lab::measured;
 use lanemark_lab::opened::{self, OpenedWorkload};
 use lanemark_lab::scale::{real_without_faults, scaled_workload, with_series_settings};
@@ -17,7 +15,6 @@ use crate::failure::{CommandOutcome, Failure};
 use crate::formats::RequestedSections;
 use crate::progress::Progress;
 use crate::served_target::ServedMeasurement;
-use crate::watch::RunScreen;
 use crate::{formats, library, messages, provenance, stop};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
@@ -66,8 +63,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
         stop: &stop,
     };
     let mut progress = Progress::new();
-    let mut watch = (args.watch && std::io::stderr().is_terminal()).then(RunScreen::new);
-    let title = format!("{} on {}", workload.name, args.path.display());
     // The test and the repeat that are currently running.
     let mut running = None;
     let mut on = |event: Event<'_>| match event {
@@ -87,12 +82,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
             {
                 served.iter_mut().for_each(ServedMeasurement::begin);
             }
-            match event {
-                Event::Running(running) if watch.is_some() => {
-                    watch.iter_mut().for_each(|watch| watch.show(&title, running));
-                }
-                event => progress.show(&line(&event, &workload)),
-            }
+            progress.show(&line(&event, &workload));
         }
     };
     let outcome = match (&recorded, &args.trace_args.trace) {
@@ -101,7 +91,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<CommandOutcome, Failure> {
         }
         _ => bench.run(&mut on),
     };
-    drop((progress, watch));
+    drop(progress);
     let outcome = outcome?;
     let mut result = measured::explained_result(&outcome, &workload, &provenance);
     served.iter().for_each(|served| served.complete(&mut result));
@@ -124,7 +114,6 @@ fn settings(args: &BenchArgs, opened: &OpenedWorkload) -> MeasureSettings {
         probe: args.explain,
         pinned: args.pin,
         no_idle: args.no_idle,
-        watched: args.watch,
         on_error: args.on_error.map_or(opened.on_error(), Into::into),
         host: !args.no_host,
     }
@@ -192,8 +181,6 @@ mod tests {
                 elapsed,
                 bytes: Bytes(12_000_000),
                 requests: 3_000,
-                latency: None,
-                device: None,
             });
             line(&event, &workload)
         };

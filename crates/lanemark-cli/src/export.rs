@@ -67,7 +67,7 @@ fn write(
 fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<CommandOutcome, Failure> {
     let ending = match args.output_format {
         OutputFormat::FioJson | OutputFormat::Json => "json",
-        OutputFormat::IometerCsv | OutputFormat::Csv => "csv",
+        OutputFormat::Csv => "csv",
         OutputFormat::Table | OutputFormat::CrystalDiskMark => "txt",
     };
     // All names are reserved before the first file is written.

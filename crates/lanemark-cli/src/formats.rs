@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
-use lanemark_formats::{SupportLevel, fio_json, iometer};
+use lanemark_formats::{SupportLevel, fio_json};
 use lanemark_lab::columns::{Column, ColumnValues, RunTable};
 use lanemark_lab::json;
 use lanemark_lab::opened::OpenedWorkload;
@@ -21,8 +21,6 @@ pub(crate) enum OutputFormat {
     Json,
     /// The JSON that fio prints with --output-format=json+
     FioJson,
-    /// The results file of Iometer
-    IometerCsv,
     /// The text that CrystalDiskMark copies to the clipboard, with medians
     #[value(name = "crystaldiskmark")]
     CrystalDiskMark,
@@ -68,7 +66,6 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
             let since = began.and_then(|began| began.duration_since(std::time::UNIX_EPOCH).ok());
             Some(fio_json::write(result, since.map_or(0, |since| since.as_secs())))
         }
-        OutputFormat::IometerCsv => Some(iometer::write(result)),
         OutputFormat::CrystalDiskMark => Some(crystaldiskmark::write(result, LineEnd::CrLf)),
     }
 }

@@ -71,7 +71,6 @@ mod unserved_target;
 mod verify;
 #[cfg(feature = "serve")]
 mod warden;
-mod watch;
 mod whatif;
 
 use std::ffi::OsString;

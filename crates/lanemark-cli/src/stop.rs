@@ -20,7 +20,6 @@ use signal_hook::consts::{SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::watch;
 
 /// Time for a command to end normally, before the signal thread runs the action and ends the program.
 const PATIENCE: Duration = Duration::from_millis(450);
@@ -121,7 +120,6 @@ fn finish_with() -> bool {
 /// Ends the program now.
 fn end() -> ! {
     state().ending.store(true, Ordering::SeqCst);
-    watch::give_back();
     #[cfg(feature = "serve")]
     lanemark_serve::undo::undo_all();
     lanemark_measure::remove_created();

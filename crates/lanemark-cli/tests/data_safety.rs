@@ -406,7 +406,7 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
         assert!(found.is_empty(), "{found:?} in {text:?}");
         assert!(!text.replace("\r\n", "").contains('\r'), "{text:?}");
     };
-    for format in ["table", "crystaldiskmark", "iometer-csv", "fio-json", "json"] {
+    for format in ["table", "crystaldiskmark", "csv", "fio-json", "json"] {
         let (stdout, message) = folder.ends(&["export", "evil.json", "--output-format", format], 0);
         printed(&stdout);
         printed(&message);

@@ -1,13 +1,10 @@
-//! Iometer's files. Settings (`.icf`) are read as a workload, results files are read as results, and results are
-//! written as results files.
+//! Iometer's files. Settings (`.icf`) are read as a workload, and results files are read as results.
 //!
 //! Both kinds of files have the format of Iometer 1.1 (its User's Guide, "Test Configuration File" and "Result File").
 
 mod assembly;
 mod csv;
-mod results;
 mod settings;
 
 pub(crate) use csv::{is_ours as is_results, read as read_results};
-pub use results::write;
 pub use settings::{IometerSettings, read};

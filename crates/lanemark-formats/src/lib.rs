@@ -5,7 +5,7 @@
 //! | [`fio`] | job files, into a workload and settings | – |
 //! | [`fio_json`] | `--output-format=json` and `json+`, into a result | the same format, from a result |
 //! | `fio_text` | the normal and the terse output, into a result | – |
-//! | [`iometer`] | `.icf`, into a workload; the results file, into a result | the results file, from a result |
+//! | [`iometer`] | `.icf`, into a workload; the results file, into a result | |
 //! | [`crystaldiskmark`] | its texts and KDiskMark's, into a result | the text that it copies to the clipboard |
 //! | `diskspd` | text and XML, into a result | – |
 //! | [`drives`] | lists of drives from `nvme list`, `smartctl`, `lsblk` and `lstopo` | – |

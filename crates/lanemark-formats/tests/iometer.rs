@@ -1,5 +1,4 @@
-//! Iometer's settings are converted to tests, and a result is converted to rows with 80 columns and to
-//! CrystalDiskMark's lines.
+//! Iometer's settings are converted to tests, and a result is converted to CrystalDiskMark's lines.
 
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::iometer::{self, IometerSettings};
@@ -120,32 +119,6 @@ fn bad_settings_are_errors_with_their_line() {
     let error = iometer::read(SETTINGS, "mixed.icf", None).unwrap_err();
     assert!(error.to_string().contains("whose size is not known"), "{error}");
     assert!(settings("").is_err());
-}
-
-#[test]
-fn a_test_is_three_rows_of_80_columns() {
-    let text = iometer::write(&result());
-    let rows: Vec<Vec<&str>> = text
-        .lines()
-        .filter(|line| line.matches(',').count() > 10)
-        .map(|line| line.split(',').collect())
-        .collect();
-    assert_eq!(rows.len(), 1 + 2 * 3);
-    assert!(rows.iter().all(|row| row.len() == 80), "{text}");
-    let kinds: Vec<&str> = rows[1..4].iter().map(|row| row[0]).collect();
-    assert_eq!(kinds, ["ALL", "MANAGER", "WORKER"]);
-    let header = &rows[0];
-    for row in &rows[1..] {
-        let number = |name: &str| -> f64 {
-            let at = header.iter().position(|column| *column == name).unwrap();
-            row[at].parse().unwrap()
-        };
-        let sum = number("Read IOps") + number("Write IOps");
-        assert!((number("IOps") - sum).abs() < 1e-3);
-        assert!((number("MBps (Decimal)") / number("MiBps (Binary)") - 1.048_576).abs() < 1e-4);
-        let classes: f64 = row[59..].iter().map(|count| count.parse::<f64>().unwrap()).sum();
-        assert_eq!(classes, number("Read I/Os") + number("Write I/Os"));
-    }
 }
 
 #[test]

@@ -400,7 +400,6 @@ impl<'a> Bench<'a> {
                     stop: self.stop,
                     abort: &abort,
                     over: AtomicBool::new(false),
-                    watched: self.settings.watched,
                     on_error: self.settings.on_error,
                 },
                 key: StreamKey {
@@ -425,9 +424,7 @@ impl<'a> Bench<'a> {
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
             let (index, test) = (turn.first, &all[turn.first]);
-            let SampleProgress { elapsed, requests, bytes, latency } = look;
-            let watched = self.settings.watched;
-            let device = watched.then(|| before.device_until_now()).flatten();
+            let SampleProgress { elapsed, requests, bytes } = look;
             let repeat = turn.repeat;
             on(Event::Running(&SampleInProgress {
                 test,
@@ -437,8 +434,6 @@ impl<'a> Bench<'a> {
                 elapsed,
                 bytes,
                 requests,
-                latency,
-                device,
             }));
         })?;
         let mut between = before.until_now();

@@ -1,6 +1,6 @@
 //! The events of a run for its caller, and its outcome.
 
-use lanemark_schema::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestResult, Warning};
+use lanemark_schema::result::{MeasuredTarget, TestResult, Warning};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
@@ -44,11 +44,6 @@ pub struct SampleInProgress<'a> {
     pub bytes: Bytes,
     /// Number of counted requests.
     pub requests: u64,
-    /// Latencies of the requests, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is set.
-    pub latency: Option<LatencyHistogram>,
-    /// Work of the device since the sample began, if [`MeasureSettings::watched`](crate::MeasureSettings::watched) is
-    /// set and the device is known.
-    pub device: Option<DeviceUse>,
 }
 
 /// The outcome of a run.

@@ -96,14 +96,6 @@ impl CounterReading {
         Duration::from_nanoseconds(self.clock.now_ns().saturating_sub(self.at_ns))
     }
 
-    /// Returns the device's work between this reading and now, without reading other counters.
-    pub(crate) fn device_until_now(&self) -> Option<DeviceUse> {
-        let (name, _) = self.device.as_ref()?;
-        let now = (name.clone(), stat(name)?);
-        let elapsed = Duration::from_nanoseconds(self.clock.now_ns() - self.at_ns);
-        self.device_since(Some(&now), elapsed)
-    }
-
     /// Returns the use of the processors between this reading and `now`.
     fn processors_since(&self, now: &Self) -> Option<ProcessorUse> {
         let used = now.processors.as_ref()?.since(self.processors.as_ref()?)?;

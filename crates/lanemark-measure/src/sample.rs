@@ -59,8 +59,6 @@ pub(crate) struct SampleProgress {
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
-    /// Latencies until now, if they are watched.
-    pub(crate) latency: Option<LatencyHistogram>,
 }
 
 /// A sample, with additional facts about it.
@@ -159,17 +157,12 @@ impl SampleRun<'_> {
     fn look(&self, gate: &StartGate, progress: &[ThreadProgress]) -> SampleProgress {
         let job = &self.jobs[0];
         let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
-        let latencies = progress.iter().filter_map(|thread| thread.latency.lock().ok()?.clone());
         SampleProgress {
             elapsed: Duration::from_nanoseconds(
                 job.shared.clock.now_ns().saturating_sub(opened_ns),
             ),
             requests: progress.iter().map(|thread| thread.requests.load(Ordering::Relaxed)).sum(),
             bytes: Bytes(progress.iter().map(|thread| thread.bytes.load(Ordering::Relaxed)).sum()),
-            latency: latencies.reduce(|mut sum, thread| {
-                sum.merge(&thread);
-                sum
-            }),
         }
     }
 }

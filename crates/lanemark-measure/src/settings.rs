@@ -35,8 +35,6 @@ pub struct MeasureSettings {
     pub pinned: bool,
     /// Whether the processors are kept out of their idle states.
     pub no_idle: bool,
-    /// Whether [`Event::Running`](crate::Event::Running) contains latencies.
-    pub watched: bool,
     /// Reaction to a failed request.
     pub on_error: ErrorReaction,
     /// Whether the processor times of the machine are measured after the tests of a run of 20 s or longer, for 5% of
@@ -62,7 +60,6 @@ impl Default for MeasureSettings {
             probe: false,
             pinned: false,
             no_idle: false,
-            watched: false,
             on_error: ErrorReaction::Stop,
             host: true,
         }

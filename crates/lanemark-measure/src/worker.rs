@@ -66,8 +66,6 @@ pub const POLL_NS: u64 = 50_000_000;
 const SPIN_NS: u64 = 60_000;
 /// Time after the end of the duration during which an open loop still submits requests that were due before the end.
 const OVERDUE_NS: u64 = 1_000_000_000;
-/// Interval between two updates of the latencies for an observer.
-const SHOW_NS: u64 = 250_000_000;
 
 /// The state that all threads of a test share.
 pub(crate) struct TestState<'a, C = Clock> {
@@ -80,8 +78,6 @@ pub(crate) struct TestState<'a, C = Clock> {
     pub(crate) abort: &'a AtomicBool,
     /// Set when the rounds are over.
     pub(crate) over: AtomicBool,
-    /// Whether an observer reads latencies during the run.
-    pub(crate) watched: bool,
     pub(crate) on_error: ErrorReaction,
 }
 
@@ -91,8 +87,6 @@ pub(crate) struct TestState<'a, C = Clock> {
 pub(crate) struct ThreadProgress {
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Counted latencies, if they are watched.
-    pub(crate) latency: Mutex<Option<LatencyHistogram>>,
 }
 
 /// A thread of a test.
@@ -133,7 +127,6 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
-    shown_ns: u64,
 }
 
 /// The outstanding request of a slot.
@@ -214,7 +207,6 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
             cpu_opened_ns: 0,
             cpu_opened: CpuTime::default(),
             kernel_opened: KernelThreads::default(),
-            shown_ns: 0,
         }
     }
 

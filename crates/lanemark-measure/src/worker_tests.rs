@@ -175,7 +175,6 @@ fn run_as(
         stop: &stop,
         abort: &abort,
         over: AtomicBool::new(false),
-        watched: false,
         on_error,
     };
     change(&shared);

@@ -1,9 +1,9 @@
 //! Tests of small inputs and outputs whose figures were all computed by hand, so that any wrong sum, unit or weight is
 //! detected.
 
+mod crystaldiskmark;
 mod fio_read;
 mod fio_write;
-mod iometer;
 
 use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{

@@ -19,12 +19,6 @@ impl<E: Engine, C: ThreadClock> Worker<'_, E, C> {
         }
         self.progress.bytes.store(self.quota.counted, Ordering::Relaxed);
         self.progress.requests.store(self.quota.requests, Ordering::Relaxed);
-        if self.shared.watched && now >= self.shown_ns + SHOW_NS {
-            self.shown_ns = now;
-            if let Ok(mut shared) = self.progress.latency.try_lock() {
-                *shared = Some(self.tally.latency());
-            }
-        }
     }
 
     /// Returns the time until which a slot rests: `now` plus the think time in a closed loop, and `now` in an open
