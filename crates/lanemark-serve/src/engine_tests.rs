@@ -50,8 +50,12 @@ struct Bench {
 }
 
 fn bench(faults: &[Fault]) -> Bench {
+    scaled_bench(faults, TimeScale::ONE)
+}
+
+fn scaled_bench(faults: &[Fault], scale: TimeScale) -> Bench {
     let (tell, outcomes) = channel();
-    let clock = Arc::new(ManualClock::default());
+    let clock = Arc::new(ManualClock::scaled(scale));
     let mut live = live();
     for fault in faults {
         live.add_fault(fault.clone()).unwrap();
@@ -90,26 +94,63 @@ fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
 }
 
 #[test]
-fn a_late_completion_is_counted_as_late() {
-    let mut bench = bench(&[]);
-    bench.submit(access(Operation::Read, 9), false);
-    let (_, outcome) = bench.turn_to(after_us(10_000)).unwrap();
-    let late = after_us(10_000).since(outcome.at).nanoseconds();
-    let counts = bench.core.delivered.counts();
-    let counted = counts.lateness.max_ns().unwrap();
-    assert!(counted.abs_diff(late) * 100 < late, "{counted} {late}");
-    assert_eq!(counts.reads.latency.count(), 1);
+fn a_late_completion_is_counted_as_late_in_real_time() {
+    for (scale, quarters) in TimeScale::IN_TESTS {
+        let mut bench = scaled_bench(&[], scale);
+        bench.submit(access(Operation::Read, 9), false);
+        let (_, outcome) = bench.turn_to(after_us(10_000)).unwrap();
+        let late = after_us(10_000).since(outcome.at).nanoseconds() * quarters / 4;
+        let counts = bench.core.delivered.counts();
+        let counted = counts.lateness.max_ns().unwrap();
+        assert!(counted.abs_diff(late) * 100 < late, "{counted} {late}");
+        let latency = counts.reads.latency.max_ns().unwrap();
+        assert!(latency.abs_diff(2_500_000 * quarters) < 25_000 * quarters, "{latency}");
+        assert_eq!(counts.reads.latency.count(), 1);
+    }
 }
 
 #[test]
 fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
-    let at = |flushed| {
-        let mut bench = bench(&[]);
+    let outcome = |flushed, scale| {
+        let mut bench = scaled_bench(&[], scale);
+        bench.turn_to(after_us(7));
         bench.submit(access(Operation::Write, 1), flushed);
-        bench.turn_to(after_us(1_000_000)).unwrap().1.at
+        let mut us = 7;
+        let outcome = loop {
+            us += 1;
+            if let Some((_, outcome)) = bench.turn_to(after_us(us)) {
+                break outcome;
+            }
+        };
+        // The modelled latency is that of the write and of the flush, so only the last microsecond is late.
+        assert_eq!(outcome.modelled, outcome.at.since(outcome.came));
+        let late = bench.core.delivered.counts().lateness.max_ns().unwrap();
+        assert!(late <= 4_000, "{late} ns late");
+        outcome.at
     };
-    // The example system takes hundreds of microseconds to program a page, but only a few to write to its cache.
-    assert!(at(true) > at(false) + Duration::from_microseconds(100));
+    for (scale, _) in TimeScale::IN_TESTS {
+        // The example system takes hundreds of microseconds to program a page, but only a few to write to its cache.
+        assert!(outcome(true, scale) > outcome(false, scale) + Duration::from_microseconds(100));
+    }
+}
+
+/// Only time that clients really paused is left out, and an idle drive is examined at intervals of real time.
+#[test]
+fn pauses_and_looks_at_an_idle_drive_are_in_real_time() {
+    for (scale, quarters) in TimeScale::IN_TESTS {
+        let mut bench = scaled_bench(&[], scale);
+        bench.submit(access(Operation::Read, 9), false);
+        let done = bench.turn_to(after_us(1_000)).unwrap().1.at;
+        // The client pauses for 100 ms of real time, of which 20 ms count as active.
+        let pause = Duration::from_microseconds(100_000).scaled(4, quarters);
+        bench.turn_to(done + pause);
+        bench.submit(access(Operation::Read, 9), false);
+        let last = bench.turn_to(done + pause + Duration::from_microseconds(1_000)).unwrap().1.at;
+        let paused = last.since(Instant::ZERO).saturating_sub(bench.core.active());
+        assert_eq!(bench.clock.real(paused).nanoseconds() / 1_000, 80_000);
+        let look = bench.core.idle_look().since(bench.clock.now());
+        assert_eq!(bench.clock.real(look), IDLE_LOOK);
+    }
 }
 
 #[test]
