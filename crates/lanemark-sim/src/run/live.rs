@@ -416,7 +416,8 @@ mod tests {
     #[test]
     fn faults_that_are_over_do_not_count_towards_the_maximum() {
         let mut live = live();
-        let add = |live: &mut LiveSystem| live.add_fault("pause at=1ms".parse().unwrap());
+        let add =
+            |live: &mut LiveSystem| live.add_fault("latency at=1ms extra=1ms".parse().unwrap());
         for number in 0..FAULTS_MAX as u16 + 10 {
             assert_eq!(add(&mut live), Ok(number));
             live.clear_fault(number, live.now()).unwrap();
