@@ -57,11 +57,12 @@ impl Mount {
             MountOption::NoAtime,
         ];
         config.n_threads = Some(file.threads());
+        let mounted = fuser::spawn_mount(file, point.path(), &config);
+        let session = mounted.map_err(|error| MountError::of_mount(path, error))?;
         let path_of_mount = point.path().to_owned();
-        let unmount = move || drop(mount_point::unmount(&path_of_mount));
-        let mount = || fuser::spawn_mount(file, point.path(), &config);
-        let mounted = undo::create_with_undo(mount, unmount);
-        let (session, undone) = mounted.map_err(|error| MountError::of_mount(path, error))?;
+        let undone = undo::register_undo(move || {
+            let _ = mount_point::unmount(&path_of_mount);
+        });
         Ok((Self { session: Some(session), point, ended, undone }, note))
     }
 
