@@ -22,6 +22,7 @@
 //!
 //! Not detected: content with the checksum of another content of the same block (CRC-32).
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -32,6 +33,8 @@ pub(super) const BLOCK: u64 = 4096;
 pub(super) const MAP_MARK: &str = "lanemark-serve-map 1 ";
 /// Number of records in half a log: writes of 2 GiB between two flushes.
 pub(super) const LOG_RECORDS: u64 = 1 << 19;
+/// Number of bits that are written at once.
+const BITS_IN_PIECE: u64 = 8 * 4096;
 /// Length of the head of a map file.
 const HEAD: u64 = 64;
 /// Length of a record of the log.
@@ -239,10 +242,16 @@ impl BlockMap {
         let Some(StoredMap { file, bits, .. }) = &mut self.stored else {
             return Err(io::Error::other("the map has no file"));
         };
+        let mut changed = BTreeSet::new();
         for (first, end) in blocks.0 {
             set(bits, first, end);
-            let from = first / 8;
-            file.write_all_at(&bits[from as usize..end.div_ceil(8) as usize], HEAD + from)?;
+            changed.extend(first / BITS_IN_PIECE..end.div_ceil(BITS_IN_PIECE));
+        }
+        // Each piece is written once, because writes of the export wait meanwhile.
+        for piece in changed {
+            let from = piece * BITS_IN_PIECE / 8;
+            let to = (from + BITS_IN_PIECE / 8).min(bits.len() as u64);
+            file.write_all_at(&bits[from as usize..to as usize], HEAD + from)?;
         }
         file.try_clone()
     }
@@ -323,5 +332,30 @@ fn is_set(bits: &[u8], block: u64) -> bool {
 
 /// Sets the bits from `first` to before `end`.
 fn set(bits: &mut [u8], first: u64, end: u64) {
-    (first..end).for_each(|block| bits[(block / 8) as usize] |= 1 << (block % 8));
+    let whole = first.next_multiple_of(8).min(end)..(end / 8 * 8).max(first);
+    if whole.start < whole.end {
+        bits[(whole.start / 8) as usize..(whole.end / 8) as usize].fill(0xff);
+    }
+    let edges = (first..whole.start).chain(whole.end..end);
+    edges.for_each(|block| bits[(block / 8) as usize] |= 1 << (block % 8));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_the_bits_of_a_range_are_set() {
+        for first in 0..40 {
+            for end in first..40 {
+                let mut bits = [0; 5];
+                set(&mut bits, first, end);
+                let expected = |block| (first..end).contains(&block);
+                assert!(
+                    (0..40).all(|block| is_set(&bits, block) == expected(block)),
+                    "{first} {end}"
+                );
+            }
+        }
+    }
 }
