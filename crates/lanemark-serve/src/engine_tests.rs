@@ -180,6 +180,84 @@ fn a_fault_added_counts_from_now() {
 }
 
 #[test]
+fn a_power_cut_that_is_cleared_before_it_begins_loses_nothing() {
+    let mut bench = bench(&[]);
+    let add = |bench: &mut Bench, text: &str| bench.core.add_fault(text.parse().unwrap()).unwrap();
+    let cleared = add(&mut bench, "power-cut at=100us boot=1ms");
+    add(&mut bench, "power-cut at=300us boot=1ms");
+    bench.core.clear_fault(cleared).unwrap();
+    bench.turn_to(after_us(200));
+    assert!(bench.core.lost().is_empty());
+    bench.turn_to(after_us(400));
+    assert_eq!(bench.core.lost().len(), 1);
+}
+
+#[test]
+fn a_fault_that_is_changed_ends_when_its_successor_begins() {
+    use lanemark_sim::FaultPhase::{Active, Over};
+    let mut bench = bench(&[]);
+    let first = bench.core.add_fault("latency at=0s extra=1ms".parse().unwrap()).unwrap();
+    bench.turn_to(after_us(10));
+    let change =
+        |bench: &mut Bench, fault: &str| bench.core.change_fault(first, fault.parse().unwrap());
+    assert_eq!(change(&mut bench, "latency at=0s extra=2ms"), Ok(1));
+    bench.turn_to(after_us(20));
+    let phases: Vec<_> = bench.core.faults().iter().map(|state| state.phase).collect();
+    assert_eq!(phases, [Over, Active]);
+    // A fault that is over has no successor.
+    assert!(change(&mut bench, "latency at=0s extra=3ms").is_err());
+    assert_eq!(bench.core.faults().len(), 2);
+}
+
+/// The owner of data that records when the power is cut, in the order of the outcomes of requests.
+struct OrderedCut(Sender<(RequestStatus, DueCompletion)>, DueCompletion);
+
+impl DataOwner for OrderedCut {
+    fn power_cut(&self) -> String {
+        self.0.send((RequestStatus::Failed(ErrorKind::Other), self.1)).unwrap();
+        "cut".to_owned()
+    }
+}
+
+#[test]
+fn a_completion_at_the_instant_of_a_power_cut_is_after_the_cut() {
+    let mut bench = bench(&[]);
+    bench.submit(access(Operation::Write, 1), false);
+    let due = bench.turn_to(after_us(5_000)).unwrap().1;
+    for (delay, comes_first) in [(0, true), (1, false)] {
+        let mut bench = self::bench(&[]);
+        bench.core.held = Some(Box::new(OrderedCut(bench.tell.clone(), due)));
+        let cut = Fault {
+            at: due.at + Duration::from_picoseconds(delay),
+            ..Fault::at(
+                Duration::ZERO,
+                FaultKind::PowerCut { boot: Duration::from_microseconds(1) },
+            )
+        };
+        bench.core.note_cut(&cut);
+        bench.submit(access(Operation::Write, 1), false);
+        let (first, _) = bench.turn_to(after_us(5_000)).unwrap();
+        assert_eq!(first != RequestStatus::Good, comes_first, "{delay} ps");
+    }
+}
+
+/// A request that reaches the engine late ends the pause of its client when it arrives, not when it is submitted.
+#[test]
+fn a_pause_ends_at_the_arrival_of_a_request() {
+    let mut bench = bench(&[]);
+    bench.submit(access(Operation::Read, 9), false);
+    let done = bench.turn_to(after_us(1_000)).unwrap().1.at;
+    let came = done + Duration::from_microseconds(30_000);
+    bench.turn_to(came + Duration::from_microseconds(10_000));
+    let work = Box::new(ReportingTask(bench.tell.clone(), false));
+    let access = access(Operation::Read, 9);
+    bench.core.submit(EngineRequest { access, thread: 0, came, work });
+    let last = bench.turn_to(came + Duration::from_microseconds(20_000)).unwrap().1.at;
+    let paused = last.since(Instant::ZERO).saturating_sub(bench.core.active());
+    assert_eq!(paused, Duration::from_microseconds(10_000));
+}
+
+#[test]
 fn a_request_beyond_the_drive_fails() {
     let mut bench = bench(&[]);
     bench.submit(access(Operation::Read, u64::MAX >> 20), false);

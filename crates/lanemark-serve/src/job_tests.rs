@@ -13,7 +13,7 @@ use lanemark_sim::spec::WriteCacheMode;
 use lanemark_sim::{LiveSystem, SystemSpec};
 
 use crate::clock::{ManualClock, TimeScale};
-use crate::data::{DriveCache, FlushCoverage, LossReports};
+use crate::data::{DriveCache, ExportRange, FlushCoverage, LossReports};
 use crate::engine::{EngineRequest, SimulatedSystem};
 
 const SIZE: u64 = 8 << 20;
@@ -250,6 +250,43 @@ fn the_first_flush_after_a_lossy_cut_fails_and_the_second_succeeds() {
     drive.around.data.apply_power_cut().unwrap();
     drive.write('a', 0, 512, true);
     assert_eq!(drive.reply(), ('a', Ok(())));
+}
+
+/// Zeroes with forced unit access flush the cache like a write does, and leave a hole only if they may.
+#[test]
+fn zeroes_with_forced_unit_access_make_earlier_writes_durable() {
+    for (hole, operation) in [(true, Operation::Trim), (false, Operation::Write)] {
+        let is_lost = |stored: bool, seed| {
+            let mut drive = Drive::new(seed, TimeScale::ONE);
+            drive.write('a', 0, 4096, false);
+            assert_eq!(drive.reply(), ('a', Ok(())));
+            let task = DataTask::Zero { hole, stored };
+            drive.submit('z', operation, (SECOND, 1 << 16), task);
+            assert_eq!(drive.reply(), ('z', Ok(())));
+            let stretches = drive.around.data.stretches(SECOND, 1 << 16, 1);
+            assert_eq!(stretches, [ExportRange { length: 1 << 16, hole }]);
+            drive.around.data.apply_power_cut().unwrap();
+            drive.has_lost('a', 0, 4096)
+        };
+        assert!((0..12).all(|seed| !is_lost(true, seed)));
+        assert!((0..12).any(|seed| is_lost(false, seed)));
+    }
+}
+
+/// The data of a structured reply follows a head, which a drive does not damage.
+#[test]
+fn wrong_bits_are_in_the_data_and_not_in_the_head_of_a_reply() {
+    for draw in 0..200 {
+        let drive = Drive::new(1, TimeScale::ONE);
+        let task = DataTask::Read(vec![0; 20 + 64]);
+        let (asker, range) = (drive.requester('r'), (0, 64));
+        let mut job = RequestJob { around: drive.around.clone(), asker, range, task };
+        let kind = FaultKind::BitFlips { range: None, bits: 8 };
+        job.apply_damage(&SilentDamage { kind, draw });
+        let DataTask::Read(bytes) = &job.task else { panic!("a read") };
+        assert!(bytes[..20].iter().all(|byte| *byte == 0), "{draw}");
+        assert_eq!(bytes.iter().map(|byte| byte.count_ones()).sum::<u32>(), 8);
+    }
 }
 
 #[test]

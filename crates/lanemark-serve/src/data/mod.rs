@@ -364,6 +364,34 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_does_not_bring_back_data_that_was_trimmed() {
+        for seed in 0..20 {
+            let data = ExportData::memory(1 << 20, VOLATILE, seed).unwrap();
+            data.write(0, &[7; 4096]).unwrap();
+            assert_eq!(data.flush(data.mark()).unwrap(), FlushOutcome::Stored);
+            data.write(0, &[8; 4096]).unwrap();
+            data.zero(0, 4096, true).unwrap();
+            data.apply_power_cut().unwrap();
+            assert!((0..8).all(|at| read(&data, at * 512) == 0), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_torn_write_that_begins_within_a_sector_keeps_its_bytes_in_their_places() {
+        for seed in 0..60 {
+            let data = ExportData::memory(1 << 20, VOLATILE, seed).unwrap();
+            let bytes: Vec<u8> = (0..2_048).map(|at| (at / 256 + 1) as u8).collect();
+            data.tear(256, &bytes).unwrap();
+            let mut stored = vec![0; 2_560];
+            data.read(0, &mut stored).unwrap();
+            for (at, byte) in stored.iter().enumerate() {
+                let expected = at.checked_sub(256).and_then(|at| bytes.get(at)).unwrap_or(&0);
+                assert!(*byte == 0 || byte == expected, "seed {seed}, byte {at}");
+            }
+        }
+    }
+
+    #[test]
     fn an_empty_write_is_no_write() {
         let data = ExportData::memory(1 << 20, VOLATILE, 3).unwrap();
         data.write(512, &[]).unwrap();
