@@ -140,6 +140,16 @@ fn only_torn_and_missing_rows_are_run_again() {
         assert_eq!(stderr(&output).contains(&notice), lines > 1, "{cut}: {}", stderr(&output));
         assert_eq!(fs::read(&torn).unwrap(), bytes, "cut at {cut}");
     }
+    // After a crash of the machine, a part of the file may be zeroes.
+    let mut holed = bytes.clone();
+    holed[bytes.len() / 2..bytes.len() - 20].fill(0);
+    fs::write(&torn, holed).unwrap();
+    assert!(sweep(&torn, &few).output().unwrap().status.success());
+    assert_eq!(fs::read(&torn).unwrap(), bytes);
+    // A file of another program stays as it is.
+    fs::write(&torn, [0; 90]).unwrap();
+    fails(&torn, &few, 3, "is not a Lanemark sweep", "use a different --out");
+    assert_eq!(fs::read(&torn).unwrap(), [0; 90]);
 }
 
 #[test]

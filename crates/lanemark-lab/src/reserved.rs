@@ -217,10 +217,24 @@ pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
             false => fs::rename(&name, path)?,
             true => rename_to_free(&name, path)?,
         }
+        sync_folder_of(path)?;
         // The temporary name no longer exists. A file that has the name now belongs to another run.
         return Ok(());
     }
     Err(io::Error::other("no free name is available next to it"))
+}
+
+/// Stores the names in the folder of `path`, so that a crash of the machine does not lose a new name. File systems
+/// without this operation, and folders that this user may not read, are skipped.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match File::open(folder_of(path)).and_then(|folder| folder.sync_all()) {
+        Err(error)
+            if !matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::ACCESS)) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Renames a file if the new name is free.

@@ -125,14 +125,18 @@ impl FuseCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::ManualClock;
+    use crate::clock::{ManualClock, TimeScale};
 
     fn at(us: u64) -> Instant {
         Instant::ZERO + Duration::from_microseconds(us)
     }
 
     fn bench() -> (Arc<ManualClock>, Arc<DeliveryCounts>, TimedReader) {
-        let (clock, delivered) = (Arc::new(ManualClock::default()), Arc::default());
+        scaled_bench(TimeScale::ONE)
+    }
+
+    fn scaled_bench(scale: TimeScale) -> (Arc<ManualClock>, Arc<DeliveryCounts>, TimedReader) {
+        let (clock, delivered) = (Arc::new(ManualClock::scaled(scale)), Arc::default());
         let arrivals = TimedReader::new(clock.clone(), Arc::clone(&delivered));
         (clock, delivered, arrivals)
     }
@@ -165,6 +169,47 @@ mod tests {
         clock.turn_to(at(360));
         arrivals.record_read(true);
         assert_eq!(arrivals.came(), at(310));
+    }
+
+    #[test]
+    fn a_read_that_ended_a_wait_and_filled_its_buffer_leaves_the_socket_full() {
+        for (has_room, came) in [(true, 230), (false, 180)] {
+            let (clock, _, mut arrivals) = bench();
+            clock.turn_to(at(100));
+            arrivals.begin_wait();
+            clock.turn_to(at(200));
+            arrivals.end_wait(true, has_room);
+            assert_eq!(arrivals.came(), at(200));
+            clock.turn_to(at(260));
+            arrivals.record_read(true);
+            assert_eq!(arrivals.came(), at(came), "has room: {has_room}");
+        }
+    }
+
+    #[test]
+    fn work_and_waits_are_in_real_time() {
+        for (scale, quarters) in TimeScale::IN_TESTS {
+            let (clock, delivered, mut arrivals) = scaled_bench(scale);
+            clock.turn_to(at(500));
+            arrivals.record_read(true);
+            arrivals.begin_wait();
+            clock.turn_to(at(1_200));
+            arrivals.end_wait(true, true);
+            let time = delivered.intake.time();
+            assert_eq!((time.worked_ns, time.waited_ns), (125_000 * quarters, 175_000 * quarters));
+            let delivered: Arc<DeliveryCounts> = Arc::default();
+            let mut calls = FuseCalls::new(clock.clone(), Arc::clone(&delivered));
+            // Four microseconds of simulated time are 4, 16 or 2 microseconds, of which up to 5 are work.
+            clock.turn_to(at(1_204));
+            calls.begin(true);
+            clock.turn_to(at(1_212));
+            calls.end();
+            let between = 1_000 * quarters;
+            let worked = if between < 5_000 { between } else { 0 };
+            let time = delivered.intake.time();
+            assert_eq!(time.worked_ns, worked + 2_000 * quarters);
+            assert_eq!(time.waited_ns, between - worked);
+        }
     }
 
     #[test]

@@ -77,6 +77,11 @@ impl TimeScale {
     /// The smallest scale: simulated time runs a thousand times as fast as the wall clock.
     pub const FASTEST: Self = Self(1_000);
 
+    /// The scales at which tests run, each with its factor in quarters: 1, 4 and 0.5.
+    #[cfg(test)]
+    pub(crate) const IN_TESTS: [(Self, u64); 3] =
+        [(Self::ONE, 4), (Self(4_000_000), 16), (Self(500_000), 2)];
+
     /// Returns the scale as a factor.
     pub fn factor(self) -> f64 {
         self.0 as f64 / 1e6
@@ -150,24 +155,38 @@ pub fn without_timer_slack() {
 }
 
 /// A clock that shows a fixed time until it is set.
-#[derive(Debug, Default)]
-pub struct ManualClock(Mutex<Instant>);
+#[derive(Debug)]
+pub struct ManualClock {
+    now: Mutex<Instant>,
+    scale: TimeScale,
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::scaled(TimeScale::ONE)
+    }
+}
 
 impl ManualClock {
+    /// Creates a clock that shows zero, and whose time runs at this scale.
+    pub fn scaled(scale: TimeScale) -> Self {
+        Self { now: Mutex::default(), scale }
+    }
+
     /// Advances the clock to `at`.
     pub fn turn_to(&self, at: Instant) {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         *now = at.max(*now);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Instant {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn real(&self, simulated: Duration) -> Duration {
-        simulated
+        simulated.scaled(self.scale.0, 1_000_000)
     }
 
     fn wait(&self, _: Option<Instant>, _: bool, _: &WakeUp) {}

@@ -264,6 +264,7 @@ impl ServerState {
             clock: Arc::clone(engine.clock()),
         };
         let writer = ReplyWriter::new(agreed.replies);
+        let reports = self.data.new_client();
         let (clock, delivered) = (Arc::clone(engine.clock()), Arc::clone(&self.delivered));
         input.arrivals = Some(TimedReader::new(clock, delivered));
         // Some bytes may have arrived during the negotiation.
@@ -319,7 +320,9 @@ impl ServerState {
                         Err(error) => DataTask::Failed(error),
                     }
                 }
-                NbdCommand::Flush => DataTask::Stored(self.storing.store(self.data.mark())),
+                NbdCommand::Flush => {
+                    DataTask::Stored(self.storing.store(self.data.mark_for(&reports)))
+                }
                 NbdCommand::Trim { stored } => DataTask::Zero { hole: true, stored },
                 NbdCommand::Zero { hole, stored } => DataTask::Zero { hole, stored },
                 NbdCommand::Cache | NbdCommand::Disconnect => DataTask::Nothing,

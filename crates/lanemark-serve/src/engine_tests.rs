@@ -50,8 +50,12 @@ struct Bench {
 }
 
 fn bench(faults: &[Fault]) -> Bench {
+    scaled_bench(faults, TimeScale::ONE)
+}
+
+fn scaled_bench(faults: &[Fault], scale: TimeScale) -> Bench {
     let (tell, outcomes) = channel();
-    let clock = Arc::new(ManualClock::default());
+    let clock = Arc::new(ManualClock::scaled(scale));
     let mut live = live();
     for fault in faults {
         live.add_fault(fault.clone()).unwrap();
@@ -90,26 +94,63 @@ fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
 }
 
 #[test]
-fn a_late_completion_is_counted_as_late() {
-    let mut bench = bench(&[]);
-    bench.submit(access(Operation::Read, 9), false);
-    let (_, outcome) = bench.turn_to(after_us(10_000)).unwrap();
-    let late = after_us(10_000).since(outcome.at).nanoseconds();
-    let counts = bench.core.delivered.counts();
-    let counted = counts.lateness.max_ns().unwrap();
-    assert!(counted.abs_diff(late) * 100 < late, "{counted} {late}");
-    assert_eq!(counts.reads.latency.count(), 1);
+fn a_late_completion_is_counted_as_late_in_real_time() {
+    for (scale, quarters) in TimeScale::IN_TESTS {
+        let mut bench = scaled_bench(&[], scale);
+        bench.submit(access(Operation::Read, 9), false);
+        let (_, outcome) = bench.turn_to(after_us(10_000)).unwrap();
+        let late = after_us(10_000).since(outcome.at).nanoseconds() * quarters / 4;
+        let counts = bench.core.delivered.counts();
+        let counted = counts.lateness.max_ns().unwrap();
+        assert!(counted.abs_diff(late) * 100 < late, "{counted} {late}");
+        let latency = counts.reads.latency.max_ns().unwrap();
+        assert!(latency.abs_diff(2_500_000 * quarters) < 25_000 * quarters, "{latency}");
+        assert_eq!(counts.reads.latency.count(), 1);
+    }
 }
 
 #[test]
 fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
-    let at = |flushed| {
-        let mut bench = bench(&[]);
+    let outcome = |flushed, scale| {
+        let mut bench = scaled_bench(&[], scale);
+        bench.turn_to(after_us(7));
         bench.submit(access(Operation::Write, 1), flushed);
-        bench.turn_to(after_us(1_000_000)).unwrap().1.at
+        let mut us = 7;
+        let outcome = loop {
+            us += 1;
+            if let Some((_, outcome)) = bench.turn_to(after_us(us)) {
+                break outcome;
+            }
+        };
+        // The modelled latency is that of the write and of the flush, so only the last microsecond is late.
+        assert_eq!(outcome.modelled, outcome.at.since(outcome.came));
+        let late = bench.core.delivered.counts().lateness.max_ns().unwrap();
+        assert!(late <= 4_000, "{late} ns late");
+        outcome.at
     };
-    // The example system takes hundreds of microseconds to program a page, but only a few to write to its cache.
-    assert!(at(true) > at(false) + Duration::from_microseconds(100));
+    for (scale, _) in TimeScale::IN_TESTS {
+        // The example system takes hundreds of microseconds to program a page, but only a few to write to its cache.
+        assert!(outcome(true, scale) > outcome(false, scale) + Duration::from_microseconds(100));
+    }
+}
+
+/// Only time that clients really paused is left out, and an idle drive is examined at intervals of real time.
+#[test]
+fn pauses_and_looks_at_an_idle_drive_are_in_real_time() {
+    for (scale, quarters) in TimeScale::IN_TESTS {
+        let mut bench = scaled_bench(&[], scale);
+        bench.submit(access(Operation::Read, 9), false);
+        let done = bench.turn_to(after_us(1_000)).unwrap().1.at;
+        // The client pauses for 100 ms of real time, of which 20 ms count as active.
+        let pause = Duration::from_microseconds(100_000).scaled(4, quarters);
+        bench.turn_to(done + pause);
+        bench.submit(access(Operation::Read, 9), false);
+        let last = bench.turn_to(done + pause + Duration::from_microseconds(1_000)).unwrap().1.at;
+        let paused = last.since(Instant::ZERO).saturating_sub(bench.core.active());
+        assert_eq!(bench.clock.real(paused).nanoseconds() / 1_000, 80_000);
+        let look = bench.core.idle_look().since(bench.clock.now());
+        assert_eq!(bench.clock.real(look), IDLE_LOOK);
+    }
 }
 
 #[test]
@@ -136,6 +177,84 @@ fn a_fault_added_counts_from_now() {
     assert!(bench.core.lost().is_empty());
     bench.turn_to(after_us(601));
     assert_eq!(bench.core.lost(), ["cut"]);
+}
+
+#[test]
+fn a_power_cut_that_is_cleared_before_it_begins_loses_nothing() {
+    let mut bench = bench(&[]);
+    let add = |bench: &mut Bench, text: &str| bench.core.add_fault(text.parse().unwrap()).unwrap();
+    let cleared = add(&mut bench, "power-cut at=100us boot=1ms");
+    add(&mut bench, "power-cut at=300us boot=1ms");
+    bench.core.clear_fault(cleared).unwrap();
+    bench.turn_to(after_us(200));
+    assert!(bench.core.lost().is_empty());
+    bench.turn_to(after_us(400));
+    assert_eq!(bench.core.lost().len(), 1);
+}
+
+#[test]
+fn a_fault_that_is_changed_ends_when_its_successor_begins() {
+    use lanemark_sim::FaultPhase::{Active, Over};
+    let mut bench = bench(&[]);
+    let first = bench.core.add_fault("latency at=0s extra=1ms".parse().unwrap()).unwrap();
+    bench.turn_to(after_us(10));
+    let change =
+        |bench: &mut Bench, fault: &str| bench.core.change_fault(first, fault.parse().unwrap());
+    assert_eq!(change(&mut bench, "latency at=0s extra=2ms"), Ok(1));
+    bench.turn_to(after_us(20));
+    let phases: Vec<_> = bench.core.faults().iter().map(|state| state.phase).collect();
+    assert_eq!(phases, [Over, Active]);
+    // A fault that is over has no successor.
+    assert!(change(&mut bench, "latency at=0s extra=3ms").is_err());
+    assert_eq!(bench.core.faults().len(), 2);
+}
+
+/// The owner of data that records when the power is cut, in the order of the outcomes of requests.
+struct OrderedCut(Sender<(RequestStatus, DueCompletion)>, DueCompletion);
+
+impl DataOwner for OrderedCut {
+    fn power_cut(&self) -> String {
+        self.0.send((RequestStatus::Failed(ErrorKind::Other), self.1)).unwrap();
+        "cut".to_owned()
+    }
+}
+
+#[test]
+fn a_completion_at_the_instant_of_a_power_cut_is_after_the_cut() {
+    let mut bench = bench(&[]);
+    bench.submit(access(Operation::Write, 1), false);
+    let due = bench.turn_to(after_us(5_000)).unwrap().1;
+    for (delay, comes_first) in [(0, true), (1, false)] {
+        let mut bench = self::bench(&[]);
+        bench.core.held = Some(Box::new(OrderedCut(bench.tell.clone(), due)));
+        let cut = Fault {
+            at: due.at + Duration::from_picoseconds(delay),
+            ..Fault::at(
+                Duration::ZERO,
+                FaultKind::PowerCut { boot: Duration::from_microseconds(1) },
+            )
+        };
+        bench.core.note_cut(&cut);
+        bench.submit(access(Operation::Write, 1), false);
+        let (first, _) = bench.turn_to(after_us(5_000)).unwrap();
+        assert_eq!(first != RequestStatus::Good, comes_first, "{delay} ps");
+    }
+}
+
+/// A request that reaches the engine late ends the pause of its client when it arrives, not when it is submitted.
+#[test]
+fn a_pause_ends_at_the_arrival_of_a_request() {
+    let mut bench = bench(&[]);
+    bench.submit(access(Operation::Read, 9), false);
+    let done = bench.turn_to(after_us(1_000)).unwrap().1.at;
+    let came = done + Duration::from_microseconds(30_000);
+    bench.turn_to(came + Duration::from_microseconds(10_000));
+    let work = Box::new(ReportingTask(bench.tell.clone(), false));
+    let access = access(Operation::Read, 9);
+    bench.core.submit(EngineRequest { access, thread: 0, came, work });
+    let last = bench.turn_to(came + Duration::from_microseconds(20_000)).unwrap().1.at;
+    let paused = last.since(Instant::ZERO).saturating_sub(bench.core.active());
+    assert_eq!(paused, Duration::from_microseconds(10_000));
 }
 
 #[test]

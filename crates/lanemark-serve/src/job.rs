@@ -210,3 +210,7 @@ impl<A: Requester> RequestOwner for RequestJob<A> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod tests;

@@ -267,6 +267,21 @@ mod tests {
     }
 
     #[test]
+    fn evidence_is_in_real_time() {
+        for (scale, quarters) in crate::clock::TimeScale::IN_TESTS {
+            let time_scale = scale.factor();
+            let evidence = SessionCounters { time_scale, ..counted(&[(2_000, 0)]) }.live().evidence;
+            let near = |time: Duration, us_at_one: u64| {
+                let expected = us_at_one as f64 * quarters as f64 / 4.0;
+                assert!((time.as_microseconds() / expected - 1.0).abs() < 0.01, "{evidence:?}");
+            };
+            near(evidence.unread, 50);
+            near(evidence.modelled_total, 200_000);
+            near(evidence.modelled_mean, 100);
+        }
+    }
+
+    #[test]
     fn no_reported_number_ends_the_measurement() {
         for extreme in [f64::MAX, f64::INFINITY, f64::NAN, -1.0, 0.0] {
             let mut reading = counted(&[(3, 0)]);

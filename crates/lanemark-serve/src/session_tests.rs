@@ -140,3 +140,30 @@ fn an_option_is_read_refused_or_ends_the_connection_by_its_length() {
     }
     let _ = session.end();
 }
+
+#[test]
+fn every_open_file_learns_of_lost_writes_from_its_first_flush() {
+    use std::os::unix::fs::FileExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = session(&folder.path().join("socket"));
+    let path = folder.path().join("disk");
+    if let Err(error) = session.mounts().mount(&path) {
+        return lanemark_testbed::skipped(&error.to_string());
+    }
+    let open = || std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    let [one, other] = [open(), open()];
+    (0..100).for_each(|page| one.write_all_at(&[7; 4096], page * 4096).unwrap());
+    session.add_fault("power-cut at=0s boot=1ms".parse().unwrap()).unwrap();
+    while session.figures().lost.is_empty() {
+        std::thread::yield_now();
+    }
+    let late = open();
+    for file in [&one, &other] {
+        let [first, second] = [file.sync_data(), file.sync_all()];
+        assert_eq!(first.unwrap_err().raw_os_error(), Some(EIO as i32));
+        second.unwrap();
+    }
+    late.sync_all().unwrap();
+    drop((one, other, late));
+    session.end().1.unwrap();
+}

@@ -14,6 +14,8 @@ use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
+use crate::undo::{self, UndoEntry};
+
 /// `SIOCOUTQ` of `linux/sockios.h`.
 const UNREAD: Opcode = 0x5411;
 
@@ -39,7 +41,7 @@ pub struct Listener {
 
 #[derive(Debug)]
 enum SocketKind {
-    Unix(UnixListener, PathBuf),
+    Unix(UnixListener, PathBuf, UndoEntry),
     Tcp(TcpListener),
 }
 
@@ -59,15 +61,25 @@ impl Listener {
         match endpoint {
             Endpoint::Unix(path) => {
                 remove_dead(path)?;
-                // No other user may connect, not even before the mode is changed.
-                let before = rustix::process::umask(Mode::from_raw_mode(0o177));
-                let bound = UnixListener::bind(path);
-                rustix::process::umask(before);
-                let listener = bound?;
-                let full_path = fs::canonicalize(path)?;
+                let full_path = std::path::absolute(path)?;
+                let created = full_path.clone();
+                let bind = || {
+                    // No other user may connect, not even before the mode is changed.
+                    let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+                    let bound = UnixListener::bind(path);
+                    rustix::process::umask(before);
+                    bound
+                };
+                let (listener, undone) =
+                    undo::create_with_undo(bind, move || drop(fs::remove_file(created)))?;
+                let mut listener = Self {
+                    kind: SocketKind::Unix(listener, full_path.clone(), undone),
+                    address: String::new(),
+                };
                 fs::set_permissions(&full_path, fs::Permissions::from_mode(0o600))?;
-                let address = format!("nbd+unix:///?socket={}", full_path.display());
-                Ok(Self { kind: SocketKind::Unix(listener, full_path), address })
+                let shown = fs::canonicalize(&full_path)?;
+                listener.address = format!("nbd+unix:///?socket={}", shown.display());
+                Ok(listener)
             }
             Endpoint::Loopback(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
@@ -99,7 +111,7 @@ impl Listener {
     /// Waits for the next connection.
     pub(crate) fn accept(&self) -> io::Result<Socket> {
         match &self.kind {
-            SocketKind::Unix(listener, _) => Ok(Socket::Unix(listener.accept()?.0)),
+            SocketKind::Unix(listener, ..) => Ok(Socket::Unix(listener.accept()?.0)),
             SocketKind::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nodelay(true)?;
@@ -115,7 +127,7 @@ impl Listener {
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.kind {
-            SocketKind::Unix(listener, _) => listener.as_fd(),
+            SocketKind::Unix(listener, ..) => listener.as_fd(),
             SocketKind::Tcp(listener) => listener.as_fd(),
         }
     }
@@ -123,7 +135,9 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let SocketKind::Unix(_, path) = &self.kind {
+        if let SocketKind::Unix(_, path, undone) = &self.kind
+            && undone.cancel()
+        {
             let _ = fs::remove_file(path);
         }
     }

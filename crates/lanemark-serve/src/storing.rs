@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::data::{ExportData, FlushCoverage};
+use crate::data::{ExportData, FlushCoverage, FlushOutcome};
 use crate::nbd::NbdError;
 
 /// The completion of a flush in the model and in the file. The later of the two sends the reply.
@@ -106,16 +106,17 @@ fn sync_data(data: &ExportData, mark: FlushCoverage) -> SyncOutcome {
     data.sync().map(|()| mark).map_err(NbdError::from)
 }
 
-/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies; a power cut since the mark
-/// is an error.
+/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the mark,
+/// and a loss that the client does not know, are errors.
 pub(crate) fn flush_data(
     data: &ExportData,
     mark: FlushCoverage,
     stores: bool,
 ) -> Result<(), NbdError> {
     match data.finish_flush(mark, stores) {
-        true => Ok(()),
-        false => Err(NbdError::Shutdown),
+        FlushOutcome::Stored => Ok(()),
+        FlushOutcome::Interrupted => Err(NbdError::Shutdown),
+        FlushOutcome::WritesLost => Err(NbdError::Io),
     }
 }
 

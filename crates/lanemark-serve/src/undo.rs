@@ -1,15 +1,25 @@
-//! Removes mounts and disks before the process ends, however it ends, because they would outlast it.
+//! Removes mounts, disks and sockets before the process ends, however it ends, because they would outlast it.
 //!
-//! Each owner removes its mount or disk when it is dropped, including after a panic. If a signal ends the program
+//! Each owner removes its mount, disk or socket when it is dropped, including after a panic. If a signal ends the program
 //! immediately, values are not dropped; the code that ends the program therefore calls [`undo_all`] first.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type UndoAction = Box<dyn FnOnce() + Send>;
 
-/// All actions, by number, and the number of the next action.
-static LEFT: Mutex<(BTreeMap<u64, UndoAction>, u64)> = Mutex::new((BTreeMap::new(), 0));
+/// All actions, by number.
+static PENDING: Mutex<PendingActions> =
+    Mutex::new(PendingActions { actions: BTreeMap::new(), next: 0, has_ended: false });
+
+struct PendingActions {
+    actions: BTreeMap<u64, UndoAction>,
+    /// Number of the next action.
+    next: u64,
+    /// Whether the process is ending, so that nothing new may be created.
+    has_ended: bool,
+}
 
 /// A pending action.
 #[derive(Debug)]
@@ -18,28 +28,53 @@ pub(crate) struct UndoEntry(u64);
 impl UndoEntry {
     /// Removes the action, because its owner performs it. Returns false if the action was already performed.
     pub(crate) fn cancel(&self) -> bool {
-        pending_actions().0.remove(&self.0).is_some()
+        pending_actions().actions.remove(&self.0).is_some()
     }
 }
 
 /// Registers an action.
 pub(crate) fn register_undo(action: impl FnOnce() + Send + 'static) -> UndoEntry {
-    let mut left = pending_actions();
-    left.1 += 1;
-    let number = left.1;
-    left.0.insert(number, Box::new(action));
-    UndoEntry(number)
+    pending_actions().register(Box::new(action))
 }
 
-/// Performs all actions, the newest first.
+/// Creates something, and registers the action that removes it, without a moment between the two at which the end of
+/// the process would leave it.
+///
+/// # Errors
+/// Returns the error of `create`, or an error if the process is ending.
+pub(crate) fn create_with_undo<T>(
+    create: impl FnOnce() -> io::Result<T>,
+    undo: impl FnOnce() + Send + 'static,
+) -> io::Result<(T, UndoEntry)> {
+    let mut pending = pending_actions();
+    if pending.has_ended {
+        return Err(io::Error::other("the server is ending"));
+    }
+    let created = create()?;
+    Ok((created, pending.register(Box::new(undo))))
+}
+
+/// Performs all actions, the newest first. Afterwards, [`create_with_undo`] fails.
 pub fn undo_all() {
     loop {
-        let last = pending_actions().0.pop_last();
+        let mut pending = pending_actions();
+        pending.has_ended = true;
+        let last = pending.actions.pop_last();
+        drop(pending);
         let Some((_, action)) = last else { return };
         action();
     }
 }
 
-fn pending_actions() -> MutexGuard<'static, (BTreeMap<u64, UndoAction>, u64)> {
-    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+impl PendingActions {
+    fn register(&mut self, action: UndoAction) -> UndoEntry {
+        let number = self.next;
+        self.next += 1;
+        self.actions.insert(number, action);
+        UndoEntry(number)
+    }
+}
+
+fn pending_actions() -> MutexGuard<'static, PendingActions> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }

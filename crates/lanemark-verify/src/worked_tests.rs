@@ -155,6 +155,32 @@ fn a_history_knows_the_changes_of_each_unit_and_their_durability() {
     assert_eq!(counts, expected);
 }
 
+/// Returns the generations of the changes that survive a loss of power.
+fn durable(records: &[Record]) -> Vec<u64> {
+    let history = history(records, false);
+    let durable = history.changes.iter().filter(|change| history.is_durable(change));
+    durable.map(|change| change.generation).collect()
+}
+
+#[test]
+fn a_flush_covers_the_writes_that_were_acknowledged_before_its_request() {
+    let write = |generation| record(RecordKind::Write, generation, generation, 1);
+    let flush = |generation| record(RecordKind::Flush, generation, 0, 0);
+    let failed = |generation| record(RecordKind::Failed, generation, 0, 0);
+    // Of two crossing flushes, the one that was requested last covers more, in whichever order they end.
+    let crossing = [write(1), acknowledged(1), flush(2), write(3), acknowledged(3), flush(4)];
+    let ends = |first, second| [crossing.as_slice(), &[first, second]].concat();
+    assert_eq!(durable(&ends(acknowledged(2), acknowledged(4))), [1, 3]);
+    assert_eq!(durable(&ends(acknowledged(4), acknowledged(2))), [1, 3]);
+    assert_eq!(durable(&ends(acknowledged(2), failed(4))), [1]);
+    assert_eq!(durable(&ends(failed(2), acknowledged(4))), [1, 3]);
+    assert_eq!(durable(&ends(failed(4), failed(2))), []);
+    assert_eq!(durable(&crossing), []);
+    // A write that ends while the flush is under way is not covered.
+    let during = [write(1), flush(2), acknowledged(1), write(3), acknowledged(3), acknowledged(2)];
+    assert_eq!(durable(&during), []);
+}
+
 #[test]
 fn every_content_of_a_unit_has_its_verdict() {
     use DamageKind::{Corrupt, Foreign, Lost, Misplaced, Stale, Torn, Unrecorded};

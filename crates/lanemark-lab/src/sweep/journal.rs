@@ -1,8 +1,10 @@
 //! The file of a sweep while it grows: each completed point appends a row, and the rows are sorted at the end.
 //!
 //! A point with a row is never run again. A row is written with one call, so a kill leaves up to one torn line at the
-//! end, which is dropped. The key of a row identifies the sweep, and a file with rows from another sweep is rejected.
-//! After the last point, the sorted rows are written to a temporary file that replaces the original file.
+//! end, which is dropped. A crash of the machine may also leave zero bytes in place of rows; the line that contains the
+//! first of them and all later lines are dropped. The key of a row identifies the sweep, and a file with rows from
+//! another sweep is rejected. After the last point, the sorted rows are written to a temporary file that replaces the
+//! original file.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -31,8 +33,11 @@ impl<'s> Journal<'s> {
     pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, LabError> {
         let fail = |error: std::io::Error| write_error(path, &error);
         let mut file = open_locked(path)?;
-        let bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
+        let mut bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
         let header = rows::header(&sweep.axes());
+        if bytes.starts_with(header.as_bytes()) {
+            bytes.truncate(bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()));
+        }
         let mut done = vec![false; sweep.points() as usize];
         // A killed run may have left only the beginning of the first line.
         let mut kept_length = 0;
@@ -83,6 +88,10 @@ impl<'s> Journal<'s> {
         let sorted: String =
             std::iter::once(header).chain(rows.iter().map(|(_, line)| *line)).collect();
         if sorted == text {
+            self.file
+                .sync_all()
+                .and_then(|()| reserved::sync_folder_of(&self.path))
+                .map_err(fail)?;
             return Ok(sorted);
         }
         reserved::replace(&self.path, sorted.as_bytes(), false).map_err(fail)?;

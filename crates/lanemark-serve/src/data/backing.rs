@@ -2,30 +2,30 @@
 //!
 //! Memory is an anonymous file of the kernel (`memfd_create(2)`). All three kinds therefore behave alike: they are
 //! sparse, a trim punches holes, and holes read as zeroes. Over an image, written blocks are in the export's own file
-//! and all other blocks are in the image. A map with one bit per block records which blocks are written. The map is in
-//! a companion of the export's own file, after a header that states the format and the length of the export. A block's
-//! bit is set once its data is in the export's own file.
+//! and all other blocks are in the image. A [map](super::block_map), in a companion of the export's own file, records
+//! which blocks are written.
 //!
 //! If another program truncates the file, data is lost, and after a later write past the new end, the lost data would
 //! read as zeroes without an error. Each write, trim and flush therefore first compares the length of the file with the
 //! length of the export. Once they have differed, all writes, trims and flushes fail. The check does not detect a file
 //! that is truncated and extended again between two operations.
+//!
+//! After an error, fdatasync(2) reports success although the kernel may have discarded the data. Once it has failed, all
+//! flushes therefore fail.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 use rustix::io::Errno;
 
-/// Block size of the map of an export's own file over an image.
-const MAPPED: u64 = 4096;
-/// The first bytes of a map file, which precede the length of the export.
-pub(super) const MAP_MARK: &str = "lanemark-serve-map 1 ";
-/// Length of the head of a map file: the mark, the length of the export and a line end, padded with spaces.
-const MAP_HEAD: u64 = 64;
+use super::block_map::{BLOCK, BlockMap, BlockRecord, checksum_of};
+use super::journal::ModifiedTime;
+
 /// Maximum number of bytes that are written or copied at once.
 const PIECE: u64 = 1 << 20;
 
@@ -38,6 +38,8 @@ pub(crate) struct ExportBytes {
     is_kept: bool,
     /// Whether the file's length has differed from the length of the export.
     is_cut: AtomicBool,
+    /// Whether data could not be stored.
+    is_unstored: AtomicBool,
     over: Option<MappedImage>,
 }
 
@@ -46,10 +48,24 @@ pub(crate) struct ExportBytes {
 struct MappedImage {
     image: File,
     image_size: u64,
-    /// One bit per block, set if the block is in the export's own file.
-    map: RwLock<Vec<u8>>,
-    /// The file that stores the map.
-    kept: Option<File>,
+    map: RwLock<BlockMap>,
+    /// Held while pending blocks are being stored.
+    storing: Mutex<()>,
+}
+
+/// A change of a range.
+#[derive(Clone, Copy, Debug)]
+enum RangeChange<'b> {
+    /// The range receives these bytes.
+    Bytes(&'b [u8]),
+    /// The range reads as zeroes, as a hole or with allocated space.
+    Zeroes { hole: bool },
+}
+
+/// The first or last block of a changed range, with its whole content after the change.
+struct MergedBlock {
+    start: u64,
+    content: Vec<u8>,
 }
 
 /// A range of an export that either contains data or is a hole.
@@ -66,48 +82,57 @@ impl ExportBytes {
     pub(crate) fn memory(size: u64) -> io::Result<Self> {
         let file = File::from(memfd_create("lanemark-serve", MemfdFlags::CLOEXEC)?);
         file.set_len(size)?;
-        Ok(Self { own: file, size, is_kept: false, is_cut: AtomicBool::new(false), over: None })
+        Ok(Self { is_kept: false, ..Self::file(file, size) })
     }
 
     /// Uses a file. [`Self::sized`] sets its length.
     pub(crate) fn file(file: File, size: u64) -> Self {
-        Self { own: file, size, is_kept: true, is_cut: AtomicBool::new(false), over: None }
+        Self {
+            own: file,
+            size,
+            is_kept: true,
+            is_cut: AtomicBool::new(false),
+            is_unstored: AtomicBool::new(false),
+            over: None,
+        }
     }
 
     /// Sets the length of the file.
     pub(crate) fn sized(self) -> io::Result<Self> {
-        self.own.set_len(self.size)?;
+        if self.own.metadata()?.len() != self.size {
+            self.own.set_len(self.size)?;
+            // The journal records this length.
+            self.own.sync_all()?;
+        }
         Ok(self)
     }
 
-    /// Places this export's data over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without
-    /// written blocks.
-    pub(crate) fn over(mut self, image: File, kept: Option<File>) -> io::Result<Self> {
-        let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(io_error)?;
-        let mut map = vec![0; length];
-        if let Some(kept) = &kept {
-            let (there, whole) = (kept.metadata()?.len(), MAP_HEAD + length as u64);
-            let mut head = format!("{MAP_MARK}{}", self.size).into_bytes();
-            head.resize(MAP_HEAD as usize - 1, b' ');
-            head.push(b'\n');
-            if there == 0 {
-                kept.write_all_at(&head, 0)?;
-                kept.set_len(whole)?;
-            }
-            let mut begins = vec![0; head.len()];
-            if there != 0 && there != whole
-                || kept.read_exact_at(&mut begins, 0).is_err()
-                || begins != head
-            {
-                return Err(io::Error::other(
-                    "it is the map of an export with a different length, or it was truncated",
-                ));
-            }
-            kept.read_exact_at(&mut map, MAP_HEAD)?;
-        }
+    /// Places this export's data over `image`; `kept` is the file of the map, if the data is kept.
+    pub(crate) fn over(
+        mut self,
+        image: File,
+        kept: Option<File>,
+        log_records: u64,
+    ) -> io::Result<Self> {
+        let map = match kept {
+            Some(kept) => BlockMap::open(kept, &self.own, self.size, log_records)?,
+            None => BlockMap::of_memory(self.size),
+        };
         let image_size = image.metadata()?.len();
-        self.over = Some(MappedImage { image, image_size, map: RwLock::new(map), kept });
+        let storing = Mutex::new(());
+        self.over = Some(MappedImage { image, image_size, map: RwLock::new(map), storing });
         Ok(self)
+    }
+
+    /// Returns the export's own file.
+    pub(super) fn own(&self) -> &File {
+        &self.own
+    }
+
+    /// Stores the data with its attributes, and returns when it was last modified.
+    pub(super) fn modified_time(&self) -> io::Result<ModifiedTime> {
+        self.own.sync_all()?;
+        Ok(ModifiedTime::of(&self.own.metadata()?))
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -132,7 +157,7 @@ impl ExportBytes {
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
         let (mut at, mut rest) = (offset, bytes);
         while !rest.is_empty() {
-            let (length, is_written) = run(&map, at, rest.len() as u64);
+            let (length, is_written) = map.run(at, rest.len() as u64);
             let (piece, after) = rest.split_at_mut(length as usize);
             match is_written {
                 true => self.own.read_exact_at(piece, at)?,
@@ -161,23 +186,28 @@ impl ExportBytes {
 
     /// Writes bytes at `offset`.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.check_length()?;
-        match &self.over {
-            None => self.own.write_all_at(bytes, offset),
-            Some(over) => self.own_blocks(over, offset, bytes.len() as u64, &|| {
-                self.own.write_all_at(bytes, offset)
-            }),
-        }
+        self.change(offset, bytes.len() as u64, RangeChange::Bytes(bytes))
     }
 
     /// Makes the `length` bytes at `offset` read as zeroes, as a hole or with allocated space.
     pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool) -> io::Result<()> {
+        self.change(offset, length, RangeChange::Zeroes { hole })
+    }
+
+    fn change(&self, offset: u64, length: u64, change: RangeChange<'_>) -> io::Result<()> {
         self.check_length()?;
         match &self.over {
-            None => self.zero_own(offset, length, hole),
-            Some(over) => {
-                self.own_blocks(over, offset, length, &|| self.zero_own(offset, length, hole))
-            }
+            _ if length == 0 => Ok(()),
+            None => self.change_own(offset, length, change),
+            Some(over) => self.change_blocks(over, offset, length, change),
+        }
+    }
+
+    /// Changes the export's own file.
+    fn change_own(&self, offset: u64, length: u64, change: RangeChange<'_>) -> io::Result<()> {
+        match change {
+            RangeChange::Bytes(bytes) => self.own.write_all_at(bytes, offset),
+            RangeChange::Zeroes { hole } => self.zero_own(offset, length, hole),
         }
     }
 
@@ -203,43 +233,77 @@ impl ExportBytes {
         }
     }
 
-    /// Writes over an image: copies the remainder of the first and the last block, calls `write` for the written part,
-    /// and marks the blocks as blocks of the export's own file.
-    fn own_blocks(
+    /// Changes a range over an image. Blocks that are not stored receive their whole content, after the map has
+    /// recorded its checksum.
+    fn change_blocks(
         &self,
         over: &MappedImage,
         offset: u64,
         length: u64,
-        write: &dyn Fn() -> io::Result<()>,
+        change: RangeChange<'_>,
     ) -> io::Result<()> {
-        if length == 0 {
+        let first = offset / BLOCK;
+        let end = (offset + length).div_ceil(BLOCK);
+        let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
+        if (first..end).all(|block| map.is_settled(block)) {
+            return self.change_own(offset, length, change);
+        }
+        drop(map);
+        loop {
+            let mut map = over.change_map();
+            let merged = self.merged_blocks(over, &map, offset, length, change)?;
+            if map.is_kept() && !map.record(&records_of(&merged, offset, length, change))? {
+                drop(map);
+                self.sync()?;
+                continue;
+            }
+            for MergedBlock { start, content } in &merged {
+                self.own.write_all_at(content, *start)?;
+            }
+            let inner = inner_range(&merged, offset, length);
+            if !inner.is_empty() {
+                let change = change.part(inner.start - offset, inner.end - offset);
+                self.change_own(inner.start, inner.end - inner.start, change)?;
+            }
+            map.add(first, end);
             return Ok(());
         }
-        let mut map = over.map.write().unwrap_or_else(PoisonError::into_inner);
-        let (first, last) = (offset / MAPPED, (offset + length - 1) / MAPPED);
-        let is_whole_block = |block: u64| {
-            block * MAPPED >= offset && ((block + 1) * MAPPED).min(self.size) <= offset + length
-        };
-        for block in [first, last] {
-            if !is_own(&map, block) && !is_whole_block(block) {
-                let start = block * MAPPED;
-                let mut copy = vec![0; MAPPED.min(self.size - start) as usize];
-                over.read_image(start, &mut copy)?;
-                self.own.write_all_at(&copy, start)?;
+    }
+
+    /// Returns the first and the last block of a range with their content after the change, unless the change replaces
+    /// the whole block, or the block is stored and keeps its other bytes.
+    fn merged_blocks(
+        &self,
+        over: &MappedImage,
+        map: &BlockMap,
+        offset: u64,
+        length: u64,
+        change: RangeChange<'_>,
+    ) -> io::Result<Vec<MergedBlock>> {
+        let end = offset + length;
+        let mut merged: Vec<MergedBlock> = Vec::new();
+        for block in [offset / BLOCK, (end - 1) / BLOCK] {
+            let start = block * BLOCK;
+            let block_end = (start + BLOCK).min(self.size);
+            let is_whole = start >= offset && block_end <= end;
+            if is_whole || map.is_settled(block) || merged.iter().any(|one| one.start == start) {
+                continue;
             }
+            let mut content = vec![0; (block_end - start) as usize];
+            match map.is_own(block) {
+                true => self.own.read_exact_at(&mut content, start)?,
+                false => over.read_image(start, &mut content)?,
+            }
+            let from = offset.max(start);
+            let to = end.min(block_end);
+            let changed = &mut content[(from - start) as usize..(to - start) as usize];
+            match change.part(from - offset, to - offset) {
+                RangeChange::Bytes(bytes) => changed.copy_from_slice(bytes),
+                RangeChange::Zeroes { .. } => changed.fill(0),
+            }
+            merged.push(MergedBlock { start, content });
         }
-        write()?;
-        let mut changed = false;
-        for block in first..=last {
-            let byte = &mut map[(block / 8) as usize];
-            changed |= *byte >> (block % 8) & 1 == 0;
-            *byte |= 1 << (block % 8);
-        }
-        if let (true, Some(kept)) = (changed, &over.kept) {
-            let (from, to) = (first / 8, last / 8);
-            kept.write_all_at(&map[from as usize..=to as usize], MAP_HEAD + from)?;
-        }
-        Ok(())
+        Ok(merged)
     }
 
     /// Stores all written data, so that it survives a crash of the machine.
@@ -248,11 +312,25 @@ impl ExportBytes {
             return Ok(());
         }
         self.check_length()?;
-        self.own.sync_data()?;
-        match self.over.as_ref().and_then(|over| over.kept.as_ref()) {
-            Some(kept) => kept.sync_data(),
-            None => Ok(()),
+        let storing = self.over.as_ref().map(|over| &over.storing);
+        let _storing = storing.map(|one| one.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.is_unstored.load(Ordering::SeqCst) {
+            return Err(io::Error::other("data could not be stored earlier, and may be lost"));
         }
+        let stored = self.store();
+        self.is_unstored.fetch_or(stored.is_err(), Ordering::SeqCst);
+        stored
+    }
+
+    fn store(&self) -> io::Result<()> {
+        let Some(over) = &self.over else { return self.own.sync_data() };
+        let pending = over.change_map().begin_storing();
+        self.own.sync_data()?;
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let map = over.change_map().record_stored(pending)?;
+        map.sync_data()
     }
 
     /// Returns one to `most` ranges, from `offset` onward, that cover up to `length` bytes.
@@ -275,7 +353,7 @@ impl ExportBytes {
     fn stretch(&self, at: u64, end: u64) -> (u64, bool) {
         let Some(over) = &self.over else { return stretch_of(&self.own, at, end) };
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
-        let (length, is_written) = run(&map, at, end - at);
+        let (length, is_written) = map.run(at, end - at);
         match is_written {
             true => stretch_of(&self.own, at, at + length),
             false if at >= over.image_size => (length, true),
@@ -284,7 +362,67 @@ impl ExportBytes {
     }
 }
 
+impl<'b> RangeChange<'b> {
+    /// Returns the part of the change from one position in its range to another.
+    fn part(self, from: u64, to: u64) -> Self {
+        match self {
+            Self::Bytes(bytes) => Self::Bytes(&bytes[from as usize..to as usize]),
+            Self::Zeroes { .. } => self,
+        }
+    }
+}
+
+/// Returns the part of a range outside its merged blocks.
+fn inner_range(merged: &[MergedBlock], offset: u64, length: u64) -> Range<u64> {
+    let mut inner = offset..offset + length;
+    for MergedBlock { start, content } in merged {
+        let end = start + content.len() as u64;
+        if *start <= inner.start {
+            inner.start = end.min(inner.end);
+        } else {
+            inner.end = *start;
+        }
+    }
+    inner
+}
+
+/// Returns the records of a change for the map's log.
+fn records_of(
+    merged: &[MergedBlock],
+    offset: u64,
+    length: u64,
+    change: RangeChange<'_>,
+) -> Vec<BlockRecord> {
+    let record = |start: u64, count, content: &[u8]| BlockRecord {
+        first: start / BLOCK,
+        count,
+        checksum: checksum_of(content),
+    };
+    let mut records: Vec<BlockRecord> =
+        merged.iter().map(|one| record(one.start, 1, &one.content)).collect();
+    // Outside the merged blocks, only stored blocks are changed in part, and they need no record.
+    let inner = inner_range(merged, offset, length);
+    let whole_start = inner.start.next_multiple_of(BLOCK);
+    match change {
+        _ if whole_start >= inner.end => {}
+        RangeChange::Zeroes { .. } => {
+            records.push(record(whole_start, (inner.end - whole_start).div_ceil(BLOCK), &[]));
+        }
+        RangeChange::Bytes(bytes) => {
+            let blocks = bytes[(whole_start - offset) as usize..(inner.end - offset) as usize]
+                .chunks(BLOCK as usize);
+            let starts = (0..).map(|number| whole_start + number * BLOCK);
+            records.extend(blocks.zip(starts).map(|(block, start)| record(start, 1, block)));
+        }
+    }
+    records
+}
+
 impl MappedImage {
+    fn change_map(&self) -> RwLockWriteGuard<'_, BlockMap> {
+        self.map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads the image; bytes after its end read as zeroes.
     fn read_image(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let there = self.image_size.saturating_sub(offset).min(bytes.len() as u64);
@@ -294,28 +432,9 @@ impl MappedImage {
     }
 }
 
-fn io_error(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    io::Error::other(error)
-}
-
-fn is_own(map: &[u8], block: u64) -> bool {
-    map[(block / 8) as usize] >> (block % 8) & 1 == 1
-}
-
-/// Returns the length of the run of equal blocks from `at`, up to `most`, and whether they are in the export's own
-/// file.
-fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
-    let is_written = is_own(map, at / MAPPED);
-    let mut end = (at / MAPPED + 1) * MAPPED;
-    while end < at + most && is_own(map, end / MAPPED) == is_written {
-        end += MAPPED;
-    }
-    (most.min(end - at), is_written)
-}
-
 /// Returns the length of the range that begins at `at` and ends by `end`, and whether it is a hole. The whole file
 /// counts as data on a file system that does not report holes.
-fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
+pub(super) fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
     match seek(file, SeekFrom::Data(at)) {
         Ok(data) if data > at => (data.min(end) - at, true),
         Ok(_) => {
@@ -329,154 +448,5 @@ fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use lanemark_schema::rng::{Rng, StreamKey};
-    use std::io::Write;
-
-    const SIZE: u64 = 300 * 1024 + 512;
-
-    /// Compares random reads, writes and zeroes with bytes in memory.
-    fn holds_as_a_model_does(backing: &ExportBytes, model: &mut [u8], seed: u64) {
-        let mut random = Rng::new(StreamKey::from_seed(seed));
-        for step in 0..4_000 {
-            let offset = random.below(SIZE);
-            let most = if random.chance(0.2) { 40_000 } else { 5_000 };
-            let length = 1 + random.below(most.min(SIZE - offset));
-            let range = offset as usize..(offset + length) as usize;
-            match random.below(4) {
-                0 => {
-                    let bytes: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
-                    backing.write(offset, &bytes).unwrap();
-                    model[range].copy_from_slice(&bytes);
-                }
-                1 => {
-                    backing.zero(offset, length, random.chance(0.5)).unwrap();
-                    model[range].fill(0);
-                }
-                2 => {
-                    let mut at = offset;
-                    for stretch in backing.stretches(offset, length, 5) {
-                        let within = at as usize..(at + stretch.length) as usize;
-                        assert!(!stretch.hole || model[within].iter().all(|byte| *byte == 0));
-                        at += stretch.length;
-                    }
-                    assert!(at > offset && at <= offset + length);
-                }
-                _ => {
-                    let mut bytes = vec![1; length as usize];
-                    backing.read(offset, &mut bytes).unwrap();
-                    assert_eq!(bytes, model[range], "step {step}");
-                }
-            }
-        }
-    }
-
-    fn image() -> (File, Vec<u8>) {
-        let mut file = tempfile::tempfile().unwrap();
-        // The image is shorter than the export, and its length is not a multiple of a block.
-        let mut random = Rng::new(StreamKey::from_seed(9));
-        let bytes: Vec<u8> = (0..SIZE - 70_001).map(|_| random.below(256) as u8).collect();
-        file.write_all(&bytes).unwrap();
-        let mut model = bytes;
-        model.resize(SIZE as usize, 0);
-        (file, model)
-    }
-
-    #[test]
-    fn ranges_of_a_sparse_file_begin_and_end_at_its_data() {
-        let file = tempfile::tempfile().unwrap();
-        let block = 1 << 16;
-        file.set_len(5 * block).unwrap();
-        file.write_all_at(&[1; 1 << 16], 2 * block).unwrap();
-        for (at, end, wanted) in [
-            (0, 5 * block, (2 * block, true)),
-            (block, 2 * block, (block, true)),
-            (block, 5 * block, (block, true)),
-            (2 * block, 5 * block, (block, false)),
-            (2 * block + 512, 2 * block + 1024, (512, false)),
-            // No data follows.
-            (3 * block, 5 * block, (2 * block, true)),
-            (4 * block, 5 * block - 512, (block - 512, true)),
-        ] {
-            assert_eq!(stretch_of(&file, at, end), wanted, "{at} to {end}");
-        }
-    }
-
-    #[test]
-    fn memory_and_files_contain_the_written_data() {
-        let mut model = vec![0; SIZE as usize];
-        holds_as_a_model_does(&ExportBytes::memory(SIZE).unwrap(), &mut model, 1);
-        let mut model = vec![0; SIZE as usize];
-        let file = ExportBytes::file(tempfile::tempfile().unwrap(), SIZE).sized().unwrap();
-        holds_as_a_model_does(&file, &mut model, 2);
-    }
-
-    #[test]
-    fn an_image_shows_through_where_nothing_was_written_and_stays_as_it_is() {
-        let (image, mut model) = image();
-        let before = model.clone();
-        let memory =
-            ExportBytes::memory(SIZE).unwrap().over(image.try_clone().unwrap(), None).unwrap();
-        holds_as_a_model_does(&memory, &mut model, 3);
-        let mut now = vec![0; before.len() - 70_001];
-        image.read_exact_at(&mut now, 0).unwrap();
-        assert_eq!(now, before[..now.len()]);
-    }
-
-    #[test]
-    fn a_file_over_an_image_is_the_same_when_it_is_opened_again() {
-        let (image, mut model) = image();
-        let (own, kept) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-        let open = || {
-            let backing = ExportBytes::file(own.try_clone().unwrap(), SIZE).sized().unwrap();
-            backing.over(image.try_clone().unwrap(), kept.try_clone().ok()).unwrap()
-        };
-        holds_as_a_model_does(&open(), &mut model, 4);
-        let mut bytes = vec![0; SIZE as usize];
-        open().read(0, &mut bytes).unwrap();
-        assert!(bytes == model);
-    }
-
-    #[test]
-    fn a_file_that_was_cut_takes_no_writes_any_more() {
-        let file = tempfile::tempfile().unwrap();
-        let backing = ExportBytes::file(file.try_clone().unwrap(), SIZE).sized().unwrap();
-        backing.write(SIZE - 512, &[7; 512]).unwrap();
-        file.set_len(4096).unwrap();
-        assert!(backing.read(8192, &mut [0; 512]).is_err());
-        let refused = backing.write(16_384, &[1; 512]).unwrap_err().to_string();
-        assert!(refused.contains("length of the data file"), "{refused}");
-        assert_eq!(file.metadata().unwrap().len(), 4096);
-        // The data is lost even after the file is extended to its former length.
-        file.set_len(SIZE).unwrap();
-        assert!(backing.write(0, &[1; 512]).is_err() && backing.sync().is_err());
-        assert!(backing.zero(0, 512, true).is_err());
-    }
-
-    #[test]
-    fn a_map_of_another_export_is_refused() {
-        let (image, _) = image();
-        let kept = tempfile::tempfile().unwrap();
-        let over = |size, kept: &File| {
-            let backing = ExportBytes::file(tempfile::tempfile().unwrap(), size).sized().unwrap();
-            backing.over(image.try_clone().unwrap(), kept.try_clone().ok())
-        };
-        assert!(over(SIZE, &kept).is_ok() && over(SIZE, &kept).is_ok());
-        // The maps have equal lengths, since both exports have the same number of blocks.
-        assert!(over(SIZE - 512, &kept).is_err());
-        kept.set_len(70).unwrap();
-        assert!(over(SIZE, &kept).is_err());
-    }
-
-    #[test]
-    fn trimmed_memory_is_given_back() {
-        use std::os::unix::fs::MetadataExt;
-        let memory = ExportBytes::memory(1 << 20).unwrap();
-        memory.write(0, &vec![1; 1 << 20]).unwrap();
-        let before = memory.own.metadata().unwrap().blocks();
-        memory.zero(0, 1 << 20, true).unwrap();
-        assert!(before >= 2048 && memory.own.metadata().unwrap().blocks() == 0);
-        assert_eq!(memory.stretches(0, 1 << 20, 9), [ExportRange { length: 1 << 20, hole: true }]);
-    }
-}
+#[path = "backing_tests.rs"]
+mod tests;

@@ -1,17 +1,24 @@
 //! The journal next to a data file: the identity of its files, the state that the last server left, and the data lost
 //! in power cuts.
 //!
-//! The journal consists of a few lines of text. The first line contains the state, which is overwritten in place:
-//! `closed`, `flushed` or `unflushed`. If the server is killed, the last written state remains. The next lines identify
-//! the files of the journal by the length and inode number of the data, and of the image under it. The device number is
-//! not recorded, because it can change when the machine restarts.
+//! The journal consists of a few lines of text. The first line contains the state, which is overwritten in place: `open`
+//! while a server uses the data, and `closed` after it has shut down cleanly. The next lines identify the files of the
+//! journal by the length and inode number of the data, and of the image under it. The device number is not recorded,
+//! because it can change when the machine restarts. The modification times of the image, and of the data after a clean
+//! shutdown, show whether other programs have written to them since, unless such a program restores the time.
+//!
+//! A new journal is written completely before it replaces the old journal, so a crash leaves one of the two. Whether
+//! writes are flushed is not recorded: the record would have to be stored before each first write after a flush is
+//! acknowledged, which would take the time of one more flush.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::files::replace_file;
 
 /// The first bytes of a journal of any version.
 pub(super) const OURS: &str = "lanemark-serve ";
@@ -21,6 +28,8 @@ const MARK: &str = "lanemark-serve 2 ";
 const STATE: usize = 10;
 /// Maximum number of bytes that are read from a journal or written to it.
 pub(super) const JOURNAL_MAX: u64 = 1 << 20;
+/// Length that is reserved for the line of a clean shutdown.
+const CLOSED_MAX: u64 = 64;
 
 /// A journal that this server writes.
 #[derive(Debug)]
@@ -37,6 +46,8 @@ pub(super) struct JournalContent {
     pub(super) state: DataState,
     /// The data file, with the length of the export.
     pub(super) data: FileIdentity,
+    /// When the data was last modified, if the server shut down cleanly.
+    pub(super) closed: Option<ModifiedTime>,
     /// The image under the data, if there is one.
     pub(super) over: Option<BackingImage>,
     /// Lines about the data lost in power cuts.
@@ -52,11 +63,37 @@ pub(super) struct FileIdentity {
     pub(super) inode: u64,
 }
 
+/// The time of the last modification of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ModifiedTime {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl ModifiedTime {
+    pub(super) fn of(file: &Metadata) -> Self {
+        Self { seconds: file.mtime(), nanoseconds: file.mtime_nsec() }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (seconds, nanoseconds) = text.split_once(' ')?;
+        Some(Self { seconds: seconds.parse().ok()?, nanoseconds: nanoseconds.parse().ok()? })
+    }
+}
+
+impl fmt::Display for ModifiedTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.seconds, self.nanoseconds)
+    }
+}
+
 /// An image under the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BackingImage {
     /// Length and inode number of the image.
     pub(super) extent: FileIdentity,
+    /// When the image was last modified; `None` in a journal of an older server.
+    pub(super) modified: Option<ModifiedTime>,
     /// Path of the image, as the user named it.
     pub(super) path: String,
 }
@@ -79,58 +116,53 @@ impl FileIdentity {
 pub(super) enum DataState {
     /// The server shut down cleanly.
     Closed,
-    /// A server is running, or was killed, and all writes are flushed.
-    Flushed,
-    /// A server is running, or was killed, with unflushed writes.
-    Unflushed,
+    /// A server is running, or it did not shut down cleanly.
+    Open,
 }
 
 impl DataState {
-    fn text(self) -> &'static str {
+    /// The states with the lines that represent them. Older servers wrote the last two.
+    const LINES: [(Self, &str); 4] = [
+        (Self::Closed, "closed   \n"),
+        (Self::Open, "open     \n"),
+        (Self::Open, "flushed  \n"),
+        (Self::Open, "unflushed\n"),
+    ];
+
+    /// Reads the state from the start of a text.
+    fn read(text: &str) -> Option<Self> {
+        Self::LINES.iter().find(|(_, line)| text.starts_with(line)).map(|(state, _)| *state)
+    }
+
+    fn line(self) -> &'static str {
         match self {
-            Self::Closed => "closed   \n",
-            Self::Flushed => "flushed  \n",
-            Self::Unflushed => "unflushed\n",
+            Self::Closed => Self::LINES[0].1,
+            Self::Open => Self::LINES[1].1,
         }
     }
 }
 
 impl Journal {
-    /// Starts a journal in `file`, which replaces the content of the file.
+    /// Starts a journal at `path`, which replaces the journal there.
     pub(super) fn begin(
-        file: File,
+        path: &Path,
         data: FileIdentity,
         over: Option<&BackingImage>,
     ) -> io::Result<Self> {
-        let mut text = format!("{MARK}{}data {data}\n", DataState::Flushed.text());
-        if let Some(BackingImage { extent, path }) = over {
+        let mut text = format!("{MARK}{}data {data}\n", DataState::Open.line());
+        if let Some(BackingImage { extent, modified, path }) = over {
             text.push_str(&format!("over {extent} {path}\n"));
+            text.extend(modified.map(|time| format!("over-modified {time}\n")));
         }
-        file.set_len(0)?;
-        file.write_all_at(text.as_bytes(), 0)?;
-        file.sync_all()?;
+        let file = replace_file(path, |file| file.write_all_at(text.as_bytes(), 0))?;
         Ok(Self { file, end: Mutex::new(text.len() as u64) })
     }
 
-    /// Records that there are unflushed writes.
-    pub(super) fn record_unflushed(&self) -> io::Result<()> {
-        let _end = self.end();
-        self.state(DataState::Unflushed)
-    }
-
-    /// Records that all writes were flushed, unless newer writes are `unflushed`.
-    pub(super) fn record_flush(&self, unflushed: &AtomicBool) -> io::Result<()> {
-        let _end = self.end();
-        match unflushed.load(Ordering::SeqCst) {
-            true => Ok(()),
-            false => self.state(DataState::Flushed),
-        }
-    }
-
-    /// Records that the server has shut down cleanly.
-    pub(super) fn record_clean_shutdown(&self) -> io::Result<()> {
-        let _end = self.end();
-        self.state(DataState::Closed)?;
+    /// Records that the server has shut down cleanly, and when the data was last modified.
+    pub(super) fn record_clean_shutdown(&self, closed: ModifiedTime) -> io::Result<()> {
+        let end = self.end();
+        self.file.write_all_at(format!("closed {closed}\n").as_bytes(), *end)?;
+        self.file.write_all_at(DataState::Closed.line().as_bytes(), MARK.len() as u64)?;
         self.file.sync_data()
     }
 
@@ -138,20 +170,16 @@ impl Journal {
     pub(super) fn record_power_cut(&self, line: &str) -> io::Result<()> {
         let mut end = self.end();
         let line = format!("cut {line}\n");
-        if *end + line.len() as u64 > JOURNAL_MAX {
+        if *end + line.len() as u64 + CLOSED_MAX > JOURNAL_MAX {
             return Ok(());
         }
         self.file.write_all_at(line.as_bytes(), *end)?;
         *end += line.len() as u64;
-        Ok(())
+        self.file.sync_data()
     }
 
     fn end(&self) -> MutexGuard<'_, u64> {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self, state: DataState) -> io::Result<()> {
-        self.file.write_all_at(state.text().as_bytes(), MARK.len() as u64)
     }
 }
 
@@ -159,11 +187,12 @@ impl Journal {
 pub(super) fn read(text: &str) -> Option<JournalContent> {
     // An incomplete last line is ignored.
     let rest = text.strip_prefix(MARK).filter(|rest| rest.ends_with('\n'))?;
-    let all = [DataState::Closed, DataState::Flushed, DataState::Unflushed];
-    let state = *all.iter().find(|state| rest.starts_with(state.text()))?;
+    let state = DataState::read(rest)?;
     let mut lines = rest[STATE..].lines();
     let data = FileIdentity::read(lines.next()?.strip_prefix("data ")?)?;
-    let (mut over, mut cuts) = (None, Vec::new());
+    let mut over: Option<BackingImage> = None;
+    let mut closed = None;
+    let mut cuts = Vec::new();
     for line in lines {
         match line.split_once(' ')? {
             ("over", image) => {
@@ -171,13 +200,16 @@ pub(super) fn read(text: &str) -> Option<JournalContent> {
                 let (length, inode, path) = (parts.next()?, parts.next()?, parts.next()?);
                 let extent =
                     FileIdentity { length: length.parse().ok()?, inode: inode.parse().ok()? };
-                over = Some(BackingImage { extent, path: path.to_owned() });
+                over = Some(BackingImage { extent, modified: None, path: path.to_owned() });
             }
+            ("over-modified", time) => over.as_mut()?.modified = Some(ModifiedTime::read(time)?),
+            ("closed", time) => closed = Some(ModifiedTime::read(time)?),
             ("cut", line) => cuts.push(line.to_owned()),
             _ => return None,
         }
     }
-    Some(JournalContent { state, data, over, cuts })
+    let closed = closed.filter(|_| state == DataState::Closed);
+    Some(JournalContent { state, data, closed, over, cuts })
 }
 
 #[cfg(test)]
@@ -192,38 +224,70 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
+    const CLOSED: ModifiedTime = ModifiedTime { seconds: 1_700_000_000, nanoseconds: 7 };
+
     #[test]
     fn a_journal_reads_back_its_records() {
-        let file = tempfile::tempfile().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
         let image = BackingImage {
             extent: FileIdentity { length: 9, inode: 8 },
+            modified: Some(ModifiedTime { seconds: -5, nanoseconds: 999_999_999 }),
             path: "/a b/c".to_owned(),
         };
-        let journal = Journal::begin(file.try_clone().unwrap(), DATA, Some(&image)).unwrap();
-        let content = |state, cuts: &[&str]| {
+        let journal = Journal::begin(&path, DATA, Some(&image)).unwrap();
+        let content = |state, closed, cuts: &[&str]| {
             let cuts = cuts.iter().map(|&cut| cut.to_owned()).collect();
-            Some(JournalContent { state, data: DATA, over: Some(image.clone()), cuts })
+            Some(JournalContent { state, data: DATA, closed, over: Some(image.clone()), cuts })
         };
-        assert_eq!(read(&text(&file)), content(DataState::Flushed, &[]));
-        journal.record_unflushed().unwrap();
+        let now = || read(&text(&File::open(&path).unwrap()));
+        assert_eq!(now(), content(DataState::Open, None, &[]));
         journal.record_power_cut("one sector").unwrap();
-        assert_eq!(read(&text(&file)), content(DataState::Unflushed, &["one sector"]));
-        journal.record_flush(&AtomicBool::new(true)).unwrap();
-        assert_eq!(read(&text(&file)), content(DataState::Unflushed, &["one sector"]));
-        journal.record_flush(&AtomicBool::new(false)).unwrap();
-        assert_eq!(read(&text(&file)), content(DataState::Flushed, &["one sector"]));
-        journal.record_clean_shutdown().unwrap();
-        assert_eq!(read(&text(&file)), content(DataState::Closed, &["one sector"]));
+        assert_eq!(now(), content(DataState::Open, None, &["one sector"]));
+        journal.record_clean_shutdown(CLOSED).unwrap();
+        assert_eq!(now(), content(DataState::Closed, Some(CLOSED), &["one sector"]));
+        // A server that did not shut down cleanly has recorded no time for its state.
+        let mut half = text(&File::open(&path).unwrap());
+        half = half.replace(DataState::Closed.line(), DataState::Open.line());
+        assert_eq!(read(&half), content(DataState::Open, None, &["one sector"]));
+    }
+
+    #[test]
+    fn a_new_journal_replaces_the_old_one_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        Journal::begin(&path, DATA, None).unwrap().record_power_cut("one sector").unwrap();
+        let old = File::open(&path).unwrap();
+        let before = text(&old);
+        let _journal = Journal::begin(&path, DATA, None).unwrap();
+        assert_eq!(text(&old), before, "the old journal is replaced and not emptied");
+        assert_eq!(read(&text(&File::open(&path).unwrap())).unwrap().cuts.len(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn states_of_older_servers_are_read() {
+        for state in ["flushed  ", "unflushed", "open     "] {
+            let old = format!("lanemark-serve 2 {state}\ndata 512 77\nover 9 8 /image\n");
+            let content = read(&old).unwrap();
+            assert_eq!((content.state, content.over.unwrap().modified), (DataState::Open, None));
+        }
     }
 
     #[test]
     fn a_journal_does_not_exceed_the_readable_length() {
-        let file = tempfile::tempfile().unwrap();
-        let journal = Journal::begin(file.try_clone().unwrap(), DATA, None).unwrap();
-        let line = "x".repeat(100_000);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let journal = Journal::begin(&path, DATA, None).unwrap();
+        let line = "x".repeat(104_000);
         (0..20).for_each(|_| journal.record_power_cut(&line).unwrap());
+        // The shortest line that fits; the line of the shutdown must fit after it.
+        (1..9_000).rev().for_each(|length| journal.record_power_cut(&line[..length]).unwrap());
+        journal.record_clean_shutdown(CLOSED).unwrap();
+        let file = File::open(&path).unwrap();
         assert!(file.metadata().unwrap().len() <= JOURNAL_MAX);
-        assert_eq!(read(&text(&file)).unwrap().cuts.len(), 10);
+        let content = read(&text(&file)).unwrap();
+        assert_eq!((content.cuts.len() > 10, content.closed), (true, Some(CLOSED)));
     }
 
     #[test]

@@ -4,8 +4,13 @@
 //! crashes, the writes after the last flush may be lost, because a flush calls `fdatasync(2)`. When the modelled drive
 //! loses power, writes in its `volatile` cache may be lost; no write is lost if the cache is protected or off. Each
 //! data file has a `journal` next to it, from which the next server reports these events.
+//!
+//! After a power cut that reverted writes, the first flush of each client fails, so that each client learns of the loss
+//! even if it had no request in flight. A drive reports a loss of power in the same way, with a unit attention (SAM-5,
+//! 5.14). A client that connects after the power cut receives no error.
 
 mod backing;
+mod block_map;
 mod error;
 mod files;
 pub mod image;
@@ -15,7 +20,7 @@ mod volatile;
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -43,10 +48,25 @@ pub struct ExportData {
     volatile: Option<Mutex<RevertibleWrites>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
-    /// Whether data was written since the last flush.
-    unflushed: AtomicBool,
     /// Number of power cuts until now.
     cuts: AtomicU64,
+    /// Number of power cuts that may have reverted writes.
+    lossy_cuts: AtomicU64,
+}
+
+/// A client's knowledge of lost writes: the number of power cuts with losses that its flushes have reported.
+#[derive(Debug)]
+pub struct LossReports(AtomicU64);
+
+/// The outcome of a flush of the drive's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushOutcome {
+    /// The writes that the flush covers survive a power cut.
+    Stored,
+    /// A power cut occurred during the flush.
+    Interrupted,
+    /// A power cut before the flush reverted writes, and the client did not know it.
+    WritesLost,
 }
 
 /// The writes that a flush covers: all writes that were complete when the flush arrived.
@@ -54,6 +74,8 @@ pub struct ExportData {
 pub struct FlushCoverage {
     number: u64,
     cuts: u64,
+    /// Whether the flush reports lost writes.
+    reports_loss: bool,
 }
 
 /// The cache of the drive that contains the data.
@@ -75,8 +97,8 @@ impl ExportData {
             volatile: volatile.map(Mutex::new),
             random: Mutex::new(Rng::new(key)),
             journal,
-            unflushed: AtomicBool::new(false),
             cuts: AtomicU64::new(0),
+            lossy_cuts: AtomicU64::new(0),
         }
     }
 
@@ -125,7 +147,6 @@ impl ExportData {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.note_unflushed()?;
         let Some(volatile) = &self.volatile else {
             return self.backing.write(offset, bytes);
         };
@@ -145,7 +166,6 @@ impl ExportData {
         if length == 0 {
             return Ok(());
         }
-        self.note_unflushed()?;
         let mut volatile = self.volatile.as_ref().map(lock);
         if let Some(volatile) = &mut volatile {
             volatile.record_settled_range(offset, length);
@@ -158,18 +178,34 @@ impl ExportData {
         self.backing.stretches(offset, length, most)
     }
 
-    /// Returns the writes that a flush covers if it arrives now.
-    pub fn mark(&self) -> FlushCoverage {
-        let number = self.volatile.as_ref().map_or(0, |volatile| lock(volatile).mark());
-        FlushCoverage { number, cuts: self.cuts.load(Ordering::Acquire) }
+    /// Returns the reports to a client that connects now.
+    pub fn new_client(&self) -> LossReports {
+        LossReports(AtomicU64::new(self.lossy_cuts.load(Ordering::SeqCst)))
     }
 
-    /// Stores the writes before `mark`. Returns false if a power cut occurred since the mark, in which case the flush
-    /// has failed.
+    /// Returns the writes that a flush covers if it arrives now, without a client that would learn of lost writes: the
+    /// flush of a write with forced unit access, or of the server.
+    pub fn mark(&self) -> FlushCoverage {
+        let volatile = self.volatile.as_ref().map(lock);
+        let number = volatile.as_ref().map_or(0, |volatile| volatile.mark());
+        let cuts = self.cuts.load(Ordering::Acquire);
+        FlushCoverage { number, cuts, reports_loss: false }
+    }
+
+    /// Returns the writes that a client's flush covers if it arrives now. The flush fails if writes were lost since the
+    /// client's last flush.
+    pub fn mark_for(&self, client: &LossReports) -> FlushCoverage {
+        let mark = self.mark();
+        let lossy_cuts = self.lossy_cuts.load(Ordering::SeqCst);
+        let reports_loss = client.0.swap(lossy_cuts, Ordering::SeqCst) != lossy_cuts;
+        FlushCoverage { reports_loss, ..mark }
+    }
+
+    /// Stores the writes before `mark`.
     ///
     /// # Errors
     /// Returns the file's I/O error.
-    pub fn flush(&self, mark: FlushCoverage) -> io::Result<bool> {
+    pub fn flush(&self, mark: FlushCoverage) -> io::Result<FlushOutcome> {
         self.sync()?;
         Ok(self.finish_flush(mark, true))
     }
@@ -180,28 +216,21 @@ impl ExportData {
     /// # Errors
     /// Returns the file's I/O error.
     pub fn sync(&self) -> io::Result<()> {
-        self.unflushed.store(false, Ordering::SeqCst);
-        if let Err(error) = self.backing.sync() {
-            self.unflushed.store(true, Ordering::SeqCst);
-            return Err(error);
-        }
-        if let Some(journal) = &self.journal {
-            journal.record_flush(&self.unflushed)?;
-        }
-        Ok(())
+        self.backing.sync()
     }
 
-    /// Completes a flush of the drive's cache. Returns false if a power cut occurred since the mark, in which case the
-    /// flush has failed. If the drive lies and the flush does not store data (`stores` is false), a power cut may still
-    /// revert the writes before `mark`.
-    pub fn finish_flush(&self, mark: FlushCoverage, stores: bool) -> bool {
-        let Some(volatile) = &self.volatile else { return true };
+    /// Completes a flush of the drive's cache. If the drive lies and the flush does not store data (`stores` is false), a
+    /// power cut may still revert the writes before `mark`.
+    pub fn finish_flush(&self, mark: FlushCoverage, stores: bool) -> FlushOutcome {
+        let Some(volatile) = &self.volatile else { return FlushOutcome::Stored };
         let mut volatile = lock(volatile);
-        let in_time = mark.cuts == self.cuts.load(Ordering::Acquire);
-        if in_time && stores {
+        if mark.cuts != self.cuts.load(Ordering::Acquire) {
+            return FlushOutcome::Interrupted;
+        }
+        if stores {
             volatile.remove_before(mark.number);
         }
-        in_time
+        if mark.reports_loss { FlushOutcome::WritesLost } else { FlushOutcome::Stored }
     }
 
     /// Applies a power cut of the drive to the data, and returns the loss.
@@ -213,7 +242,13 @@ impl ExportData {
         let mut volatile = lock(volatile);
         self.cuts.fetch_add(1, Ordering::AcqRel);
         let mut random = lock(&self.random);
-        volatile.power_cut(&mut random, |offset, before| self.backing.write(offset, before))
+        let loss =
+            volatile.power_cut(&mut random, |offset, before| self.backing.write(offset, before));
+        // After an error, the loss is unknown.
+        if !loss.as_ref().is_ok_and(|loss| loss.ranges.is_empty()) {
+            self.lossy_cuts.fetch_add(1, Ordering::SeqCst);
+        }
+        loss
     }
 
     /// Stores a random part of the sectors of a write that a power cut interrupted; the part may be all sectors or no
@@ -222,7 +257,6 @@ impl ExportData {
     /// # Errors
     /// Returns the file's I/O error.
     pub fn tear(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.note_unflushed()?;
         let mut random = lock(&self.random);
         let fate = PowerCutFate::draw(&mut random);
         let mut rest = bytes;
@@ -244,14 +278,8 @@ impl ExportData {
     /// Returns the file's I/O error.
     pub fn close(&self) -> io::Result<()> {
         self.flush(self.mark())?;
-        self.journal.as_ref().map_or(Ok(()), Journal::record_clean_shutdown)
-    }
-
-    fn note_unflushed(&self) -> io::Result<()> {
-        if self.unflushed.load(Ordering::SeqCst) || self.unflushed.swap(true, Ordering::SeqCst) {
-            return Ok(());
-        }
-        self.journal.as_ref().map_or(Ok(()), Journal::record_unflushed)
+        let Some(journal) = &self.journal else { return Ok(()) };
+        journal.record_clean_shutdown(self.backing.modified_time()?)
     }
 }
 
@@ -308,7 +336,7 @@ mod tests {
         let data = ExportData::memory(1 << 20, cache, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         if flush {
-            assert!(data.flush(data.mark()).unwrap());
+            assert_eq!(data.flush(data.mark()).unwrap(), FlushOutcome::Stored);
         }
         data.apply_power_cut().unwrap();
         (0..100).filter(|at| read(&data, at * 512) == 7).count()
@@ -328,13 +356,39 @@ mod tests {
         let data = ExportData::memory(1 << 20, VOLATILE, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         data.sync().unwrap();
-        assert!(data.finish_flush(data.mark(), false));
+        assert_eq!(data.finish_flush(data.mark(), false), FlushOutcome::Stored);
+        let before = data.mark();
         let loss = data.apply_power_cut().unwrap();
         assert!(loss.writes == 100 && loss.lost > 10, "{loss:?}");
-        assert!(
-            !data.finish_flush(FlushCoverage { number: 0, cuts: 0 }, false),
-            "a cut came in between"
-        );
+        assert_eq!(data.finish_flush(before, false), FlushOutcome::Interrupted);
+    }
+
+    #[test]
+    fn a_cut_does_not_bring_back_data_that_was_trimmed() {
+        for seed in 0..20 {
+            let data = ExportData::memory(1 << 20, VOLATILE, seed).unwrap();
+            data.write(0, &[7; 4096]).unwrap();
+            assert_eq!(data.flush(data.mark()).unwrap(), FlushOutcome::Stored);
+            data.write(0, &[8; 4096]).unwrap();
+            data.zero(0, 4096, true).unwrap();
+            data.apply_power_cut().unwrap();
+            assert!((0..8).all(|at| read(&data, at * 512) == 0), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_torn_write_that_begins_within_a_sector_keeps_its_bytes_in_their_places() {
+        for seed in 0..60 {
+            let data = ExportData::memory(1 << 20, VOLATILE, seed).unwrap();
+            let bytes: Vec<u8> = (0..2_048).map(|at| (at / 256 + 1) as u8).collect();
+            data.tear(256, &bytes).unwrap();
+            let mut stored = vec![0; 2_560];
+            data.read(0, &mut stored).unwrap();
+            for (at, byte) in stored.iter().enumerate() {
+                let expected = at.checked_sub(256).and_then(|at| bytes.get(at)).unwrap_or(&0);
+                assert!(*byte == 0 || byte == expected, "seed {seed}, byte {at}");
+            }
+        }
     }
 
     #[test]
@@ -350,8 +404,35 @@ mod tests {
         data.write(0, &[1; 512]).unwrap();
         let mark = data.mark();
         data.apply_power_cut().unwrap();
-        assert!(!data.flush(mark).unwrap());
-        assert!(data.flush(data.mark()).unwrap());
+        assert_eq!(data.flush(mark).unwrap(), FlushOutcome::Interrupted);
+        assert_eq!(data.flush(data.mark()).unwrap(), FlushOutcome::Stored);
+    }
+
+    #[test]
+    fn the_first_flush_of_each_client_after_a_loss_fails() {
+        let data = ExportData::memory(1 << 20, VOLATILE, 3).unwrap();
+        let clients = [data.new_client(), data.new_client()];
+        let flush = |client: &LossReports| data.flush(data.mark_for(client)).unwrap();
+        let cut = |writes: u64| {
+            (0..writes).for_each(|at| data.write(at * 512, &[writes as u8; 512]).unwrap());
+            data.apply_power_cut().unwrap()
+        };
+        assert!(!cut(40).ranges.is_empty());
+        // A client that connects now has lost no writes.
+        let late = data.new_client();
+        assert_eq!(flush(&late), FlushOutcome::Stored);
+        for client in &clients {
+            assert_eq!(flush(client), FlushOutcome::WritesLost);
+            assert_eq!(flush(client), FlushOutcome::Stored);
+        }
+        // A cut without a loss is not reported, and two cuts are reported once.
+        assert!(cut(0).ranges.is_empty());
+        assert_eq!(flush(&late), FlushOutcome::Stored);
+        assert!(!cut(41).ranges.is_empty() && !cut(42).ranges.is_empty());
+        assert_eq!((flush(&late), flush(&late)), (FlushOutcome::WritesLost, FlushOutcome::Stored));
+        // The server's own flush does not use up the report.
+        assert_eq!(data.flush(data.mark()).unwrap(), FlushOutcome::Stored);
+        assert_eq!(flush(&clients[0]), FlushOutcome::WritesLost);
     }
 
     #[test]

@@ -2,17 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use lanemark_files::companion;
 use rustix::fs::FlockOperation;
 
-use super::backing::{ExportBytes, MAP_MARK};
+use super::backing::{ExportBytes, stretch_of};
+use super::block_map::{BlockMap, LOG_RECORDS, MAP_MARK};
 use super::error::DataError;
-use super::files::{CreatedFiles, OpenImage, lock, take};
+use super::files::{CreatedFiles, OpenImage, lock, rename_away, replace_file, take};
 use super::journal::{
-    self, BackingImage, DataState, FileIdentity, JOURNAL_MAX, Journal, JournalContent,
+    self, BackingImage, DataState, FileIdentity, JOURNAL_MAX, Journal, JournalContent, ModifiedTime,
 };
 use super::{DriveCache, ExportData};
 
@@ -60,6 +61,17 @@ struct PreviousState {
     is_gone: bool,
 }
 
+/// The data of an earlier server in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EarlierData {
+    /// There is no data: the file is new or empty.
+    Missing,
+    /// There is data, which the journal describes.
+    Recorded,
+    /// There may be data: the journal is missing, damaged or of a different version.
+    Unrecorded,
+}
+
 impl DataPlan {
     /// Opens the data of a drive with this `cache`. The data lost in power cuts depends on `seed`.
     ///
@@ -81,7 +93,7 @@ impl DataPlan {
                     |source| DataError::System { path: none.clone(), action: "allocated", source };
                 let backing = ExportBytes::memory(self.size).map_err(fail)?;
                 let backing = match image {
-                    Some(image) => backing.over(image.file, None).map_err(fail)?,
+                    Some(image) => backing.over(image.file, None, LOG_RECORDS).map_err(fail)?,
                     None => backing,
                 };
                 let data = ExportData::new(backing, None, cache, seed);
@@ -102,8 +114,9 @@ impl DataPlan {
         let file = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let inode = file.metadata().map_err(fail("examined"))?.ino();
-        let PreviousState { journal, content, is_gone } = self.former(path, &file, &mut made)?;
+        let there = file.metadata().map_err(fail("examined"))?;
+        let PreviousState { journal: old, content, is_gone } =
+            self.former(path, &file, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
         let mut notes = Vec::new();
         if is_gone {
@@ -116,22 +129,36 @@ impl DataPlan {
             self.check_former(path, content, over.as_ref())?;
             notes = left_by(content);
         }
+        let earlier = match (&content, there.len()) {
+            (Some(_), _) => EarlierData::Recorded,
+            (None, 0) => EarlierData::Missing,
+            (None, _) => EarlierData::Unrecorded,
+        };
+        let map_path = companion::path(path, ".map");
         let mut backing = ExportBytes::file(file, self.size);
-        if let Some(image) = image {
-            let path = companion::path(path, ".map");
-            let map = self.map(&path, content.is_some(), &mut made)?;
-            let fail = |source| DataError::System { path: path.clone(), action: "used", source };
-            backing = backing.over(image.file, Some(map)).map_err(fail)?;
+        match image {
+            Some(image) => {
+                let map = self.map(path, &map_path, earlier, backing.own(), &mut made);
+                let (map, note) = map?;
+                notes.extend(note);
+                let fail =
+                    |source| DataError::System { path: map_path.clone(), action: "used", source };
+                backing = backing.over(image.file, Some(map), LOG_RECORDS).map_err(fail)?;
+            }
+            None => notes.extend(check_lone_map(path, &map_path, earlier)?),
         }
         // The checks above leave a rejected file unchanged.
         let backing = backing.sized().map_err(fail("extended to the length of the export"))?;
-        let data = FileIdentity { length: self.size, inode };
-        let journal = Journal::begin(journal, data, over.as_ref());
+        let data = FileIdentity { length: self.size, inode: there.ino() };
+        let journal_path = companion::path(path, JOURNAL);
+        let journal = Journal::begin(&journal_path, data, over.as_ref());
         let journal = journal.map_err(|source| DataError::System {
-            path: companion::path(path, JOURNAL),
+            path: journal_path,
             action: "written",
             source,
         })?;
+        // The old journal was locked until the new one replaced it.
+        drop(old);
         made.keep();
         let data = ExportData::new(backing, Some(journal), cache, seed);
         Ok(OpenedData { data, notes })
@@ -142,25 +169,45 @@ impl DataPlan {
         self.overwrite.as_deref() == Some(path)
     }
 
-    /// Returns the file of the map. The map must have content if there is data of an earlier server (`has_former`).
+    /// Returns the file of the map of `data`, and a line about a map that was renamed. A map with content is data: it is
+    /// used or renamed.
     fn map(
         &self,
         path: &Path,
-        has_former: bool,
+        map_path: &Path,
+        earlier: EarlierData,
+        data: &File,
         made: &mut CreatedFiles,
-    ) -> Result<File, DataError> {
-        let fail = |source| DataError::System { path: path.to_owned(), action: "opened", source };
-        let map = made.companion(path, MAP_MARK)?;
-        lock(&map.file, FlockOperation::NonBlockingLockExclusive, path)?;
-        match has_former {
-            true if map.is_empty => {
-                let why = "the map of the data is missing: it states which blocks are in the data and which in the image";
-                Err(DataError::Misfit { path: path.to_owned(), why: why.to_owned() })
+    ) -> Result<(File, Option<String>), DataError> {
+        let fail =
+            |action| move |source| DataError::System { path: map_path.to_owned(), action, source };
+        let map = made.companion(map_path, MAP_MARK)?;
+        lock(&map.file, FlockOperation::NonBlockingLockExclusive, map_path)?;
+        let mut note = None;
+        match (earlier, map.is_empty) {
+            (EarlierData::Recorded | EarlierData::Unrecorded, false) => {
+                return Ok((map.file, None));
             }
-            true => Ok(map.file),
-            // New data has written no blocks yet.
-            false => map.file.set_len(0).map(|()| map.file).map_err(fail),
+            (EarlierData::Recorded, true) => {
+                let why = "the map of the data is missing: it states which blocks are in the data and which in the image";
+                return Err(DataError::Misfit { path: map_path.to_owned(), why: why.to_owned() });
+            }
+            (EarlierData::Unrecorded, true) => {
+                let length = data.metadata().map_err(fail("examined"))?.len();
+                if stretch_of(data, 0, length) != (length, true) {
+                    let name = map_path.display();
+                    return Err(DataError::Refused {
+                        path: path.to_owned(),
+                        why: format!("contains data, and there is no map {name} of this data"),
+                        hint: format!("restore {name}, or name a new file for --data"),
+                    });
+                }
+            }
+            (EarlierData::Missing, false) => note = Some(move_map_away(map_path)?),
+            (EarlierData::Missing, true) => {}
         }
+        let file = replace_file(map_path, |file| BlockMap::create(file, self.size, LOG_RECORDS));
+        Ok((file.map_err(fail("written"))?, note))
     }
 
     /// Opens and reads the journal of `own`, or creates an empty journal.
@@ -185,13 +232,8 @@ impl DataPlan {
         let refused =
             |why: String, hint: String| DataError::Refused { path: path.to_owned(), why, hint };
         if journal.is_empty {
-            let hint = format!(
-                "name a new file, or use --over {0} to leave it unchanged, or --overwrite {0}",
-                path.display()
-            );
-            let why =
-                "contains data that no server wrote: there is no journal next to it".to_owned();
-            return Err(refused(why, hint));
+            let why = "contains data that no server wrote, or whose journal is missing".to_owned();
+            return Err(refused(why, format!("name a new file, or {}", use_hint(path))));
         }
         let text = read_bounded(&file);
         match text.as_deref().ok().and_then(journal::read) {
@@ -201,7 +243,7 @@ impl DataPlan {
             None if may_overwrite => former(file, None),
             None => Err(refused(
                 format!("its journal {} has a different version or is damaged", beside.display()),
-                format!("use --over {0} to leave it unchanged, or --overwrite {0}", path.display()),
+                use_hint(path),
             )),
         }
     }
@@ -242,9 +284,13 @@ impl DataPlan {
         let image = content.over.as_ref().zip(over);
         let wrong = differs(content.data, data, "the file").or_else(|| {
             image.and_then(|(content, now)| {
-                differs(content.extent, now.extent, "the image below it")
+                let differs = differs(content.extent, now.extent, "the image below it");
+                differs
+                    .or_else(|| is_modified(content.modified, now.modified, "the image below it"))
             })
         });
+        let wrong = wrong
+            .or_else(|| is_modified(content.closed, Some(ModifiedTime::of(&there)), "the file"));
         match wrong {
             None => Ok(()),
             Some(why) => Err(DataError::Refused {
@@ -273,17 +319,69 @@ fn differs(recorded: FileIdentity, now: FileIdentity, what: &str) -> Option<Stri
     })
 }
 
+/// Describes a modification of a file after the journal recorded its time.
+fn is_modified(
+    recorded: Option<ModifiedTime>,
+    now: Option<ModifiedTime>,
+    what: &str,
+) -> Option<String> {
+    recorded
+        .filter(|recorded| Some(*recorded) != now)
+        .map(|_| format!("another program has written to {what} since the last server used it"))
+}
+
+/// Returns the advice to use a file without a valid journal.
+fn use_hint(path: &Path) -> String {
+    let path = path.display();
+    format!("use --over {path} to leave it unchanged, or --overwrite {path} to use it as it is")
+}
+
+/// Renames a map whose data is not at its path any more, and returns a line about it.
+fn move_map_away(map_path: &Path) -> Result<String, DataError> {
+    let fail = |source| DataError::System { path: map_path.to_owned(), action: "renamed", source };
+    let name = rename_away(map_path).map_err(fail)?;
+    Ok(format!(
+        "{}: the data of this map is missing; the map is now {}, and is needed to use that data",
+        map_path.display(),
+        name.display()
+    ))
+}
+
+/// Checks a map next to data without an image, and returns a line about a map that was renamed. A file that is not a
+/// map is left alone.
+fn check_lone_map(
+    path: &Path,
+    map_path: &Path,
+    earlier: EarlierData,
+) -> Result<Option<String>, DataError> {
+    let begins = std::fs::symlink_metadata(map_path).is_ok_and(|there| there.is_file())
+        && File::open(map_path).is_ok_and(|map| {
+            let mut begins = vec![0; MAP_MARK.len()];
+            map.read_exact_at(&mut begins, 0).is_ok() && begins == MAP_MARK.as_bytes()
+        });
+    if !begins {
+        return Ok(None);
+    }
+    match earlier {
+        EarlierData::Missing => move_map_away(map_path).map(Some),
+        // The journal states that the data has no image.
+        EarlierData::Recorded => Ok(None),
+        EarlierData::Unrecorded => Err(DataError::Refused {
+            path: path.to_owned(),
+            why: format!("is layered over an image, according to its map {}", map_path.display()),
+            hint: "name the image with --over".to_owned(),
+        }),
+    }
+}
+
 /// Returns lines about the state that the last server left.
 fn left_by(content: &JournalContent) -> Vec<String> {
     let mut notes: Vec<String> = content.cuts.iter().map(|cut| format!("before: {cut}")).collect();
     match content.state {
         DataState::Closed => {}
-        DataState::Flushed => notes.push(
-            "the last server did not shut down cleanly; everything was flushed, so no data is lost".to_owned(),
-        ),
-        DataState::Unflushed => notes.push(
-            "the last server did not shut down cleanly, and some writes were not flushed: they are \
-             lost only if the machine crashed"
+        DataState::Open => notes.push(
+            "the last server did not shut down cleanly, and it is unknown whether all writes were flushed: \
+             unflushed writes are lost if the machine, or the disk of the data, has failed since"
                 .to_owned(),
         ),
     }
@@ -297,235 +395,5 @@ fn read_bounded(file: &File) -> io::Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use lanemark_sim::spec::WriteCacheMode;
-
-    const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 1 << 20 };
-
-    fn plan(path: &Path) -> DataPlan {
-        let location = DataLocation::File(path.to_owned());
-        DataPlan { location, over: None, size: 1 << 20, overwrite: None }
-    }
-
-    fn refusal(plan: &DataPlan) -> String {
-        plan.open(CACHE, 1).expect_err("refused").to_string()
-    }
-
-    #[test]
-    fn a_file_is_there_again_and_says_how_it_was_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let plan = plan(&folder.path().join("disk"));
-        let OpenedData { data, notes } = plan.open(CACHE, 1).unwrap();
-        assert!(notes.is_empty());
-        assert!(refusal(&plan).contains("locked"));
-        data.write(4096, &[5; 512]).unwrap();
-        drop(data);
-        let OpenedData { data, notes } = plan.open(CACHE, 1).unwrap();
-        assert!(notes[0].contains("not flushed"), "{notes:?}");
-        let mut bytes = [0; 512];
-        data.read(4096, &mut bytes).unwrap();
-        assert_eq!(bytes, [5; 512]);
-        data.flush(data.mark()).unwrap();
-        drop(data);
-        let OpenedData { data, notes } = plan.open(CACHE, 1).unwrap();
-        assert!(notes[0].contains("no data is lost"), "{notes:?}");
-        data.close().unwrap();
-        drop(data);
-        assert!(plan.open(CACHE, 1).unwrap().notes.is_empty());
-    }
-
-    #[test]
-    fn data_lost_in_a_cut_is_reported_at_the_next_start() {
-        use crate::engine::DataOwner;
-        let folder = tempfile::tempdir().unwrap();
-        let plan = plan(&folder.path().join("disk"));
-        let data = std::sync::Arc::new(plan.open(CACHE, 1).unwrap().data);
-        (0..20).for_each(|at| data.write(at * 512, &[5; 512]).unwrap());
-        let line = data.power_cut();
-        assert!(line.contains("of 20 unflushed writes"), "{line}");
-        data.close().unwrap();
-        drop(data);
-        assert_eq!(plan.open(CACHE, 1).unwrap().notes, [format!("before: {line}")]);
-    }
-
-    #[test]
-    fn data_of_others_is_refused_and_left_as_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("theirs");
-        std::fs::write(&path, "important").unwrap();
-        let mut plan = plan(&path);
-        assert!(refusal(&plan).contains("no server wrote"));
-        plan.overwrite = Some(folder.path().join("another"));
-        assert!(refusal(&plan).contains("no server wrote"));
-        assert_eq!(std::fs::read(&path).unwrap(), b"important");
-        plan.overwrite = Some(path);
-        assert!(plan.open(CACHE, 1).is_ok());
-    }
-
-    #[test]
-    fn only_regular_files_are_taken() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(refusal(&plan(folder.path())).contains("folder"));
-        assert!(refusal(&plan(Path::new("/dev/null"))).contains("not a regular file"));
-        let disk = Path::new("/dev/vda");
-        if disk.exists() {
-            assert!(refusal(&plan(disk)).contains("block device"));
-        }
-    }
-
-    #[test]
-    fn a_file_keeps_its_size_and_its_image() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
-        std::fs::write(&image, vec![3; 9_000]).unwrap();
-        let over = DataPlan { over: Some(image.clone()), ..plan(&path) };
-        let data = over.open(CACHE, 1).unwrap().data;
-        data.write(4096, &[1; 512]).unwrap();
-        drop(data);
-        assert!(refusal(&plan(&path)).contains("over"));
-        assert!(refusal(&DataPlan { size: 1 << 21, ..over.clone() }).contains("size of 1048576"));
-        let short = DataPlan { size: 8_192, location: DataLocation::Memory, ..over.clone() };
-        assert!(refusal(&short).contains("longer than the export"));
-        let data = over.open(CACHE, 1).unwrap().data;
-        let mut bytes = [0; 1024];
-        data.read(4096, &mut bytes).unwrap();
-        assert!(bytes[..512] == [1; 512] && bytes[512..] == [3; 512]);
-    }
-    /// Returns the names in a folder.
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn companions_of_others_are_refused_and_left_as_they_are() {
-        for ending in [".map", JOURNAL] {
-            let folder = tempfile::tempdir().unwrap();
-            let in_folder = |name: &str| folder.path().join(name);
-            std::fs::write(in_folder("image"), vec![3; 9_000]).unwrap();
-            let disk = in_folder("disk");
-            let over = DataPlan { over: Some(in_folder("image")), ..plan(&disk) };
-            let beside = companion::path(&disk, ending);
-            std::fs::write(&beside, "a map of the Alps").unwrap();
-            assert!(refusal(&over).contains("not a Lanemark file"), "{ending}");
-            assert_eq!(std::fs::read(&beside).unwrap(), b"a map of the Alps");
-            std::fs::rename(&beside, in_folder("victim")).unwrap();
-            std::os::unix::fs::symlink(in_folder("victim"), &beside).unwrap();
-            assert!(refusal(&over).contains("symbolic link"), "{ending}");
-            assert_eq!(std::fs::read(in_folder("victim")).unwrap(), b"a map of the Alps");
-            // A rejected start leaves no new files.
-            let beside = beside.file_name().unwrap().to_str().unwrap();
-            assert_eq!(names(folder.path()), [beside, "image", "victim"]);
-        }
-    }
-
-    /// Serves, flushes and closes data that consists of `byte`.
-    fn serve_once(plan: &DataPlan, byte: u8) {
-        let data = plan.open(CACHE, 1).unwrap().data;
-        data.write(0, &vec![byte; plan.size as usize]).unwrap();
-        data.close().unwrap();
-    }
-
-    #[test]
-    fn data_that_was_cut_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("disk");
-        let plan = plan(&path);
-        serve_once(&plan, 7);
-        for length in [4096, 0] {
-            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-            file.set_len(length).unwrap();
-            assert!(refusal(&plan).contains("read as zeroes"), "{length}");
-            assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
-        }
-        let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
-        assert!(allowed.open(CACHE, 1).is_ok());
-        assert!(plan.open(CACHE, 1).is_ok());
-        // A user who has removed the file no longer needs its data.
-        std::fs::remove_file(&path).unwrap();
-        assert!(plan.open(CACHE, 1).unwrap().notes[0].contains("is missing"));
-    }
-
-    #[test]
-    fn another_file_in_its_place_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, copy) = (folder.path().join("disk"), folder.path().join("copy"));
-        let plan = plan(&path);
-        serve_once(&plan, 7);
-        std::fs::copy(&path, &copy).unwrap();
-        std::fs::rename(&copy, &path).unwrap();
-        assert!(refusal(&plan).contains("not the file of the last server"));
-        let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
-        let mut bytes = [0; 512];
-        allowed.open(CACHE, 1).unwrap().data.read(0, &mut bytes).unwrap();
-        assert_eq!(bytes, [7; 512]);
-        assert!(plan.open(CACHE, 1).is_ok());
-    }
-
-    #[test]
-    fn an_image_or_a_map_that_was_cut_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
-        std::fs::write(&image, vec![3; 9_000]).unwrap();
-        let plan = DataPlan { over: Some(image.clone()), ..plan(&path) };
-        plan.open(CACHE, 1).unwrap().data.write(0, &[7; 4096]).unwrap();
-        let cut = |path: &Path, length| {
-            std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(length).unwrap();
-        };
-        cut(&image, 4_096);
-        assert!(refusal(&plan).contains("the image below it has 4096"));
-        cut(&image, 9_000);
-        assert!(plan.open(CACHE, 1).is_ok());
-        for length in [70, 0] {
-            cut(&companion::path(&path, ".map"), length);
-            let refused = refusal(&plan);
-            assert!(refused.contains("map"), "{length}: {refused}");
-        }
-        std::fs::remove_file(companion::path(&path, ".map")).unwrap();
-        assert!(refusal(&plan).contains("the map of the data is missing"));
-    }
-
-    #[test]
-    fn an_image_is_never_overwritten() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
-        let (theirs, ours) = (plan(&image), DataPlan { over: Some(image.clone()), ..plan(&path) });
-        serve_once(&theirs, 3);
-        // The link is another name for the same file.
-        let link = folder.path().join("link");
-        std::fs::hard_link(&image, &link).unwrap();
-        let both = DataPlan { over: Some(image.clone()), ..plan(&link) };
-        assert!(refusal(&both).contains("is also the image of --over"));
-        let writer = theirs.open(CACHE, 1).unwrap();
-        assert!(refusal(&ours).contains("is locked by another program"));
-        drop(writer);
-        let readers = [ours.open(CACHE, 1).unwrap(), {
-            let location = DataLocation::Memory;
-            DataPlan { location, ..ours.clone() }.open(CACHE, 1).unwrap()
-        }];
-        assert!(refusal(&theirs).contains("is locked by another program"));
-        drop(readers);
-        assert!(theirs.open(CACHE, 1).is_ok());
-    }
-
-    #[test]
-    fn neither_files_of_the_kernel_nor_ends_of_links_are_taken() {
-        let folder = tempfile::tempdir().unwrap();
-        let memory = Path::new("/proc/self/mem");
-        assert!(refusal(&plan(memory)).contains("generated by the kernel"));
-        let over = DataPlan {
-            over: Some(memory.to_owned()),
-            location: DataLocation::Memory,
-            ..plan(memory)
-        };
-        assert!(refusal(&over).contains("generated by the kernel"));
-        let (link, end) = (folder.path().join("link"), folder.path().join("end"));
-        std::os::unix::fs::symlink(&end, &link).unwrap();
-        assert!(refusal(&plan(&link)).contains("without a target"));
-        assert!(!end.exists());
-    }
-}
+#[path = "opened_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! The mounted file: each operation of a program becomes a request to the engine, and the program receives the reply
 //! when the request completes.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -18,7 +19,7 @@ use lanemark_schema::workload::{Access, Operation};
 
 use crate::arrival::FuseCalls;
 use crate::connection::{RANGE_MAX, ServerState};
-use crate::data::SECTOR;
+use crate::data::{LossReports, SECTOR};
 use crate::engine::{self, Engine};
 use crate::job::{DataTask, RequestContext, RequestJob, Requester, TaskThread};
 use crate::nbd::NbdError;
@@ -54,6 +55,8 @@ pub(super) struct ServedFile {
     gate: Arc<OutstandingLimit>,
     helper: Arc<HelperThread>,
     attributes: FileAttr,
+    /// The open files, by the number of their handle, and the number of the next handle.
+    opened: Mutex<(HashMap<u64, LossReports>, u64)>,
     /// Whether the server has ended and no longer sends replies.
     ended: Arc<AtomicBool>,
 }
@@ -190,7 +193,16 @@ impl ServedFile {
         let calls = shared.engine.as_ref().map(|engine| {
             Mutex::new(FuseCalls::new(Arc::clone(engine.clock()), Arc::clone(&shared.delivered)))
         });
-        Ok(Self { shared, around, calls, gate, helper, attributes, ended })
+        Ok(Self {
+            shared,
+            around,
+            calls,
+            gate,
+            helper,
+            attributes,
+            opened: Mutex::default(),
+            ended,
+        })
     }
 
     /// Returns the number of threads that receive requests. With a model, one thread is sufficient, because another
@@ -341,7 +353,26 @@ impl Filesystem for ServedFile {
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;
-        reply.opened(FileHandle(0), flags);
+        let mut opened = lock(&self.opened);
+        opened.1 += 1;
+        let handle = opened.1;
+        opened.0.insert(handle, self.shared.data.new_client());
+        drop(opened);
+        reply.opened(FileHandle(handle), flags);
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        lock(&self.opened).0.remove(&handle.0);
+        reply.ok();
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
@@ -403,10 +434,15 @@ impl Filesystem for ServedFile {
         self.ask(came, Operation::Write, (offset, length), task, reply);
     }
 
-    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+    fn fsync(&self, _: &Request, _: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
         let task = match &self.around {
             Some((_, around)) if !self.is_over() => {
-                DataTask::Stored(around.storing.store(around.data.mark()))
+                let opened = lock(&self.opened);
+                let client = opened.0.get(&handle.0);
+                let mark =
+                    client.map_or_else(|| around.data.mark(), |one| around.data.mark_for(one));
+                drop(opened);
+                DataTask::Stored(around.storing.store(mark))
             }
             _ => DataTask::Nothing,
         };

@@ -148,6 +148,28 @@ fn a_power_cut_after_a_lying_flush_loses_acknowledged_data() {
     assert!((250..420).contains(&lost), "{lost} of 500");
 }
 
+/// After a power cut that lost writes, a flush of each client fails once, whether or not the client had a request in
+/// flight. A client that connects after the cut receives no error.
+#[test]
+fn every_client_learns_of_lost_writes_from_its_first_flush() {
+    let served = served(&[], 1);
+    let mut clients = [served.connect(), served.connect()];
+    for client in &mut clients {
+        client.flush().unwrap().unwrap();
+    }
+    fill(&mut clients[0], 0..100);
+    served.session().add_fault("power-cut at=0s boot=1ms".parse().unwrap()).unwrap();
+    while served.session().figures().lost.is_empty() {
+        std::thread::yield_now();
+    }
+    let mut late = served.connect();
+    for client in &mut clients {
+        assert_eq!(client.write(0, &[1; 512], true).unwrap(), Ok(()));
+        assert_eq!([client.flush().unwrap(), client.flush().unwrap()], [Err(EIO), Ok(())]);
+    }
+    assert_eq!(late.flush().unwrap(), Ok(()));
+}
+
 #[test]
 fn a_write_with_forced_unit_access_is_a_lie_too() {
     let mut lost = 0;

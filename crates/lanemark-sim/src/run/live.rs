@@ -9,7 +9,10 @@
 
 use super::energy::energy;
 use crate::engine::budget::BudgetSum;
-use crate::fault::{FaultClearError, FaultNumber, FaultState, RequestStatus, SilentDamage};
+use crate::fault::{
+    FaultClearError, FaultNumber, FaultPhase, FaultState, RequestStatus, SilentDamage,
+    standing_retries,
+};
 use crate::run::path_use::path_use;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
@@ -39,7 +42,7 @@ use lanemark_schema::workload::{Fault, LoadKind, Operation, SECTOR, Test, TraceS
 /// ```
 pub struct LiveSystem {
     storage: Storage,
-    /// The system, including all faults that were added.
+    /// The system, with the faults that were not over when the last fault was added.
     system: CheckedSystem,
     reads: DirectionResult,
     writes: DirectionResult,
@@ -145,14 +148,26 @@ impl LiveSystem {
         self.storage.simulator().damage()
     }
 
-    /// Adds a fault that begins at its time, or now if that is in the past. Returns the fault's number.
+    /// Adds a fault that begins at its time, or now if that is in the past. Returns the fault's number. Faults that are
+    /// over do not count towards the maximum number of faults, but they keep their numbers.
     ///
     /// # Errors
     /// Returns the errors, each with the accepted values, if the system does not support the fault.
     pub fn add_fault(&mut self, mut fault: Fault) -> Result<u16, Vec<SpecError>> {
         // A fault at time zero would be a property of the drive, which is read only when a run begins.
         fault.at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
-        self.system = self.system.with_faults(&[fault.clone()])?;
+        let states = self.faults(self.now());
+        if states.len() > usize::from(FaultNumber::MAX) {
+            let bound = format!("at most {} in the life of a system", states.len());
+            let value = (states.len() + 1).to_string();
+            return Err(vec![SpecError { field: "number of faults", value, bound }]);
+        }
+        let standing = self.system.faults.iter().filter(|fault| standing_retries(fault).is_some());
+        let lasting = states.iter().filter(|state| state.phase != FaultPhase::Over);
+        let mut faults: Vec<Fault> =
+            standing.chain(lasting.map(|state| &state.fault)).cloned().collect();
+        faults.push(fault.clone());
+        self.system = self.system.with_only_faults(faults)?;
         Ok(self.storage.add_fault(&self.system, fault))
     }
 
@@ -243,9 +258,9 @@ impl LiveSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::FaultPhase;
     use crate::spec::SystemSpec;
     use lanemark_schema::result::ErrorKind;
+    use lanemark_schema::workload::fault::FAULTS_MAX;
     use lanemark_schema::workload::{Access, FaultKind};
 
     fn live() -> LiveSystem {
@@ -396,6 +411,23 @@ mod tests {
             .unwrap();
         let done = live.advance_until(Instant::END).unwrap();
         assert!(done.status == RequestStatus::Good && done.completed > failed.completed + boot);
+    }
+
+    #[test]
+    fn faults_that_are_over_do_not_count_towards_the_maximum() {
+        let mut live = live();
+        let add =
+            |live: &mut LiveSystem| live.add_fault("latency at=1ms extra=1ms".parse().unwrap());
+        for number in 0..FAULTS_MAX as u16 + 10 {
+            assert_eq!(add(&mut live), Ok(number));
+            live.clear_fault(number, live.now()).unwrap();
+        }
+        let cleared = FAULTS_MAX as u16 + 10;
+        assert!((cleared..cleared + FAULTS_MAX as u16).all(|number| add(&mut live) == Ok(number)));
+        let errors = add(&mut live).unwrap_err();
+        assert!(errors[0].to_string().contains("at most 1000"), "{errors:?}");
+        live.clear_fault(cleared, live.now()).unwrap();
+        assert!(add(&mut live).is_ok());
     }
 
     #[test]

@@ -42,8 +42,15 @@ impl CheckedSystem {
     /// # Errors
     /// Returns all faults that the system does not support, each with the accepted values.
     pub fn with_faults(&self, faults: &[Fault]) -> Result<Self, Vec<SpecError>> {
-        let mut spec = self.0.clone();
-        spec.faults.extend_from_slice(faults);
+        self.with_only_faults([&self.faults, faults].concat())
+    }
+
+    /// Returns the system with these faults instead of its own faults.
+    ///
+    /// # Errors
+    /// Returns all faults that the system does not support, each with the accepted values.
+    pub(crate) fn with_only_faults(&self, faults: Vec<Fault>) -> Result<Self, Vec<SpecError>> {
+        let spec = SystemSpec { faults, ..self.0.clone() };
         let errors = spec.fault_errors();
         if errors.is_empty() { Ok(Self(spec)) } else { Err(errors) }
     }
