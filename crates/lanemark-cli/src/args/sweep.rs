@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use lanemark_schema::units::Ratio;
 
-use super::SeedArgs;
+use super::{MemoryArgs, SeedArgs};
 
 /// The arguments of `lanemark sweep`.
 #[derive(Debug, ClapArgs)]
@@ -67,6 +67,8 @@ pub(crate) struct SweepArgs {
     /// Number of points to run in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) run: SeedArgs,
 }
