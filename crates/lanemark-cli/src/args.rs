@@ -43,7 +43,7 @@ pub(crate) use results::ResultsArgs;
 pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
 pub(crate) use saved::{CompareArgs, ExportArgs, ReportArgs};
-pub(crate) use scale::{SeedArgs, WorkloadScaleArgs};
+pub(crate) use scale::{MemoryArgs, SeedArgs, WorkloadScaleArgs};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs, StartArg};
 pub(crate) use sweep::SweepArgs;
@@ -184,6 +184,8 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
@@ -223,6 +225,8 @@ pub(crate) struct SimArgs {
     /// Output format on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) scale: WorkloadScaleArgs,
     #[command(flatten)]
@@ -285,6 +289,8 @@ pub(crate) struct ReplayArgs {
     /// Part of each drive that is written before the replay begins, such as "100GB" [default: all]
     #[arg(long, value_name = "SIZE")]
     pub(crate) filled: Option<Bytes>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Seed of random events inside the drives
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -9,6 +9,7 @@ use lanemark_sim::Progress as SoFar;
 use lanemark_sim::replay::{
     Pace, ReplayError, ReplayRun, ReplaySettings, RequestRefusal, Speed, replay,
 };
+use lanemark_sim::{MEMORY, SimError};
 use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Options, Reader, TraceError, TraceNotes};
 
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
     let system = assemble(&library, &args.system, &settings)?;
     let faults = faults(&args.fault)?;
     let spec = system.with_faults(&faults, &Location::file("--fault"))?;
+    let spec = spec.with_memory(args.memory.memory.unwrap_or(MEMORY));
     let name = args.trace.display().to_string();
     let (input, read_bytes) = trace_file::open(&args.trace)?;
     let options = Options {
@@ -205,7 +207,17 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
         }
         ReplayError::Sim(error) => {
             // Offsets are checked before the requests are submitted.
-            Failure::input(format!("{trace}: {error}"))
+            let failure = Failure::input(format!("{trace}: {error}"));
+            match error {
+                SimError::Memory { .. } => failure.hint("use --limit, or allow more with --memory"),
+                SimError::OutOfRange { .. }
+                | SimError::OutOfNamespace { .. }
+                | SimError::OutOfVolume { .. }
+                | SimError::NoTarget { .. }
+                | SimError::NotSimulated { .. }
+                | SimError::NeverEnds
+                | SimError::Cancelled => failure,
+            }
         }
     }
 }

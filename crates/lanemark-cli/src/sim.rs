@@ -17,7 +17,12 @@ use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
     let length = RunLength::of(args.full);
-    let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
+    let lab = Lab {
+        cancel: stop::on_signal().into(),
+        length,
+        memory: args.memory.memory,
+        ..Lab::default()
+    };
     let mut library = library::open(&args.run.library)?;
     args.host.add_to(&mut library)?;
     let settings = settings(&args.set)?;

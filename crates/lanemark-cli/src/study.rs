@@ -17,7 +17,12 @@ use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<CommandOutcome, Failure> {
     let length = RunLength::of(args.full);
-    let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
+    let lab = Lab {
+        cancel: stop::on_signal().into(),
+        length,
+        memory: args.memory.memory,
+        ..Lab::default()
+    };
     let library = library::open(&args.run.library)?;
     let study = Study::find(&library, &args.file)?;
     let measured: Option<RunResult> = match &args.measured {

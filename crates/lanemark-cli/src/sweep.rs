@@ -29,6 +29,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
     let lab = Lab {
         pool: args.jobs.map_or_else(Pool::default, Pool::new),
         cancel: stop::on_signal().into(),
+        memory: args.memory.memory,
         ..Lab::default()
     };
     let library = library::open(&args.run.library)?;

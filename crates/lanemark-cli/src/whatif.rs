@@ -34,7 +34,12 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<CommandOutcome, Failure> {
     let line = std::cell::RefCell::new(None);
     let begun = &mut |simulations| drop(line.replace(Some(LabProgressLine::new(simulations))));
     let length = RunLength::of(args.full);
-    let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
+    let lab = Lab {
+        cancel: stop::on_signal().into(),
+        length,
+        memory: args.memory.memory,
+        ..Lab::default()
+    };
     let outcome = lab.answer_what_if(&library, &question, begun, &mut |event| {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
     });

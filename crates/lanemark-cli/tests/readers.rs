@@ -167,6 +167,40 @@ fn change_inputs_of(target: &Target) {
     }
 }
 
+/// Parts of nested and repeated inputs: the text before, the repeated text, and the text after.
+const NESTED: [(&str, &str, &str); 16] = [
+    ("", "[", ""),
+    ("{\"tests\": ", "[", "]"),
+    ("{\"jobs\": ", "{\"a\":", "1"),
+    ("{\"blockdevices\": ", "[{\"children\": ", ""),
+    ("", "<a>", ""),
+    ("<Results><TimeSpan>", "<a>", ""),
+    ("<topology><object", " a=\"\"", "/></topology>"),
+    ("<topology>", "<object type=\"Bridge\">", ""),
+    ("a = ", "[", ""),
+    ("[drive]\na = ", "{ a = ", "1"),
+    ("[drive]\n", "a.", "a = 1\n"),
+    ("[", "a.", "a]\n"),
+    ("", "[[a]]\n", ""),
+    ("", "(", ""),
+    ("[global]\n", "[a]\nbs=", "4k"),
+    ("", "\n", ""),
+];
+/// Length of a nested input. The stack of a test's thread has 2 MiB.
+const NESTED_LENGTH: usize = 64 << 10;
+
+/// A reader without a limit of depth overflows its stack, which ends the whole test program.
+#[test]
+fn nested_and_repeated_inputs_break_no_promise() {
+    for target in TARGETS {
+        for (before, repeated, after) in NESTED {
+            let middle = repeated.repeat(NESTED_LENGTH / repeated.len());
+            let input = format!("{before}{middle}{after}");
+            check(target, repeated, input.as_bytes());
+        }
+    }
+}
+
 /// Each target is a program of `fuzz/`, and starts from valid inputs.
 #[test]
 fn seeds_of_each_target() {

@@ -1,17 +1,23 @@
 //! Reads small XML documents as trees of elements with attributes, text and children.
 //!
-//! The depth, the number of elements and the length of a text are limited. Only the five entities that XML predefines
-//! are replaced, and a document type is skipped, so declarations cannot enlarge a document.
+//! The depth, the number of elements and the number of attributes of an element are limited, and the caller limits the
+//! length of a document, so the work is proportional to this length. Only the five entities that XML predefines are
+//! replaced, and a document type is skipped, so declarations cannot enlarge a document.
 
 use std::collections::BTreeMap;
 
+use quick_xml::escape::unescape;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
+
+use crate::error::shown;
 
 /// Maximum depth of elements.
 const DEPTH_MAX: usize = 64;
 /// Maximum number of elements.
 const ELEMENTS_MAX: usize = 2_000_000;
+/// Maximum number of attributes of an element. hwloc writes about thirty.
+const ATTRIBUTES_MAX: usize = 256;
 
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,12 +54,19 @@ impl Element {
     }
 
     fn of(start: &BytesStart<'_>) -> Result<Self, String> {
-        let name = text(start.name().as_ref())?;
+        let name = start.name().as_ref().to_owned();
         let mut attributes = BTreeMap::new();
-        for attribute in start.attributes() {
+        // The reader would compare each attribute with all earlier ones. The map finds a second one by its name.
+        for attribute in start.attributes().with_checks(false) {
             let attribute = attribute.map_err(|error| error.to_string())?;
-            let value = attribute.unescape_value().map_err(|error| error.to_string())?;
-            attributes.insert(text(attribute.key.as_ref())?, value.into_owned());
+            if attributes.len() >= ATTRIBUTES_MAX {
+                return Err(format!("an element has more than {ATTRIBUTES_MAX} attributes"));
+            }
+            let value = unescape(&attribute.value).map_err(|error| error.to_string())?;
+            let key = attribute.key.as_ref().to_owned();
+            if attributes.insert(key.clone(), value.into_owned()).is_some() {
+                return Err(format!("an element has two attributes `{}`", shown(&key)));
+            }
         }
         Ok(Self { name, attributes, ..Self::default() })
     }
@@ -89,7 +102,6 @@ pub fn parse(text: &str) -> Result<Element, (u64, String)> {
             }
             Event::End(_) => closed = open.pop(),
             Event::Text(part) => {
-                let part = part.decode().map_err(|error| wrong(error.to_string()))?;
                 if let Some(element) = open.last_mut() {
                     element.text.push_str(part.trim());
                 } else if !part.trim().trim_start_matches('\u{feff}').is_empty() {
@@ -97,7 +109,6 @@ pub fn parse(text: &str) -> Result<Element, (u64, String)> {
                 }
             }
             Event::CData(part) => {
-                let part = part.decode().map_err(|error| wrong(error.to_string()))?;
                 if let Some(element) = open.last_mut() {
                     element.text.push_str(&part);
                 }
@@ -122,17 +133,12 @@ pub fn parse(text: &str) -> Result<Element, (u64, String)> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<String, String> {
-    std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| error.to_string())
-}
-
 /// Returns the character that an entity represents.
 fn letter(entity: &BytesRef<'_>) -> Result<char, String> {
     if let Some(letter) = entity.resolve_char_ref().map_err(|error| error.to_string())? {
         return Ok(letter);
     }
-    let name = entity.decode().map_err(|error| error.to_string())?;
-    match name.as_ref() {
+    match &**entity {
         "amp" => Ok('&'),
         "lt" => Ok('<'),
         "gt" => Ok('>'),
@@ -170,6 +176,15 @@ mod tests {
         assert!(parse(&deep).unwrap_err().1.contains("deep"));
         let laughs = "<!DOCTYPE a [<!ENTITY b \"bbbbbbbb\"><!ENTITY c \"&b;&b;&b;\">]>\n<a>&c;</a>";
         assert_eq!(parse(laughs).unwrap_err().0, 2);
+        // The first attribute beyond the maximum ends the work.
+        let attributes = |count: usize| -> String {
+            (0..count).map(|number| format!(" a{number}=\"\"")).collect()
+        };
+        assert!(parse(&format!("<a{}/>", attributes(ATTRIBUTES_MAX))).is_ok());
+        let many = format!("\n<a{} b/>", attributes(200_000));
+        let refused = "an element has more than 256 attributes";
+        assert_eq!(parse(&many), Err((2, refused.to_owned())));
+        assert!(parse("<a b='1' c='2' b='1'/>").unwrap_err().1.contains("two attributes `b`"));
         for text in ["", "<", "<a", "<a><b></a>", "<a x=1/>", "<a>&#0;</a>", "a", "<a>", "<!--"] {
             assert!(parse(text).is_err(), "{text}");
         }

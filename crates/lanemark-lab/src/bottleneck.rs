@@ -50,7 +50,8 @@ impl Lab {
         watch: &mut EventObserver<'_>,
     ) -> Result<(), LabError> {
         let spec = spec.with_faults(&result.workload.faults);
-        let spec = &spec.map_err(|errors| LabError::run(errors[0].to_string()))?;
+        let spec = spec.map_err(|errors| LabError::run(errors[0].to_string()))?;
+        let spec = &spec.with_memory(self.memory_of_each(usize::MAX));
         let compared = self.compared_tests(spec, result)?;
         let jobs: Vec<VariantRun> = compared
             .iter()

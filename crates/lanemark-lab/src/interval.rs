@@ -114,6 +114,8 @@ impl Lab {
     ) -> Result<IntervalDraws, LabError> {
         let bases: Vec<System> =
             sides.iter().map(|(subject, _)| subject.system()).collect::<Result<_, _>>()?;
+        let memory = self.memory_of_each(usize::MAX);
+        let bases: Vec<System> = bases.iter().map(|base| base.with_memory(memory)).collect();
         let mut columns: Vec<UncertainColumn> = Vec::new();
         for ((subject, _), base) in sides.iter().zip(&bases) {
             for value in subject.uncertain(base) {
@@ -155,7 +157,10 @@ impl Lab {
         for (subject, _) in sides {
             let library = subject.library.keeping();
             let subject = DrawnSystem { library: &library, ..*subject };
-            let drawn = deviations.iter().map(|row| subject.draw_system(&columns, row));
+            let drawn = deviations.iter().map(|row| {
+                let drawn = subject.draw_system(&columns, row)?;
+                Ok::<_, LabError>(drawn.map(|drawn| drawn.with_memory(memory)))
+            });
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
@@ -440,9 +445,8 @@ pub(crate) fn above_formulas(system: &SystemSpec, known: TransferredEvidence) ->
 mod tests {
     use super::*;
 
-    /// If both systems vary together, their ratio is known within the factor for unmodelled effects.
-    #[test]
-    fn values_that_both_systems_share_do_not_widen_their_ratio() {
+    /// Returns the draws of a test whose rate varies by a factor of two on both systems together.
+    fn shared_draws() -> IntervalDraws {
         let figures = |rate: f64| ShortFigures { rate, tails: [None; TAILS.len()] };
         let of = |scale: f64| DrawnOutcomes {
             middle: None,
@@ -453,18 +457,37 @@ mod tests {
             has_tails: [false; TAILS.len()],
             is_unaffected: false,
         };
-        let draws = IntervalDraws {
+        IntervalDraws {
             columns: Vec::new(),
             deviations: vec![Vec::new(); DRAWS],
             outcomes: vec![vec![of(100.0)], vec![of(30_000.0)]],
             whole: true,
-        };
+        }
+    }
+
+    /// If both systems vary together, their ratio is known within the factor for unmodelled effects.
+    #[test]
+    fn values_that_both_systems_share_do_not_widen_their_ratio() {
+        let draws = shared_draws();
         let known = TransferredEvidence { chance: 0.0, is_full: false };
         let ratio = draws.carried_interval(0, true, known).unwrap();
         assert!((ratio.high_ratio / OWN_LEFT_OUT - 1.0).abs() < 1e-9, "{ratio:?}");
         assert!((ratio.low_ratio * OWN_LEFT_OUT - 1.0).abs() < 1e-9, "{ratio:?}");
         let alone = draws.carried_interval(0, false, known).unwrap();
         assert!(alone.high_ratio > 1.8, "{alone:?}");
+    }
+
+    /// The random error of a figure and the unmodelled effects are independent, so their squares are added.
+    #[test]
+    fn random_error_of_a_measured_figure_widens_its_interval() {
+        let draws = shared_draws();
+        for (is_full, left_out) in [(false, OWN_LEFT_OUT), (true, FULL_LEFT_OUT)] {
+            let known = TransferredEvidence { chance: 0.2, is_full };
+            let ratio = draws.carried_interval(0, true, known).unwrap();
+            let expected = left_out.ln().hypot(SIDES * 0.2);
+            assert!((ratio.high_ratio.ln() / expected - 1.0).abs() < 1e-9, "{ratio:?}");
+            assert!((ratio.low_ratio.ln() / -expected - 1.0).abs() < 1e-9, "{ratio:?}");
+        }
     }
 
     #[test]

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use lanemark_schema::result::{ParameterOverride, Provenance, RunResult, Sample, Warning};
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Workload;
-use lanemark_sim::{Progress, RunLength};
+use lanemark_sim::{MEMORY, Progress, RunLength};
 use lanemark_study::document::Context;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
@@ -34,7 +35,13 @@ pub struct Lab {
     pub cancel: CancelFlag,
     /// The simulated part of each test. A test that converges runs once, regardless of the workload's repeats.
     pub length: RunLength,
+    /// Maximum memory of all simulations that run at the same time; `None` for [`MEMORY`], or [`MEMORY_EACH`] for each
+    /// thread if that is more.
+    pub memory: Option<Bytes>,
 }
+
+/// Memory of each of many simulations that run at the same time, if no maximum is set.
+pub const MEMORY_EACH: Bytes = Bytes(64_000_000);
 
 /// A workload and its system.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +150,14 @@ pub fn settings(texts: &[String]) -> Result<Vec<(ParameterOverride, Location)>, 
 }
 
 impl Lab {
+    /// Returns the maximum memory of each of `count` simulations. As many of them as there are threads run at the same
+    /// time and share the memory.
+    pub fn memory_of_each(&self, count: usize) -> Bytes {
+        let at_once = self.pool.threads().min(count).max(1) as u64;
+        let all = self.memory.unwrap_or(MEMORY.max(MEMORY_EACH * at_once));
+        Bytes(all.get() / at_once)
+    }
+
     /// Runs all tests of `workload` on `system`. If the run is cancelled, the result contains the tests that have ended
     /// and is not complete.
     ///
@@ -203,6 +218,9 @@ impl Lab {
                 })
             })
             .collect();
+        let memory = self.memory_of_each(pieces.len());
+        let systems: Vec<System> =
+            works.iter().map(|work| work.system.with_memory(memory)).collect();
         // The results, indexed by run, test and repeat.
         let mut samples: Vec<Vec<Vec<Option<Sample>>>> = works
             .iter()
@@ -237,7 +255,8 @@ impl Lab {
                     is_wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
                 };
                 let (workload, seed, length) = (work.workload, provenance.seed, self.length);
-                let outcome = work.system.samples(workload, test, repeat, seed, length, &mut watch);
+                let system = &systems[run];
+                let outcome = system.samples(workload, test, repeat, seed, length, &mut watch);
                 match outcome {
                     Ok(Some(samples)) => tell(RepeatMessage::Sampled(samples)),
                     // The piece was cancelled.

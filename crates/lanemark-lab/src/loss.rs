@@ -53,7 +53,7 @@ impl Lab {
             Some(own) => (own.times.log2().round() as u32).clamp(1, DOUBLINGS),
             None => DOUBLINGS,
         };
-        let mut faster = system.spec.clone();
+        let mut faster = system.spec.clone().with_memory(self.memory_of_each(1));
         for _ in 0..doublings {
             let twice = variants(&faster, &test, base);
             let twice = twice.into_iter().find(|one| one.id == SystemChange::Hop(hop.id));

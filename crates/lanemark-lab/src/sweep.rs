@@ -64,9 +64,10 @@ impl Lab {
         let (sweep, pending) = (file.sweep, &file.pending);
         // A library records the files that it read, so it belongs to one thread.
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
+        let memory = self.memory_of_each(pending.len());
         let start = || {
             let own_library = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            PointRunner::new(sweep, own_library.unwrap_or_default())
+            PointRunner::new(sweep, own_library.unwrap_or_default(), memory)
         };
         let mut saved = Ok(());
         self.pool.each(

@@ -100,6 +100,84 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
     assert!(stays("one") && !stays("large"));
 }
 
+/// A drive that measured 2% above the formula of its SATA link is not expected to exceed a second such link by more
+/// than the accuracy of the formula.
+#[test]
+fn an_interval_does_not_exceed_what_the_links_carry() {
+    let library = Library::built_in();
+    let system = assemble(&library, PRESENT, &[]).unwrap();
+    let mut workload = workload();
+    workload.tests.retain(|test| test.name == "large");
+    let work = LabRun { system: &system, workload: &workload };
+    let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    runs[0].tests[0].throughput_bytes_per_second.value *= 1.02;
+    let prediction = drawn_what_if([PRESENT, PRESENT], &workload, Some(&runs[0]));
+    let test = &prediction.tests[0];
+    let links = test.other.links_bytes_per_second.unwrap();
+    let high = test.expected() * test.interval.as_ref().unwrap().high_ratio;
+    // The formulas of SATA links agree with measurements within 3%.
+    assert!((high / links / 1.03 - 1.0).abs() < 1e-9, "{high} over {links}");
+    // The link is the limit on both systems, so unmodelled effects matter less than elsewhere.
+    let low = test.interval.as_ref().unwrap().low_ratio;
+    assert!(low > 0.93, "{low}");
+}
+
+/// Returns the what-if of two systems with intervals.
+fn drawn_what_if(names: [&str; 2], workload: &Workload, measured: Option<&RunResult>) -> WhatIf {
+    let library = Library::built_in();
+    let subject = |name| DrawnSystem { library: &library, name, settings: &[], ranges: &[] };
+    let side = |name: &str| WhatIfSide {
+        name: name.to_owned(),
+        system: assemble(&library, name, &[]).unwrap(),
+        workload: workload.clone(),
+    };
+    let job = WhatIfJob {
+        present: side(names[0]),
+        other: side(names[1]),
+        subjects: Some(names.map(subject)),
+        measured: measured.map(|run| ("measured.json", run)),
+        changed: Vec::new(),
+        seed: 1,
+    };
+    Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap()
+}
+
+/// Without a measurement, the interval describes the other system, whose values are less certain here.
+#[test]
+fn an_interval_without_a_measurement_is_of_the_other_system() {
+    let mut workload = workload();
+    workload.tests.truncate(1);
+    let rated = "samsung-990-pro-2tb@data-sheet:pcie";
+    let widths = [[PRESENT, rated], [rated, PRESENT]].map(|names| {
+        let prediction = drawn_what_if(names, &workload, None);
+        let interval = prediction.tests[0].interval.as_ref().unwrap();
+        interval.high_ratio / interval.low_ratio
+    });
+    assert!(widths[0] > 2.0 * widths[1], "{widths:?}");
+}
+
+/// Measured figures that scatter around the model are applied to the other system with a wider interval.
+#[test]
+fn scattered_measurements_widen_the_intervals_of_a_what_if() {
+    let mut workload = workload();
+    let one = |threads| test(&format!("{threads}"), Bytes::kibi(4), Pattern::Uniform, (1, threads));
+    workload.tests = (1..=6).map(one).collect();
+    let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
+    let work = LabRun { system: &system, workload: &workload };
+    let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
+    let low = |scatter: f64| {
+        let mut measured = runs[0].clone();
+        for (number, test) in measured.tests.iter_mut().enumerate() {
+            let factor = if number % 2 == 0 { 1.0 + scatter } else { 1.0 - scatter };
+            test.throughput_bytes_per_second.value *= factor;
+        }
+        let prediction = drawn_what_if([PRESENT, PRESENT], &workload, Some(&measured));
+        prediction.tests[0].interval.as_ref().unwrap().low_ratio
+    };
+    let lows = [0.0, 0.2].map(low);
+    assert!(lows[1] < 0.9 * lows[0], "{lows:?}");
+}
+
 #[test]
 fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let library = Library::built_in();

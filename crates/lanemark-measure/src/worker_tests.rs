@@ -32,7 +32,7 @@ impl ThreadClock for Scripted<'_> {
 
     fn used(&self) -> (CpuTime, KernelThreads) {
         let cpu = CpuTime { user_ns: self.0.get() / 10, ..CpuTime::default() };
-        (cpu, KernelThreads::default())
+        (cpu, KernelThreads { punting: 1, cpu_ns: self.0.get() / 5 })
     }
 }
 
@@ -232,6 +232,7 @@ fn a_volume_one_at_a_time_takes_its_service_times() {
     assert_little(tally);
     // The test's clock reports a tenth of the elapsed time as processor time.
     assert_eq!((tally.cpu.user_ns, tally.busiest), (100 * US, 0.1));
+    assert_eq!((tally.kernel.punting, tally.kernel.cpu_ns), (1, 200 * US));
     assert!(done.ended.complete && !done.aborted);
 }
 
@@ -344,6 +345,7 @@ fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
     for (number, tally) in &done.rounds {
         assert_eq!(tally.outstanding_ns, 400 * MS, "round {number}");
         assert_eq!(tally.cpu.user_ns, 10 * MS, "round {number}");
+        assert_eq!(tally.kernel.cpu_ns, 20 * MS, "round {number}");
     }
     // The thread detects the end of the rounds when the next request completes. The request that completed at that
     // instant belongs to a round that is not collected. The thread waits for the four outstanding requests, and does

@@ -91,12 +91,13 @@ pub use run::driver::{
     run_test_watched,
 };
 pub use run::live::LiveSystem;
+pub use run::memory::memory_needed;
 pub use run::progress::Progress;
 pub use run::{replay, sensitivity};
 pub use simulator::{Completion, SimError, Simulator};
 pub use spec::submission::Submission;
 pub use spec::target::{DriveNamespace, NAMESPACES_MAX, NamespaceExtent, extents};
 pub use spec::{
-    CHUNK, CheckedSystem, MultipathPolicy, PriorContent, SecondPort, SystemSpec, VolumeSpec,
+    CHUNK, CheckedSystem, MEMORY, MultipathPolicy, PriorContent, SecondPort, SystemSpec, VolumeSpec,
 };
 pub use storage::Storage;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use lanemark_sim::SimError;
+
 /// The first word of a message about an unknown name.
 const UNKNOWN: &str = "unknown";
 
@@ -55,6 +57,26 @@ impl fmt::Display for Location {
         match self.position {
             Some((line, column)) => write!(f, "{}:{line}:{column}", self.file),
             None => write!(f, "{}", self.file),
+        }
+    }
+}
+
+/// Returns advice for an error of a simulation.
+pub(crate) fn simulation_hint(error: SimError) -> &'static str {
+    match error {
+        SimError::OutOfRange { .. } => "use a smaller span or offset, or a larger drive",
+        SimError::OutOfNamespace { .. } => "use a smaller span or offset, or a larger namespace",
+        SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
+        SimError::NoTarget { .. } => "address a drive and namespace of the system",
+        SimError::NeverEnds | SimError::Cancelled => {
+            "use a smaller volume or time, or a faster drive: a test ends after its volume or time"
+        }
+        SimError::Memory { .. } => {
+            "use a smaller span or volume, larger blocks or a shorter time, or allow more with --memory; \
+             simulations that run at the same time share this memory"
+        }
+        SimError::NotSimulated { .. } => {
+            "give each concurrent test a duration or volume, or omit `start = \"beside\"`"
         }
     }
 }
@@ -124,10 +146,16 @@ const ALIASES: [(&str, &str); 12] = [
     ("runtime", "duration"),
 ];
 
+/// Maximum length of a name for which similar names are searched. The comparison takes the product of two lengths.
+const COMPARED_MAX: usize = 256;
+
 /// Returns up to three names that `name` may mean, the most likely first. The first rule that matches any name
 /// determines the result: names that begin with `name`, names that end with `name` after a dot, names that contain
 /// `name` or all of its words, names with `name` as an alias, and names that differ by a few typing errors.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    if name.len() > COMPARED_MAX {
+        return Vec::new();
+    }
     let known: Vec<&str> = known.into_iter().collect();
     let ranked = |rank: &dyn Fn(&str) -> Option<usize>| {
         let mut found: Vec<(usize, &'a str)> =

@@ -22,6 +22,7 @@ use lanemark_schema::result::{
     write_amplification,
 };
 use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::{Progress, RunLength, SimError, is_shortened, may_converge, run_length_watched};
 use sha2::{Digest, Sha256};
@@ -68,6 +69,8 @@ pub struct Sweep {
 pub struct PointRunner<'s> {
     sweep: &'s Sweep,
     library: Library,
+    /// Maximum memory of each simulation.
+    memory: Bytes,
     /// The system of the last point, and the values from which it was assembled.
     last: Option<(Vec<String>, Result<System, String>)>,
 }
@@ -320,9 +323,9 @@ impl Sweep {
 }
 
 impl<'s> PointRunner<'s> {
-    /// Creates a runner for the points of `sweep`.
-    pub fn new(sweep: &'s Sweep, library: Library) -> Self {
-        Self { sweep, library, last: None }
+    /// Creates a runner for the points of `sweep`, each of whose simulations takes up to `memory`.
+    pub fn new(sweep: &'s Sweep, library: Library, memory: Bytes) -> Self {
+        Self { sweep, library, memory, last: None }
     }
 
     /// Runs a point. An error is part of the outcome. Returns `None` if `watch` returned false, which ends the run.
@@ -360,6 +363,7 @@ impl<'s> PointRunner<'s> {
                     let named_at = NameLocations::all(&Location::file(&system));
                     let (library, parts) = (&self.library, &parts);
                     let made = System::assemble(library, parts, &named_at, &system, &settings);
+                    let made = made.map(|made| made.with_memory(self.memory));
                     self.last = Some((made_by, made.map_err(|error| error.to_string())));
                 }
                 let made = self.last.as_ref().map(|(_, made)| made);

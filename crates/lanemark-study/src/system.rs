@@ -16,7 +16,7 @@ use lanemark_sim::{
 
 use crate::attached::{AttachedDrive, join};
 use crate::document::{Context, Document};
-use crate::error::{Location, StudyError};
+use crate::error::{Location, StudyError, simulation_hint};
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Origin, Overrides, UncertainValue, ValueRecord};
 use crate::platform::Platform;
@@ -305,6 +305,12 @@ impl System {
         })
     }
 
+    /// Returns the system with a maximum memory for each of its simulations.
+    #[must_use]
+    pub fn with_memory(&self, memory: Bytes) -> Self {
+        Self { spec: self.spec.clone().with_memory(memory), ..self.clone() }
+    }
+
     /// Runs all tests of `workload` in sequence.
     ///
     /// # Errors
@@ -499,21 +505,7 @@ impl System {
     fn fail(&self, test: &lanemark_schema::workload::Test, error: SimError) -> StudyError {
         let location = Location::file(&self.target.system);
         let message = format!("test `{}`: {error}", test.name);
-        let hint = match error {
-            SimError::OutOfRange { .. } => "use a smaller span or offset, or a larger drive",
-            SimError::OutOfNamespace { .. } => {
-                "use a smaller span or offset, or a larger namespace"
-            }
-            SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
-            SimError::NoTarget { .. } => "address a drive and namespace of the system",
-            SimError::NeverEnds | SimError::Cancelled => {
-                "use a smaller volume or time, or a faster drive: a test ends after its volume or time"
-            }
-            SimError::NotSimulated { .. } => {
-                "give each concurrent test a duration or volume, or omit `start = \"beside\"`"
-            }
-        };
-        StudyError::new(location, message).hint(hint)
+        StudyError::new(location, message).hint(simulation_hint(error))
     }
 }
 

@@ -11,7 +11,7 @@ use lanemark_schema::result::{FILLING_MAX, Sample};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Pattern, SyntheticRequests, Test};
-use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes};
+use lanemark_sim::spec::{DriveCondition, DriveSpec, MediaSpec, PageTimes};
 use lanemark_sim::{SystemSpec, run_test};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
@@ -96,8 +96,13 @@ fn faster(times: PageTimes, by: u64) -> PageTimes {
     times
 }
 
-/// Returns the library's flash drives, each in a port of the first platform that accepts it.
+/// Returns the library's flash drives, except rated drives, because there are many of them and they are similar.
 fn systems() -> Vec<(String, SystemSpec)> {
+    all_systems(false)
+}
+
+/// Returns the library's flash drives, each in a port of the first platform that accepts it.
+fn all_systems(with_rated: bool) -> Vec<(String, SystemSpec)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let library = Library::in_folder(&folder).unwrap();
     let mut drives: Vec<String> = std::fs::read_dir(folder.join("drives"))
@@ -105,8 +110,9 @@ fn systems() -> Vec<(String, SystemSpec)> {
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
     drives.sort();
-    // Rated drives are omitted, because there are many of them and they are similar.
-    drives.retain(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"));
+    drives.retain(|name| {
+        with_rated || !library.open(LibraryKind::Drive, name).unwrap().has_table("rated")
+    });
     let assembled = |drive: &String| {
         PORTS.iter().find_map(|port| {
             let name = format!("{drive}@{port}");
@@ -204,6 +210,85 @@ fn no_faster_part_costs_throughput() {
         assert_eq!(known.len(), UNDERSTOOD.len(), "strike what loses nothing any more: {known:#?}");
     }
     assert!(climbed > 30, "{climbed} ladders had two settled rungs");
+}
+
+/// Returns the flash drives of the library, rated or not, each in both states of a used drive and in a port.
+fn used_systems() -> Vec<(String, SystemSpec)> {
+    let of_state = |(name, spec): &(String, SystemSpec), condition: DriveCondition| {
+        let mut spec = spec.clone();
+        let mut is_written_in_place = false;
+        media(&mut spec, |flash| {
+            is_written_in_place = flash.technology.in_place();
+            flash.condition = condition;
+        });
+        spec.first_mut().drive.buffer = BUFFER;
+        (!is_written_in_place).then(|| (format!("{name} {condition:?}"), spec))
+    };
+    let all = all_systems(true);
+    let of_drive = |system| {
+        [DriveCondition::Sequential, DriveCondition::Random].map(|state| of_state(system, state))
+    };
+    all.iter().flat_map(of_drive).flatten().collect()
+}
+
+/// Returns the rates of a mixed sequential load while the latency of a read in the front end is ten times the drive's
+/// value, and while it has the drive's value.
+fn mixed_rates(spec: &SystemSpec, block: Bytes, read_share: f64, queue_depth: u32) -> [f64; 2] {
+    let volume = Bytes((BUFFER.get() as f64 * 40.0 / (1.0 - read_share)) as u64);
+    let chosen = mix(block, Pattern::Sequential, read_share, queue_depth);
+    let test = Test { volume: Some(volume), ..chosen }.checked().unwrap();
+    [10, 1].map(|slower| {
+        let mut spec = spec.clone();
+        front_end(&mut spec).read_latency = front_end(&mut spec).read_latency * slower;
+        let spec = spec.checked().unwrap();
+        rate(&run_test(&spec, &test, StreamKey::from_seed(1)).unwrap())
+    })
+}
+
+/// A write into the read-ahead once ended its stream, so the rate depended on the order in which reads and writes
+/// reached the media. A faster front end changes this order.
+#[test]
+fn a_faster_front_end_does_not_slow_mixed_sequential_loads() {
+    let systems = used_systems();
+    let named: Vec<&(String, SystemSpec)> =
+        ["samsung-980-pro-1tb@", "samsung-970-evo-1tb@", "crucial-t700-2tb@"]
+            .iter()
+            .flat_map(|drive| systems.iter().filter(move |(name, _)| name.starts_with(drive)))
+            .collect();
+    assert_eq!(named.len(), 6);
+    let mut lost = Vec::new();
+    for (name, spec) in &named {
+        let [slow, fast] = mixed_rates(spec, Bytes::kibi(8), 0.7, 32);
+        if fast < slow * (1.0 - LOSS_MAX) {
+            lost.push(format!("{name}: {slow} and {fast}"));
+        }
+    }
+    assert!(lost.is_empty(), "{lost:#?}");
+}
+
+/// `LANEMARK_LADDERS` runs all used drives instead of a sample of them.
+#[test]
+fn no_used_drive_loses_mixed_sequential_throughput_to_a_faster_front_end() {
+    let systems = used_systems();
+    let mut random = Rng::new(StreamKey::from_seed(3));
+    let count = if std::env::var("LANEMARK_LADDERS").is_ok() { systems.len() } else { 16 };
+    let mut lost = Vec::new();
+    for number in 0..count {
+        let chosen =
+            if count == systems.len() { number as u64 } else { random.below(systems.len() as u64) };
+        let (name, spec) = &systems[chosen as usize];
+        let one = |random: &mut Rng, of: &[u64]| of[random.below(of.len() as u64) as usize];
+        let block = Bytes::kibi(one(&mut random, &[4, 8, 16, 64, 128]));
+        let read_share = one(&mut random, &[30, 50, 70, 90]) as f64 / 100.0;
+        let queue_depth = one(&mut random, &[1, 4, 8, 32]) as u32;
+        let [slow, fast] = mixed_rates(spec, block, read_share, queue_depth);
+        if fast < slow * (1.0 - LOSS_MAX) {
+            lost.push(format!(
+                "{name}: {block}, {read_share} reads, QD{queue_depth}: {slow} {fast}"
+            ));
+        }
+    }
+    assert!(lost.is_empty(), "{lost:#?}");
 }
 
 /// Two commands once ran in lockstep over SATA, and a drive with a faster command engine read less.

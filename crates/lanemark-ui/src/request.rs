@@ -4,7 +4,7 @@
 //! few seconds; the command line has wider limits. A page can name only entries of the library: the server does not
 //! open paths for a page.
 
-use lanemark_lab::{LabError, assemble, setting};
+use lanemark_lab::{Lab, LabError, assemble, setting};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::{CheckedTest, Fault, Pattern, Test, TestError};
 use lanemark_sim::spec::CheckedSystem;
@@ -140,6 +140,8 @@ impl SystemRequest {
         };
         let faults = self.faults.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let spec = system.with_faults(&faults, &Location::file("fault"))?;
+        // As many steps of simulations as there are cores run at the same time.
+        let spec = spec.with_memory(Lab::default().memory_of_each(usize::MAX));
         Ok(AssembledSystem { system, spec, settings, faults })
     }
 }

@@ -27,6 +27,15 @@ impl WorkloadScaleArgs {
     }
 }
 
+/// The memory of a command that simulates.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MemoryArgs {
+    /// Maximum memory of all simulations that run at the same time, such as "4GB" [default: 1GB, or 64MB for each
+    /// thread if that is more]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
+}
+
 /// The seed of a run, its changes to the workload, and the library that it reads.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SeedArgs {

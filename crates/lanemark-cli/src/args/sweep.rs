@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use lanemark_schema::units::Ratio;
 
-use super::SeedArgs;
+use super::{MemoryArgs, SeedArgs};
 
 /// The arguments of `lanemark sweep`.
 #[derive(Debug, ClapArgs)]
@@ -53,6 +53,8 @@ pub(crate) struct SweepArgs {
     /// Number of points to run in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) run: SeedArgs,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::{HostOption, SeedArgs};
+use super::{HostOption, MemoryArgs, SeedArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WhatIfArgs {
@@ -51,6 +51,8 @@ pub(crate) struct WhatIfArgs {
     /// Simulate each test and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) run: SeedArgs,
 }

@@ -53,8 +53,14 @@ pub(crate) fn find(name: &str) -> Option<&'static KnownOption> {
     OPTIONS.iter().find(|known| known.name == name || known.aliases.contains(&name))
 }
 
-/// Returns the most similar known name.
+/// Maximum length of a name that is compared with the known names. The comparison takes the square of the length.
+const COMPARED_MAX: usize = 64;
+
+/// Returns the most similar known name. A very long name is not similar to any known name.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    if name.len() > COMPARED_MAX {
+        return None;
+    }
     let names = OPTIONS.iter().flat_map(|known| known.aliases.iter().chain([&known.name]));
     let scored = names.map(|known| (strsim::jaro_winkler(known, name), *known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -445,6 +451,13 @@ static OPTIONS: &[KnownOption] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_name_is_not_compared_with_the_known_names() {
+        assert_eq!(nearest("rwmixreed"), Some("rwmixread"));
+        let long = format!("rwmixread{}", "d".repeat(COMPARED_MAX));
+        assert_eq!(nearest(&long), None);
+    }
 
     #[test]
     fn no_name_is_there_twice() {

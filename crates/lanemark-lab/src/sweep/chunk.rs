@@ -6,6 +6,7 @@
 use std::ops::RangeInclusive;
 
 use lanemark_schema::result::Sweep as SweepResult;
+use lanemark_sim::MEMORY;
 use lanemark_study::sweep::{PointRunner, key, rows};
 use lanemark_study::{Library, Sweep};
 
@@ -22,7 +23,7 @@ pub struct ChunkRunner<'s> {
 impl<'s> ChunkRunner<'s> {
     /// Creates a runner of chunks of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
-        Self { sweep, runner: PointRunner::new(sweep, library) }
+        Self { sweep, runner: PointRunner::new(sweep, library, MEMORY) }
     }
 
     /// Runs the points of a chunk. Returns `None` if the run is cancelled.

@@ -109,7 +109,8 @@ fn mean(
 #[cfg(test)]
 mod tests {
     use lanemark_schema::rng::{Rng, StreamKey};
-    use lanemark_schema::units::Bytes;
+    use lanemark_schema::units::{Bytes, Ratio};
+    use lanemark_schema::workload::Pattern;
 
     use super::*;
 
@@ -216,6 +217,28 @@ mod tests {
             (below / all - above / all).abs() < 0.03,
             "{below} below and {above} above of {all}"
         );
+    }
+
+    /// Requests of another size or with another pattern have another model error, although their limit and their
+    /// alignment are the same.
+    #[test]
+    fn only_tests_of_the_same_requests_are_averaged() {
+        let others = [
+            Test { block: Bytes::kibi(8), ..test(1, 9) },
+            test(1, 9).with(|asked| asked.pattern = Pattern::Sequential),
+            test(1, 9).with(|asked| asked.read_share = Ratio::ZERO),
+        ];
+        for other in others {
+            assert_eq!(
+                other.requests().unwrap().alignment,
+                test(1, 1).requests().unwrap().alignment
+            );
+            let mut tests: Vec<Test> = (1..=5).map(|threads| test(1, threads)).collect();
+            tests.push(other);
+            let all = measured_deviations(&tests, |at, _| if at == 5 { 2.0 } else { 0.1 });
+            let mean_deviation = carried_deviation(&all, 0, None).unwrap();
+            assert!((mean_deviation.log - 0.1).abs() < 1e-9, "{:?}", tests[5]);
+        }
     }
 
     #[test]

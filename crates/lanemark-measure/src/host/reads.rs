@@ -153,6 +153,7 @@ fn clock_time() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::ProtocolName;
 
     #[test]
     fn times_of_a_request_are_those_of_all_requests_of_both_threads() {
@@ -163,6 +164,32 @@ mod tests {
         assert_eq!(both.request_ns(), 550.0);
         let none = ReadSlice::default();
         assert_eq!((none.submit(), none.complete(), none.request_ns()), (0.0, 0.0, 0.0));
+    }
+
+    /// `/dev/full` returns zeros like `/dev/zero`, but does not support requests that must not wait. A kernel thread
+    /// therefore fills the memory, and its processor time belongs to the submission.
+    #[test]
+    fn time_of_kernel_threads_belongs_to_the_submission() {
+        const LENGTH: u32 = 1 << 20;
+        let path = std::path::PathBuf::from("/dev/full");
+        let file = std::fs::File::open(&path).unwrap();
+        let mut memory = vec![1; LENGTH as usize];
+        let begun = thread_ns();
+        for _ in 0..100 {
+            std::os::unix::fs::FileExt::read_exact_at(&file, &mut memory, 0).unwrap();
+        }
+        let own = (thread_ns() - begun) / 100.0;
+        let size = u64::from(LENGTH) * 64;
+        let target = HostTarget { path, file, size, protocol: ProtocolName::Other };
+        let reads = HostReads {
+            target: &target,
+            length: LENGTH,
+            seed: 1,
+            duration: Duration::from_millis(500),
+            stop: &AtomicBool::new(false),
+        };
+        let slice = reads.run().unwrap().unwrap();
+        assert!(slice.submit() > own / 2.0, "{} ns for {own} ns", slice.submit());
     }
 
     #[test]

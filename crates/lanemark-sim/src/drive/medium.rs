@@ -160,6 +160,11 @@ pub(crate) trait Medium {
         0
     }
 
+    /// Returns the memory that grows with the written data, in bytes, with the growth that may follow soon.
+    fn bytes(&self) -> u64 {
+        0
+    }
+
     /// Returns whether the media have any work.
     fn works(&self, now: Instant) -> bool;
 

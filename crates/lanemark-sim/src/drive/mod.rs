@@ -27,6 +27,7 @@ pub(super) use front_end::{DecodableCommand, FrontEnd};
 pub(super) use power::{PowerMeter, PowerStateTimes};
 #[cfg(test)]
 pub(super) use solid_state::write_amplification;
+pub(super) use solid_state::{in_order_bytes, scattered_bytes};
 
 use self::media::{Media, media};
 use self::medium::{Medium, PowerCutData};
@@ -101,6 +102,11 @@ impl Drive {
     /// Returns the number of slots that collection has moved in the media until now.
     pub(super) fn collected(&self) -> u64 {
         media!(&self.media, media => media.collected())
+    }
+
+    /// Returns the memory that grows with the written data, in bytes, with the growth that may follow soon.
+    pub(super) fn bytes(&self) -> u64 {
+        media!(&self.media, media => media.bytes())
     }
 
     /// Adds the busy times of the drive's parts until now.

@@ -16,6 +16,7 @@ mod similar;
 mod tally;
 mod transactions;
 
+use crate::run::memory::memory_needed;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
 use crate::spec::{CheckedSystem, PriorContent};
@@ -204,6 +205,9 @@ fn run_until(
     let mut storage = Storage::new(spec, PriorContent::of(test), key);
     let mut metering = lane.metering(spec, test);
     let mut convergence = lane.convergence(spec, test, end);
+    if convergence.is_none() {
+        storage.check_needed(memory_needed(spec, test))?;
+    }
     lane.fill_queues(&mut storage)?;
     let mut watched = 0;
     let mut past = None;
@@ -211,6 +215,7 @@ fn run_until(
         let events = storage.simulator().events();
         if events >= watched {
             watched = events + WATCH_EVENTS;
+            storage.check_memory()?;
             if !watch(&lane.progress(completion.completed, test)) {
                 return Err(SimError::Cancelled);
             }

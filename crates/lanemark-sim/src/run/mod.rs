@@ -6,6 +6,7 @@ pub(crate) mod driver;
 pub(crate) mod energy;
 pub(crate) mod hops;
 pub(crate) mod live;
+pub(crate) mod memory;
 pub(crate) mod path_use;
 pub(crate) mod progress;
 pub mod replay;

@@ -33,6 +33,8 @@ pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH.max;
 pub const OUTSTANDING_BYTES_MAX: Bytes = Bytes(8 << 30);
 /// Number of requests replayed between two calls of `watch`.
 const WATCH_EVERY: u64 = 1 << 14;
+/// Number of requests replayed between two checks of the memory. A request may write a large amount of data.
+const MEMORY_EVERY: u64 = 1 << 7;
 
 /// Settings of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +182,9 @@ pub fn replay<E>(
         let arrival = arrival.map_err(ReplayError::Trace)?;
         run.submit(&arrival)?;
         let progress = run.progress();
+        if progress.requests.is_multiple_of(MEMORY_EVERY) {
+            run.check_memory()?;
+        }
         if progress.requests.is_multiple_of(WATCH_EVERY) && !watch(&progress) {
             complete = false;
             break;

@@ -133,7 +133,7 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedS
     let changed = |id: HopId, change: &str, apply: &dyn Fn(&mut SystemSpec)| {
         let mut faster = spec.clone().into_spec();
         apply(&mut faster);
-        let spec = faster.checked().ok()?;
+        let spec = faster.checked().ok()?.with_memory(spec.memory());
         let (hop, change) = (hops::name(&spec, id), change.to_owned());
         Some(ChangedSystem { id: SystemChange::Hop(id), hop, change, spec, test: test.clone() })
     };

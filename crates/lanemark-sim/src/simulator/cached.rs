@@ -55,6 +55,11 @@ impl Simulator {
         left
     }
 
+    /// Returns the memory of all drives that grows with the written data, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.attachments.iter().map(|attachment| attachment.drive.bytes()).sum()
+    }
+
     /// Returns the use of the burst credits of all drives that have credits.
     pub(crate) fn credits(&self) -> Vec<CreditUse> {
         self.attachments.iter().flat_map(|attachment| attachment.drive.credits()).collect()

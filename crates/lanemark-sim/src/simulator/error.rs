@@ -53,6 +53,14 @@ pub enum SimError {
     /// The test or trace continues beyond the end of simulated time.
     #[error("it has not ended after {} of simulated time", Instant::END.since(Instant::ZERO))]
     NeverEnds,
+    /// The simulated drives would take more memory than the system's simulations may take.
+    #[error("it needs {needed} of memory or more, and may take {limit}")]
+    Memory {
+        /// A lower bound of the necessary memory.
+        needed: Bytes,
+        /// The maximum.
+        limit: Bytes,
+    },
     /// The caller ended the test.
     #[error("it was stopped before its end")]
     Cancelled,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
-use lanemark_schema::units::Duration;
+use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Fault;
 
 /// A system whose values are all within the bounds on which the simulator relies. A checked system dereferences to its
@@ -23,7 +23,13 @@ use lanemark_schema::workload::Fault;
 /// # Ok::<(), lanemark_sim::spec::SpecError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct CheckedSystem(SystemSpec);
+pub struct CheckedSystem {
+    spec: SystemSpec,
+    memory: Bytes,
+}
+
+/// Maximum memory of a simulation, unless [`CheckedSystem::with_memory`] sets a different one.
+pub const MEMORY: Bytes = Bytes(1_000_000_000);
 
 impl SystemSpec {
     /// Checks the system.
@@ -32,7 +38,7 @@ impl SystemSpec {
     /// Returns the error of [`SystemSpec::check`] if a value is out of bounds.
     pub fn checked(self) -> Result<CheckedSystem, SpecError> {
         self.check()?;
-        Ok(CheckedSystem(self))
+        Ok(CheckedSystem { spec: self, memory: MEMORY })
     }
 }
 
@@ -50,9 +56,26 @@ impl CheckedSystem {
     /// # Errors
     /// Returns all faults that the system does not support, each with the accepted values.
     pub(crate) fn with_only_faults(&self, faults: Vec<Fault>) -> Result<Self, Vec<SpecError>> {
-        let spec = SystemSpec { faults, ..self.0.clone() };
+        let spec = SystemSpec { faults, ..self.spec.clone() };
         let errors = spec.fault_errors();
-        if errors.is_empty() { Ok(Self(spec)) } else { Err(errors) }
+        if errors.is_empty() { Ok(self.of(spec)) } else { Err(errors) }
+    }
+
+    /// Returns the system with a maximum memory for each of its simulations. A run of a test or a replay ends with
+    /// [`SimError::Memory`](crate::SimError::Memory) before its simulated drives take more.
+    #[must_use]
+    pub fn with_memory(self, memory: Bytes) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Returns the maximum memory of a simulation.
+    pub fn memory(&self) -> Bytes {
+        self.memory
+    }
+
+    /// Returns a variant of this system.
+    fn of(&self, spec: SystemSpec) -> Self {
+        Self { spec, memory: self.memory }
     }
 
     /// Returns the system without the host's processor time, for use with a real host.
@@ -79,7 +102,7 @@ impl CheckedSystem {
     /// ```
     #[must_use]
     pub fn device_side(&self) -> Self {
-        let mut spec = self.0.clone();
+        let mut spec = self.spec.clone();
         let cpu = &mut spec.cpu;
         cpu.wake = Duration::ZERO;
         cpu.request_times_mut().into_iter().for_each(|(_, time)| *time = Duration::ZERO);
@@ -95,7 +118,7 @@ impl CheckedSystem {
                 *time = Duration::ZERO;
             }
         }
-        Self(spec)
+        self.of(spec)
     }
 
     /// Returns the system with the processor times of a test of `threads` threads. Only as many threads as there are
@@ -112,7 +135,7 @@ impl CheckedSystem {
             let picoseconds = libm::round(time.picoseconds() as f64 * factor);
             *time = Duration::from_picoseconds(picoseconds as u64);
         };
-        let mut spec = self.0.clone();
+        let mut spec = self.spec.clone();
         spec.cpu.request_times_mut().into_iter().for_each(|(_, time)| longer(time));
         if spec.cpu.io_threads > 0 {
             // The threads of a hypervisor run outside these cores.
@@ -124,12 +147,12 @@ impl CheckedSystem {
                 .into_iter()
                 .for_each(longer);
         }
-        Cow::Owned(Self(spec))
+        Cow::Owned(self.of(spec))
     }
 
     /// Returns the plain values, for modification.
     pub fn into_spec(self) -> SystemSpec {
-        self.0
+        self.spec
     }
 }
 
@@ -137,7 +160,7 @@ impl Deref for CheckedSystem {
     type Target = SystemSpec;
 
     fn deref(&self) -> &SystemSpec {
-        &self.0
+        &self.spec
     }
 }
 

@@ -27,7 +27,7 @@ pub use adapter::{
     AdapterSpec, CROWDED_MAX, OverloadCost,
 };
 pub use bounds::{STEP_TIME_MAX, SpecError};
-pub use checked::CheckedSystem;
+pub use checked::{CheckedSystem, MEMORY};
 pub use cloud::{
     BurstCreditSpec, CLOUD_IOPS, CLOUD_RATE, CLOUD_UNIT, CloudLimitSpec, CloudSpec,
     LognormalLatency,

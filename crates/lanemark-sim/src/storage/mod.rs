@@ -30,6 +30,8 @@ pub struct Storage {
     volume: Option<Volume>,
     /// Journal of the host's file system, if it has one.
     journal: Option<Journal>,
+    /// Maximum memory of the simulated drives.
+    memory: Bytes,
 }
 
 struct Volume {
@@ -73,7 +75,24 @@ impl Storage {
             Some(volume) => volume.content(drives as u16, content),
             None => content,
         };
-        Self { simulator: Simulator::new(spec, content, key), volume, journal: Journal::of(spec) }
+        Self {
+            simulator: Simulator::new(spec, content, key),
+            volume,
+            journal: Journal::of(spec),
+            memory: spec.memory(),
+        }
+    }
+
+    /// Returns an error if the simulated drives take more memory than the system's simulations may take, or will take
+    /// it soon. A run calls this function every few thousand events.
+    pub(super) fn check_memory(&self) -> Result<(), SimError> {
+        self.check_needed(Bytes(self.simulator.bytes()))
+    }
+
+    /// Returns an error if a run needs more memory than the system's simulations may take.
+    pub(super) fn check_needed(&self, needed: Bytes) -> Result<(), SimError> {
+        let limit = self.memory;
+        if needed > limit { Err(SimError::Memory { needed, limit }) } else { Ok(()) }
     }
 
     /// Returns the simulator of the drives.

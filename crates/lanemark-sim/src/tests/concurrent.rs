@@ -72,6 +72,33 @@ fn two_alike_share_what_a_link_carries_and_its_ceiling_is_of_both() {
     }
 }
 
+/// The threads of parallel tests run on different cores, on each target of the system.
+#[test]
+fn parallel_tests_do_not_share_a_core_while_others_are_idle() {
+    let mut system = nvme(unlimited());
+    let second = system.attachments[0].clone();
+    system.attachments.push(second);
+    (system.cpu.cores, system.cpu.request_submit) = (4, Duration::from_microseconds(50));
+    let one = Test { volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 1) };
+    let alone = run(&system, &one).latency_mean_ns();
+    for sample in beside(&system, &[one.clone(), one]).unwrap() {
+        let latency = sample.latency_mean_ns();
+        assert!((latency / alone - 1.0).abs() < 0.02, "{latency} ns, by itself {alone} ns");
+    }
+}
+
+/// The data of a test that does not come first, and lies behind the data of the others, also exists before the run.
+#[test]
+fn every_parallel_test_reads_data_that_exists() {
+    let system = nvme(small_drive());
+    let first =
+        Test { span: Bytes::mebi(1), volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 1) };
+    let later = Test { offset: Bytes::mebi(16), ..first.clone() };
+    let found = beside(&system, &[first, later]).unwrap();
+    let [one, other] = [&found[0], &found[1]].map(Sample::latency_mean_ns);
+    assert!((other / one - 1.0).abs() < 0.1, "{other} ns and {one} ns");
+}
+
 #[test]
 fn each_ends_by_its_own_volume_or_duration() {
     let system = nvme(small_drive());

@@ -348,7 +348,10 @@ impl<'d> Section<'d> {
     fn is_misspelt(&self, key: &str) -> bool {
         let keys_requested = self.asked.borrow();
         let slip = |other: &&String| {
-            !keys_requested.contains(other) && strsim::damerau_levenshtein(key, other) == 1
+            // A typing error adds or removes up to one character, which has up to four bytes.
+            other.len().abs_diff(key.len()) <= 4
+                && !keys_requested.contains(other)
+                && strsim::damerau_levenshtein(key, other) == 1
         };
         let found = self.table.keys().find(slip).filter(|_| key.len() > 2);
         if let Some(other) = found {

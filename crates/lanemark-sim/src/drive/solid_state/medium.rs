@@ -62,7 +62,7 @@ impl Medium for SolidState {
         while slot < end {
             let found = match (stream, &mut self.ahead) {
                 (Some(stream), Some(ahead)) => ahead.find(stream, slot, end),
-                _ => ReadAheadHit::Not,
+                _ => ReadAheadHit::Not(end),
             };
             let next = match found {
                 ReadAheadHit::Here(next) => {
@@ -78,9 +78,9 @@ impl Medium for SolidState {
                     bursts += 1;
                     next
                 }
-                ReadAheadHit::Not => {
-                    bursts += self.read_flash(now, command, slot..end, offset, length, events);
-                    end
+                ReadAheadHit::Not(next) => {
+                    bursts += self.read_flash(now, command, slot..next, offset, length, events);
+                    next
                 }
             };
             slot = next;
@@ -304,6 +304,10 @@ impl Medium for SolidState {
         let written = self.translation.written();
         let simulated = if self.beside.is_some() { 0 } else { written.moved };
         simulated + written.folded
+    }
+
+    fn bytes(&self) -> u64 {
+        self.translation.bytes()
     }
 
     fn works(&self, _: Instant) -> bool {

@@ -36,6 +36,7 @@ mod translation;
 
 #[cfg(test)]
 pub(crate) use translation::write_amplification;
+pub(crate) use translation::{in_order_bytes, scattered_bytes};
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -3,8 +3,9 @@
 //! A read that begins at the end of an earlier read belongs to the same *stream*. From the second read of a stream
 //! onward, the drive keeps the next `window` bytes of the stream in transit or in memory, in *stretches*, one for each
 //! flash read. A read finds its data in stretches that have arrived, waits for stretches in transit, and reads the rest
-//! from flash. A write into the window ends the stream. The drive tracks a few streams at once; a new stream replaces
-//! the least recently used stream.
+//! from flash. A write invalidates only the slots that it changes. The stream continues, and a later read of these
+//! slots reads their new content. The drive tracks a few streams at once; a new stream replaces the least recently used
+//! stream.
 //!
 //! At high queue depths, commands may overtake each other. A read that begins within the window continues the stream
 //! and leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or until the stream has
@@ -43,6 +44,8 @@ struct ReadStream {
     stretches: VecDeque<StretchHandle>,
     /// Ranges of slots before `next` that no read has requested yet.
     gaps: VecDeque<Range<u64>>,
+    /// Slots of the stretches that were written or trimmed after their read began: disjoint ranges in ascending order.
+    changed: Vec<Range<u64>>,
 }
 
 /// Streams and the data read ahead of them.
@@ -61,8 +64,8 @@ pub(crate) enum ReadAheadHit {
     Here(u64),
     /// The data is in transit up to this slot, in this stretch.
     Coming(u64, StretchHandle),
-    /// The data was not read ahead and must be read from flash.
-    Not,
+    /// The data up to this slot was not read ahead, or has changed since, and must be read from its current location.
+    Not(u64),
 }
 
 impl ReadAhead {
@@ -126,7 +129,16 @@ impl ReadAhead {
 
     /// Returns the part of the slots from `slot` up to `end` that was read ahead for a stream.
     pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> ReadAheadHit {
-        let found = self.streams[stream].stretches.iter().find_map(|&handle| {
+        let ReadStream { stretches, changed, .. } = &self.streams[stream];
+        let mut end = end;
+        let next = changed.partition_point(|range| range.end <= slot);
+        if let Some(range) = changed.get(next) {
+            if range.start <= slot {
+                return ReadAheadHit::Not(range.end.min(end));
+            }
+            end = end.min(range.start);
+        }
+        let found = stretches.iter().find_map(|&handle| {
             let stretch = &self.stretches[handle];
             let holds = stretch.first <= slot && slot < stretch.end;
             holds.then(|| match stretch.here {
@@ -134,7 +146,7 @@ impl ReadAhead {
                 false => ReadAheadHit::Coming(stretch.end.min(end), handle),
             })
         });
-        found.unwrap_or(ReadAheadHit::Not)
+        found.unwrap_or(ReadAheadHit::Not(end))
     }
 
     /// Returns whether `slot` has been read ahead or is being read ahead.
@@ -143,7 +155,10 @@ impl ReadAhead {
             let stretch = &self.stretches[*handle];
             stretch.first <= slot && slot < stretch.end
         };
-        self.streams.iter().any(|stream| stream.stretches.iter().any(of))
+        self.streams.iter().any(|stream| {
+            stream.stretches.iter().any(of)
+                && !stream.changed.iter().any(|range| range.contains(&slot))
+        })
     }
 
     /// Makes `command` wait for `bytes` of a stretch.
@@ -164,6 +179,7 @@ impl ReadAhead {
             self.streams[stream].stretches.pop_front();
             self.drop_stretch(handle);
         }
+        self.forget_changes(stream);
         let stream = &self.streams[stream];
         if stream.reads < SURE {
             return next..next;
@@ -199,19 +215,40 @@ impl ReadAhead {
         waiting
     }
 
-    /// Records that the slots from `first` up to `end` are written or trimmed.
+    /// Records that the slots from `first` up to `end` are written or trimmed. Their content in the stretches is no
+    /// longer valid. A command that waits for a stretch arrived before the change, and receives the earlier content.
     pub(crate) fn note_changed_slots(&mut self, first: u64, end: u64) {
-        for index in 0..STREAMS {
-            let stream = &self.streams[index];
-            let from = stream.stretches.front().map(|&handle| self.stretches[handle].first);
-            if from.is_some_and(|from| first < stream.ahead && from < end) {
-                self.end_stream(index);
+        for stream in &mut self.streams {
+            let Some(&handle) = stream.stretches.front() else { continue };
+            let mut range = first.max(self.stretches[handle].first)..end.min(stream.ahead);
+            if range.is_empty() {
+                continue;
             }
+            // Ranges that overlap or touch the new range are merged with it.
+            let changed = &mut stream.changed;
+            let from = changed.partition_point(|earlier| earlier.end < range.start);
+            let to = changed.partition_point(|earlier| earlier.start <= range.end);
+            for earlier in &changed[from..to] {
+                range = range.start.min(earlier.start)..range.end.max(earlier.end);
+            }
+            changed.splice(from..to, [range]);
         }
+    }
+
+    /// Forgets the changes to slots that are no longer in the stretches of a stream.
+    fn forget_changes(&mut self, stream: usize) {
+        let ReadStream { stretches, changed, .. } = &mut self.streams[stream];
+        if changed.is_empty() {
+            return;
+        }
+        let kept = stretches.front().map_or(u64::MAX, |&handle| self.stretches[handle].first);
+        let past = changed.partition_point(|range| range.end <= kept);
+        changed.drain(..past);
     }
 
     fn end_stream(&mut self, index: usize) {
         self.streams[index].gaps.clear();
+        self.streams[index].changed.clear();
         self.streams[index].reads = 0;
         while let Some(handle) = self.streams[index].stretches.pop_front() {
             self.drop_stretch(handle);

@@ -47,6 +47,7 @@ pub fn run_beside_watched(
         let events = run.storage.simulator().events();
         if events >= watched {
             watched = events + WATCH_EVENTS;
+            run.storage.check_memory()?;
             if !watch(&run.progress(completion.completed)) {
                 return Err(SimError::Cancelled);
             }

@@ -28,6 +28,8 @@ mod batches;
 mod phases;
 mod precision;
 mod slow_states;
+#[cfg(test)]
+mod steady_run_tests;
 
 use super::tally::Tally;
 use crate::fault::standing_retries;

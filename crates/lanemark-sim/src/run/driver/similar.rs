@@ -129,7 +129,7 @@ impl ScaledTest {
         }
         // If the shorter test is not valid for the smaller drive, the test is simulated unchanged.
         let test = shorter(test, spec, shortening).checked().ok()?;
-        let spec = smaller.checked().ok()?;
+        let spec = smaller.checked().ok()?.with_memory(spec.memory());
         let turnover = turnover(&spec, &test);
         Some(Self { spec, test, shortening, turnover })
     }

@@ -242,8 +242,11 @@ impl<'t> TransactionRun<'t> {
         }
         let mut steps = 0u64;
         while self.step()? && self.now <= until {
-            if steps.is_multiple_of(WATCH_STEPS) && !watch(&self.progress()) {
-                return Err(SimError::Cancelled);
+            if steps.is_multiple_of(WATCH_STEPS) {
+                self.storage.check_memory()?;
+                if !watch(&self.progress()) {
+                    return Err(SimError::Cancelled);
+                }
             }
             steps += 1;
         }

@@ -220,6 +220,10 @@ impl RunningReplay {
         Ok(())
     }
 
+    pub(super) fn check_memory<E>(&self) -> Result<(), ReplayError<E>> {
+        self.storage.check_memory().map_err(ReplayError::Sim)
+    }
+
     pub(super) fn progress(&self) -> Progress {
         Progress { requests: self.requests, now: self.storage.now(), share: None }
     }

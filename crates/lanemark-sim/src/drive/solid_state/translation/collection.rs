@@ -211,12 +211,7 @@ impl Translation {
         let count = if one.as_found {
             self.layout.valid_slots(superblock.into(), size, *within, free)
         } else {
-            let slots = one.slots.get(*within as usize..).unwrap_or_default();
-            let places = start + *within..;
-            free.iter_mut()
-                .zip(places.zip(slots))
-                .map(|(free, (place, &slot))| *free = (place, slot))
-                .count()
+            one.slots.find(*within, start, free)
         };
         let more = &found[*end..*end + count];
         self.overrides.touch(more.iter().map(|&(_, slot)| slot));

@@ -427,6 +427,23 @@ fn an_idle_drive_does_not_work_for_less_than_a_unit() {
     }
 }
 
+/// A superblock cannot be erased until the data that was moved out of it is stored, so without a victim the partial
+/// unit of either stream is ended.
+#[test]
+fn without_a_victim_partial_units_of_hot_and_cold_data_are_ended() {
+    for stream in [WriteStream::Moved, WriteStream::MovedHot] {
+        let mut translation = steady(4);
+        assert!(translation.open(stream));
+        assert_eq!(translation.place_next(stream, 0), None);
+        for index in 0..translation.superblocks.len() as u32 {
+            translation.superblocks.get_mut(N(index)).valid = translation.slots_per_superblock;
+        }
+        let step = translation.relocate(false, &mut Vec::new());
+        assert!(matches!(step, CollectionStep::Filled(FullUnit { slots: 1, .. })), "{step:?}");
+        assert_eq!(translation.relocate(false, &mut Vec::new()), CollectionStep::Nothing);
+    }
+}
+
 #[test]
 fn a_victim_without_valid_data_is_erased_although_nothing_is_erased() {
     let mut translation = steady(4);

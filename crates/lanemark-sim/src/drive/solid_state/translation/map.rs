@@ -1,4 +1,4 @@
-//! The part of the map from logical slots to flash slots that a run has changed.
+//! The flash slots of logical slots that a run has changed one by one.
 //!
 //! The table uses open addressing in lines of eight entries. A line is one cache line of the processor. The hash
 //! chooses a line by `slot / 8`, so a sequential run touches one line for every eight slots. If a line is full, its
@@ -33,9 +33,9 @@ fn place_in(entry: MapEntry) -> u32 {
     (entry >> 32) as u32
 }
 
-/// The flash slots of the logical slots that the run has changed.
+/// The flash slots of scattered logical slots.
 #[derive(Clone, Debug)]
-pub(crate) struct MapOverrides {
+pub(crate) struct ScatteredSlots {
     entries: Vec<MapEntry>,
     /// Number of entries before the first line, which is aligned with a cache line.
     skipped: usize,
@@ -45,10 +45,12 @@ pub(crate) struct MapOverrides {
 }
 
 const LINES_MIN: usize = 64;
+/// Number of entries that may be added before the size of the table is next compared with a bound.
+const SOON: usize = 1 << 20;
 /// Number of entries in a page of memory.
 const PAGE_ENTRIES: usize = 4096 / size_of::<MapEntry>();
 
-impl MapOverrides {
+impl ScatteredSlots {
     /// Creates a table without changes.
     pub(crate) fn new() -> Self {
         Self::with_lines(LINES_MIN)
@@ -63,15 +65,26 @@ impl MapOverrides {
         Self { entries, skipped, lines, used: 0, shift: 32 - lines.trailing_zeros() }
     }
 
-    /// Returns whether the map is unchanged.
+    /// Returns whether the table is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Returns the size of the table in memory, in bytes.
-    #[cfg(test)]
-    pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<MapEntry>()
+    /// Returns the maximum size in memory of a table to which `entries` entries are added, in bytes. While a table
+    /// grows, the smaller table also exists.
+    pub(crate) fn bytes_for(entries: u64) -> u64 {
+        let mut lines = LINES_MIN as u64;
+        while entries * 100 > lines * LANES as u64 * FULL_PERCENT as u64 {
+            lines *= 2;
+        }
+        lines * size_of::<[MapEntry; LANES]>() as u64 * 3 / 2
+    }
+
+    /// Returns the size in memory, in bytes. If the table is about to double its size, the double size is included.
+    pub(crate) fn bytes(&self) -> u64 {
+        let own = (self.entries.capacity() * size_of::<MapEntry>()) as u64;
+        let soon = (self.used + SOON) * 100 > self.lines * LANES * FULL_PERCENT;
+        if soon { 3 * own } else { own }
     }
 
     /// Returns the first entry of the home line of `slot`.
@@ -160,7 +173,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(changes in proptest::collection::vec((0u32..5000, 0u32..1000), 0..4000), step in 1u32..64) {
-            let (mut overrides, mut expected) = (MapOverrides::new(), BTreeMap::new());
+            let (mut overrides, mut expected) = (ScatteredSlots::new(), BTreeMap::new());
             for (slot, place) in changes {
                 let slot = slot.wrapping_mul(step);
                 prop_assert_eq!(overrides.set(slot, place), expected.insert(slot, place));
@@ -175,9 +188,9 @@ mod tests {
     fn memory_follows_what_is_touched() {
         // Two of three entries are in use before the table doubles, whether the slots are adjacent or far apart.
         for stride in [1, 7, 8, 1_000, 16_000] {
-            let mut overrides = MapOverrides::new();
+            let mut overrides = ScatteredSlots::new();
             (0..1 << 18).for_each(|slot| _ = overrides.set(slot * stride, slot));
-            let bytes = overrides.bytes();
+            let bytes = overrides.entries.capacity() * size_of::<MapEntry>();
             assert!(bytes <= (4 << 20) + 64, "{bytes} bytes for 2^18 slots {stride} apart");
         }
     }

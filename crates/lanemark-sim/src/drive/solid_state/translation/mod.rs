@@ -22,12 +22,14 @@ mod collection;
 mod collection_tests;
 mod layout;
 mod map;
+mod overrides;
 #[cfg(test)]
 mod placement;
 mod power;
 #[cfg(test)]
 mod power_tests;
 mod reserve;
+mod slot_list;
 mod stream;
 mod superblock;
 #[cfg(test)]
@@ -45,9 +47,10 @@ use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
 use layout::{CachedLayout, EMPTY, InitialLayout, SteadyRandomLayout};
-use map::MapOverrides;
+pub(crate) use overrides::{MapOverrides, in_order_bytes, scattered_bytes};
 #[cfg(test)]
 pub(super) use placement::SlotPlacement;
+use slot_list::SlotList;
 use stream::STREAMS;
 pub(crate) use stream::{SlotsWritten, WriteStream};
 use superblock::{SuperblockPurpose, SuperblockState, Superblocks};
@@ -472,7 +475,7 @@ impl Translation {
         frontier.next += rest;
         let (superblock, ended) = (frontier.superblock, frontier.next == frontier.end);
         let slots = &mut self.superblocks.get_mut(superblock).slots;
-        slots.resize(slots.len() + rest as usize, EMPTY);
+        (0..rest).for_each(|_| slots.push(EMPTY));
         self.written.padded += u64::from(rest);
         let filled = self.fill(stream, unit);
         if ended {
@@ -498,7 +501,7 @@ impl Translation {
                 _ if from.pins > 0 => {}
                 SuperblockState::Emptied if from.unstored == 0 => self.release(index),
                 // The slot list of this superblock is no longer read.
-                SuperblockState::Closed if from.valid == 0 => from.slots = Vec::new(),
+                SuperblockState::Closed if from.valid == 0 => from.slots = SlotList::default(),
                 _ => {}
             }
         }
@@ -528,6 +531,11 @@ impl Translation {
     /// Returns the numbers of slots written to flash until now, by reason.
     pub(crate) fn written(&self) -> SlotsWritten {
         self.written
+    }
+
+    /// Returns the memory that grows with the written data, in bytes, with the growth that may follow soon.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.overrides.bytes() + self.superblocks.list_bytes()
     }
 
     pub(crate) fn erases(&self) -> u64 {

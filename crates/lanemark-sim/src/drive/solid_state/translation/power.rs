@@ -39,17 +39,17 @@ impl Translation {
         for index in superblocks {
             let start = index.0 * self.slots_per_superblock;
             let superblock = self.superblocks.get(index);
-            let mut end = start + superblock.slots.len() as u32;
+            let mut end = start + superblock.slots.len();
             while end > start && lost.binary_search(&((end - 1) / self.slots_per_unit)).is_ok() {
                 end -= self.slots_per_unit;
             }
             let open = matches!(superblock.state, SuperblockState::Open);
             // If the last unit is stored, no unit is rewound, and the superblock keeps its state.
-            let rewound = end < start + superblock.slots.len() as u32;
+            let rewound = end < start + superblock.slots.len();
             if !rewound || !(open || superblock.state == SuperblockState::Closed) {
                 continue;
             }
-            self.superblocks.get_mut(index).slots.truncate((end - start) as usize);
+            self.superblocks.get_mut(index).slots.truncate(end - start);
             let stream = match self.superblocks.get(index) {
                 one if one.pseudo_slc => WriteStream::PseudoSlc,
                 one if one.moved && one.hot => WriteStream::MovedHot,
@@ -89,7 +89,7 @@ impl Translation {
         let start = superblock.0 * self.slots_per_superblock;
         for place in first..first + self.slots_per_unit {
             let slots = &self.superblocks.get(superblock).slots;
-            let Some(&slot) = slots.get((place - start) as usize) else { return };
+            let Some(slot) = slots.get(place - start) else { return };
             if slot == EMPTY || self.place_of(slot) != place {
                 continue;
             }

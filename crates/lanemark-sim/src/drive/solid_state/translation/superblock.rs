@@ -5,6 +5,7 @@
 //! superblock by a given number, the data is moved to a worn superblock, so that the blocks of this superblock are
 //! used.
 
+use super::slot_list::SlotList;
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{CollectionPolicy, TranslationSpec};
 
@@ -49,7 +50,7 @@ pub(crate) struct Superblock {
     /// Number of program and erase cycles.
     pub cycles: u32,
     /// Logical slot of each flash slot that the run wrote.
-    pub slots: Vec<u32>,
+    pub slots: SlotList,
     /// Whether the superblock still contains the data of the initial layout.
     pub as_found: bool,
 }
@@ -108,7 +109,7 @@ impl Superblocks {
                 settled: true,
                 moved: false,
                 cycles,
-                slots: Vec::new(),
+                slots: SlotList::default(),
                 as_found: index < filled,
             })
             .collect();
@@ -137,6 +138,11 @@ impl Superblocks {
 
     pub(crate) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// Returns the size of all slot lists in memory, in bytes.
+    pub(crate) fn list_bytes(&self) -> u64 {
+        self.all.iter().map(|superblock| superblock.slots.bytes()).sum()
     }
 
     pub(crate) fn erased(&self) -> usize {
@@ -174,7 +180,7 @@ impl Superblocks {
             settled: purpose.settled,
             moved: purpose.moved,
             cycles: superblock.cycles,
-            slots: Vec::with_capacity(slots as usize),
+            slots: SlotList::new(slots),
             as_found: false,
         };
         self.opened += 1;
@@ -192,7 +198,7 @@ impl Superblocks {
         superblock.state = SuperblockState::Erased;
         superblock.pseudo_slc = false;
         superblock.as_found = false;
-        superblock.slots = Vec::new();
+        superblock.slots = SlotList::default();
         superblock.cycles += 1;
         self.cycles_max = self.cycles_max.max(superblock.cycles);
         self.erases += 1;

@@ -126,7 +126,10 @@ impl Machine {
                 let superblock = translation.superblocks.get(translation.superblock_of(place));
                 let kept = match superblock.as_found {
                     true => translation.layout.slot(place),
-                    false => superblock.slots[(place % translation.slots_per_superblock) as usize],
+                    false => {
+                        let slots = &superblock.slots;
+                        slots.get(place % translation.slots_per_superblock).unwrap()
+                    }
                 };
                 assert_eq!(kept, slot, "the superblock knows whose place {place} is");
                 assert!(

@@ -2,7 +2,7 @@
 
 use super::Translation;
 use super::layout::{CachedLayout, EMPTY, InitialLayout};
-use super::map::MapOverrides;
+use super::overrides::MapOverrides;
 use crate::engine::number::SuperblockNumber;
 
 impl Translation {
