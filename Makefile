@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe python python-env python-test python-bench wheels mysql serve-soak crash serve-verdict serve-bench check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,28 +74,6 @@ crash: tools     ## attack served data with an independent client: 100 crashes o
 
 serve-verdict: tools ## compare served runs with fio's figures (six drives, eight loads) and with simulations on the measured host (four drives; ten minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
-
-# The source is unpacked in target/exact (1.6 GB) and removed after the kernel has been built; the kernel takes 7 MB.
-EXACT_CONFIG := crates/lanemark-serve/exact/linux.config
-EXACT_TOOLS  := flex:flex bison:bison bc:bc xz:xz-utils gcc:gcc fio:fio
-exact:           ## the kernel of `lanemark exact`, target/exact/linux, from the distribution's source package (ten minutes, once)
-	@cmp -s $(EXACT_CONFIG) target/exact/config && [ -x target/exact/linux ] || $(MAKE) --silent exact-build
-
-exact-build:
-	@missing=""; for tool in $(EXACT_TOOLS); do \
-	    command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \
-	done; \
-	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq $$missing; } || \
-	    { echo "missing: apt-get install$$missing"; exit 1; }
-	rm -rf target/exact/build && mkdir -p target/exact/build
-	cd target/exact/build && package=$$(apt-cache depends linux-source | sed -n 's/.*Depends: //p' | head -1) && \
-	    apt-get download -q "$$package" && dpkg-deb -x ./*.deb package && rm ./*.deb && \
-	    tar -xf package/usr/src/linux-source-*.tar.xz --strip-components=1 && rm -r package
-	$(MAKE) -s -C target/exact/build ARCH=um KCONFIG_ALLCONFIG=$(abspath $(EXACT_CONFIG)) allnoconfig
-	$(MAKE) -s -C target/exact/build ARCH=um -j$$(nproc)
-	strip -o target/exact/linux target/exact/build/linux
-	cp $(EXACT_CONFIG) target/exact/config
-	rm -rf target/exact/build
 
 serve-bench: build tools ## compare served systems with nbdkit, and delivered latency with modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve
@@ -243,7 +221,7 @@ dist-test:       ## run README's and the book's commands from the Debian package
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
-    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86 fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
+    zsh:zsh fish:fish fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
     sqlite3:sqlite3 rsync:rsync git:git cc:gcc
 tools:
 	@missing=""; for tool in $(TOOLS); do \

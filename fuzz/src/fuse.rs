@@ -43,7 +43,6 @@ pub(crate) fn read(bytes: &[u8]) {
         data: ExportData::memory(SIZE, cache, 1).unwrap(),
         content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
         endpoint: None,
-        tls: None,
         scale: TimeScale::ONE,
         seed: 1,
         outside: None,

@@ -29,7 +29,6 @@ mod study;
 mod sweep;
 mod trace;
 mod ui_question;
-mod vhost;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -110,10 +109,7 @@ pub const TARGETS: &[Target] = &[
     target("result", result::read, &[("crates/lanemark-cli/tests/saved", ".json")]),
     target("scenario", scenario::read, &[("crates/lanemark-study/tests/scenarios", ".toml")]),
     Target {
-        texts: &[
-            "/dev/loop0 /mnt/data ext4 rw,relatime 0 0\n",
-            "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        ],
+        texts: &["/dev/loop0 /mnt/data ext4 rw,relatime 0 0\n"],
         ..target("served", served::read, &[])
     },
     target("served_file", served_file::read, &[("crates/lanemark-serve/tests/files", ".journal")]),
@@ -135,7 +131,6 @@ pub const TARGETS: &[Target] = &[
             ("crates/lanemark-cli/tests/saved", ".json"),
         ],
     ),
-    Target { texts: &["\x05\0\0\0\x01\0\0\0\x08\0\0\0"], ..target("vhost", vhost::read, &[]) },
     target("workload", workload::read, &[("library/workloads", ".toml")]),
 ];
 

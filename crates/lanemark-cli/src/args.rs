@@ -3,7 +3,6 @@
 mod completions;
 mod drive;
 #[cfg(feature = "serve")]
-mod exact;
 mod fio_command;
 mod fit;
 mod host;
@@ -31,7 +30,6 @@ mod whatif;
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 #[cfg(feature = "serve")]
-pub(crate) use exact::ExactArgs;
 pub(crate) use fio_command::FioCommandArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use host::{HostArgs, HostCommand, HostMeasureArgs, HostOption};
@@ -152,9 +150,6 @@ pub(crate) enum Command {
     /// Run a command on several modelled systems in turn, and compare its times; optionally cut the power
     #[cfg(feature = "serve")]
     Trial(Box<TrialArgs>),
-    /// Run a command in a separate kernel that runs on the simulator's clock and uses the modelled drive as its disk
-    #[cfg(feature = "serve")]
-    Exact(Box<ExactArgs>),
     /// Open the laboratory in a browser on this machine
     #[cfg(feature = "ui")]
     Ui(UiArgs),

@@ -15,8 +15,7 @@ struct OptionalCommand {
     is_built: bool,
 }
 
-const OPTIONAL: [OptionalCommand; 7] = [
-    OptionalCommand { words: &["exact"], feature: "serve", is_built: cfg!(feature = "serve") },
+const OPTIONAL: [OptionalCommand; 6] = [
     OptionalCommand { words: &["oltp"], feature: "oltp", is_built: cfg!(feature = "oltp") },
     OptionalCommand {
         words: &["oltp", "live"],

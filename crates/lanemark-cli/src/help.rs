@@ -97,13 +97,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "    --from . -- git status",
         ],
     ),
-    (
-        "exact",
-        &[
-            "lanemark exact samsung-850-pro-1tb@workstation-z170:sata --size 1GiB -- fio --name=read \\",
-            "    --filename=/dev/vda --direct=1 --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --number_ios=1000",
-        ],
-    ),
     ("plan", &["lanemark plan bandwidth --video 3840x2160 --frames 60"]),
     (
         "plan battery",
@@ -277,7 +270,7 @@ const OWN_GROUPS: &[(&str, &[(&str, &[&str])])] = &[
     (
         "serve",
         &[
-            ("Addresses", &["socket", "port", "control", "metrics"]),
+            ("Addresses", &["socket", "port", "control"]),
             ("Data", &["size", "data", "memory", "over"]),
             ("Time", &["time_scale", "start", "no_latency", "no_self_test"]),
         ],

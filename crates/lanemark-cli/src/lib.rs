@@ -12,8 +12,6 @@ mod compare;
 mod completions;
 mod delivery;
 mod drive;
-#[cfg(feature = "serve")]
-mod exact;
 mod export;
 mod failure;
 mod features;
@@ -92,8 +90,6 @@ use unserved_target as served_target;
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
     #[cfg(feature = "serve")]
-    exact::as_first_process(words);
-    #[cfg(feature = "serve")]
     if warden::ran_as_one(words) {
         return 0;
     }
@@ -163,8 +159,6 @@ fn run(args: &Args) -> Result<CommandOutcome, Failure> {
         Command::ServeControl(args) => serve_control::control(args),
         #[cfg(feature = "serve")]
         Command::Trial(args) => trial::run(args),
-        #[cfg(feature = "serve")]
-        Command::Exact(args) => exact::run(args),
         #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),
     }

@@ -13,7 +13,7 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
 use lanemark_serve::metrics;
-use lanemark_serve::query_server::{QueryEnd, QueryServer, http};
+use lanemark_serve::query_server::QueryServer;
 use lanemark_serve::reading::SystemReading;
 use lanemark_serve::registry::Registration;
 use lanemark_serve::session::{Session, SessionFigures, SessionPlan, cache_of};
@@ -36,9 +36,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
 /// Maximum length of a scenario, which is enough for a thousand faults with comments.
 const SCENARIO_MAX: u64 = 1 << 20;
-/// Maximum length of a certificate file or a key file.
-#[cfg(feature = "full")]
-const PEM_MAX: u64 = 1 << 20;
 /// Interval between the lines of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -79,17 +76,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
-    #[cfg(feature = "full")]
-    let endpoint = endpoint.or(args.listen.map(Endpoint::Address));
     let named = match &endpoint {
         Some(Endpoint::Unix(path)) => format!("--socket {}", path.display()),
         Some(Endpoint::Loopback(port)) => format!("--port {port}"),
-        #[cfg(feature = "full")]
-        Some(Endpoint::Address(at)) => format!("--listen {at}"),
         None => "the server".to_owned(),
     };
-    #[cfg(feature = "full")]
-    let tls = tls(args)?;
     let content = serve_start::content(args, &system, size);
     if !args.no_latency {
         serve_start::note_short_stroke(&system, size);
@@ -102,8 +93,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         data,
         content,
         endpoint,
-        #[cfg(feature = "full")]
-        tls,
         scale: args.time_scale,
         seed: args.seed,
         outside,
@@ -111,11 +100,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     });
     let mut session = session.map_err(|error| Failure::input(format!("{named}: {error}")))?;
     let mut addresses: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
-    if let Some(path) = &args.vhost_user {
-        let fail = |error| Failure::input(format!("--vhost-user {}: {error}", path.display()));
-        session.serve_machines(path).map_err(fail)?;
-        addresses.push(path.display().to_string());
-    }
     addresses.extend(mount_exports(args, &mut session)?);
     let session = Arc::new(session);
     let registration = register(&system, &session);
@@ -126,7 +110,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         size,
         stop: Arc::clone(&stop_requested),
     };
-    let desks = open_query_servers(args, served)?;
+    let control = open_control(args, served)?;
     for address in &addresses {
         match json {
             false => output::print(address)?,
@@ -138,7 +122,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         stop::requested(&signal) || stop_requested.load(Ordering::SeqCst) || session.is_broken()
     });
     let is_broken = session.is_broken();
-    drop((desks, registration));
+    drop((control, registration));
     let Some(session) = Arc::into_inner(session) else {
         return Err(Failure::run("a part of the server is still running"));
     };
@@ -151,28 +135,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         return Err(Failure::run("the server's engine failed and ended the server"));
     }
     Ok(if stop::requested(&signal) { CommandOutcome::Interrupted } else { CommandOutcome::Done })
-}
-
-/// Reads the certificates and the key of `--listen`, and the authorities of accepted clients.
-#[cfg(feature = "full")]
-fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
-    use lanemark_serve::tls::{AcceptedClients, Tls};
-    let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
-    let read = |option: &str, path: &Path| {
-        input::bytes(path, PEM_MAX)
-            .map_err(|error| Failure::input(format!("{option} {}: {error}", path.display())))
-    };
-    let clients = match (&args.tls_clients, args.tls_anyone) {
-        (Some(authorities), _) => AcceptedClients::Of(read("--tls-clients", authorities)?),
-        (None, true) => AcceptedClients::Any,
-        (None, false) => {
-            return Err(Failure::input("--listen: the permitted clients are not stated")
-                .hint("use --tls-clients FILE with the clients' authorities, or --tls-anyone"));
-        }
-    };
-    let identity = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
-    let tls = Tls::new(&identity.0, &identity.1, &clients);
-    tls.map(Some).map_err(|error| Failure::input(format!("--listen: {error}")))
 }
 
 /// Provides the system as a file or as a disk, if requested, and returns their paths.
@@ -273,28 +235,16 @@ pub(crate) fn reading(system: &System, session: &Session) -> String {
     }
 }
 
-/// Opens the control socket and the metrics port.
-fn open_query_servers(
+/// Opens the control socket, if it is requested.
+fn open_control(
     args: &ServeArgs,
     served: ControlledServer,
-) -> Result<Vec<QueryServer>, Failure> {
-    let mut desks = Vec::new();
-    let session = Arc::clone(&served.session);
-    if let Some(path) = &args.control {
-        let fail = |error| Failure::input(format!("--control {}: {error}", path.display()));
-        let listener = Listener::bind(&Endpoint::Unix(path.clone())).map_err(fail)?;
-        let answer = move |question: &str| served.answer(question);
-        desks.push(QueryServer::open(listener, QueryEnd::Line, answer).map_err(fail)?);
-    }
-    if let Some(port) = args.metrics {
-        let fail = |error| Failure::input(format!("--metrics {port}: {error}"));
-        let listener = Listener::bind(&Endpoint::Loopback(port)).map_err(fail)?;
-        let port = listener.port().unwrap_or(port);
-        let answer = move |head: &str| http(head, || metrics::text(&session.figures()));
-        desks.push(QueryServer::open(listener, QueryEnd::Head, answer).map_err(fail)?);
-        tell!("note: figures are published at http://127.0.0.1:{port}/metrics");
-    }
-    Ok(desks)
+) -> Result<Option<QueryServer>, Failure> {
+    let Some(path) = &args.control else { return Ok(None) };
+    let fail = |error| Failure::input(format!("--control {}: {error}", path.display()));
+    let listener = Listener::bind(&Endpoint::Unix(path.clone())).map_err(fail)?;
+    let answer = move |question: &str| served.answer(question);
+    QueryServer::open(listener, answer).map(Some).map_err(fail)
 }
 
 /// Waits for the end, and prints progress.

@@ -166,11 +166,8 @@ fn has_disks() -> bool {
 
 /// Checks the requirements for serving systems as files.
 fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
-    let hint = "or use `lanemark exact`, which requires neither loop devices nor FUSE";
     if !Path::new("/dev/fuse").exists() {
-        return Err(
-            Failure::input("/dev/fuse does not exist").hint(format!("run `modprobe fuse`, {hint}"))
-        );
+        return Err(Failure::input("/dev/fuse does not exist").hint("run `modprobe fuse`"));
     }
     match file_system {
         FileSystem::None => Ok(()),
@@ -183,7 +180,7 @@ fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
             match std::env::split_paths(&path).any(|folder| folder.join("fuse2fs").is_file()) {
                 true => Ok(()),
                 false => Err(Failure::input("the program fuse2fs is not in PATH")
-                    .hint(format!("install the package fuse2fs, use sudo, {hint}"))),
+                    .hint("install the package fuse2fs, or use sudo")),
             }
         }
     }

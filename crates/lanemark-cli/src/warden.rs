@@ -86,7 +86,6 @@ pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
 }
 
 fn clear(folder: &Path) {
-    lanemark_serve::exact::boot::kill_noted(folder);
     marked::end(folder);
     for _ in 0..ATTEMPTS {
         // The folder itself shows whether the work is done: an error or a success may concern only its contents.

@@ -14,10 +14,7 @@
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `clients`, `connection`, `outbox` | the clients' access, threads and replies |
 //! | `file_to_socket` | sends long data from a file to a socket without a copy in this process |
-//! | `tls` | TLS in front of connections; feature `full` |
 //! | `mount`, `attach` | the system as a file, and as a disk |
-//! | `vhost` | the system as a disk for virtual machines |
-//! | `exact` | programs in a guest kernel that runs on the simulator's clock |
 //! | `undo` | removes mounts and disks before the process ends |
 //! | `job`, `storing`, `silent_faults` | the effect of a request on the data, the time at which data is stored, and
 //! wrong data |
@@ -33,7 +30,6 @@ pub mod control;
 pub mod data;
 pub mod delivered;
 pub mod engine;
-pub mod exact;
 mod file_to_socket;
 mod job;
 pub mod metrics;
@@ -50,7 +46,4 @@ pub mod session;
 mod silent_faults;
 pub mod socket;
 mod storing;
-#[cfg(feature = "full")]
-pub mod tls;
 pub mod undo;
-pub mod vhost;

@@ -1,11 +1,10 @@
 //! A server that answers short queries at a socket.
 //!
-//! A session has two query servers: one for control at a Unix socket, which replies to each line with one line, and one
-//! on loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and may send up to four KiB.
-//! One thread serves all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that
-//! does not send a query or read a reply does not delay other clients. There are up to sixteen clients; if another
-//! client connects, the server closes the oldest connection whose client has not sent its query yet. [`ask`] is the
-//! client of a control socket.
+//! A session has a query server for control at a Unix socket, which answers one line. Each client has two seconds and
+//! may send up to four KiB. One thread serves all clients: it waits until any of them can send or receive bytes
+//! (poll(2)), so that a client that does not send a query or read a reply does not delay other clients. There are up to
+//! sixteen clients; if another client connects, the server closes the oldest connection whose client has not sent its
+//! query yet. [`ask`] is the client of a control socket.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -37,15 +36,6 @@ pub struct QueryServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The end of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueryEnd {
-    /// The end of the first line.
-    Line,
-    /// An empty line, which ends the head of an HTTP request.
-    Head,
-}
-
 /// A client with its query and the rest of its reply.
 struct WaitingClient {
     socket: Socket,
@@ -62,7 +52,6 @@ impl QueryServer {
     /// Returns the kernel's error if no thread can be started.
     pub fn open(
         listener: Listener,
-        ends: QueryEnd,
         answer: impl Fn(&str) -> String + Send + 'static,
     ) -> io::Result<Self> {
         let (listener, ended) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
@@ -70,7 +59,7 @@ impl QueryServer {
         let run = move || {
             let mut askers = Vec::new();
             while !is_over.load(Ordering::SeqCst) {
-                if serve_pending(&listens, &mut askers, ends, &answer).is_err() {
+                if serve_pending(&listens, &mut askers, &answer).is_err() {
                     thread::sleep(Duration::from_millis(10));
                 }
             }
@@ -94,7 +83,6 @@ impl Drop for QueryServer {
 fn serve_pending(
     listener: &Listener,
     askers: &mut Vec<WaitingClient>,
-    ends: QueryEnd,
     answer: &impl Fn(&str) -> String,
 ) -> io::Result<()> {
     let flag = |asker: &WaitingClient| match asker.answer {
@@ -120,7 +108,7 @@ fn serve_pending(
     let mut at = 0;
     askers.retain_mut(|asker| {
         at += 1;
-        asker.until > now && (!ready[at] || asker.go_on(ends, answer).unwrap_or(false))
+        asker.until > now && (!ready[at] || asker.go_on(answer).unwrap_or(false))
     });
     if ready[0] {
         let socket = listener.accept()?;
@@ -136,18 +124,14 @@ fn serve_pending(
 
 impl WaitingClient {
     /// Reads or sends without waiting. Returns false when the client has been served.
-    fn go_on(&mut self, ends: QueryEnd, answer: &impl Fn(&str) -> String) -> io::Result<bool> {
+    fn go_on(&mut self, answer: &impl Fn(&str) -> String) -> io::Result<bool> {
         if self.answer.is_none() {
             let mut bytes = [0; 512];
             match self.socket.receive(&mut bytes)? {
                 0 => return Ok(false),
                 read => self.question.extend_from_slice(&bytes[..read]),
             }
-            let mark: &[u8] = match ends {
-                QueryEnd::Line => b"\n",
-                QueryEnd::Head => b"\r\n\r\n",
-            };
-            let end = self.question.windows(mark.len()).position(|here| here == mark);
+            let end = self.question.iter().position(|byte| *byte == b'\n');
             let Some(end) = end else { return Ok(self.question.len() < QUESTION_MAX) };
             let question = String::from_utf8_lossy(&self.question[..end]).into_owned();
             self.answer = Some(answer(question.trim()).into_bytes());
@@ -221,23 +205,6 @@ fn send_query(path: &Path, query: &str, most: usize, until: Instant) -> io::Resu
     Ok(answer)
 }
 
-/// Answers the head of an HTTP request: `GET` of `/metrics` returns `metrics`.
-pub fn http(head: &str, metrics: impl FnOnce() -> String) -> String {
-    let first = head.lines().next().unwrap_or_default();
-    let (status, kind, body) = match first.split(' ').collect::<Vec<_>>()[..] {
-        ["GET", "/metrics" | "/", _] => {
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ("200 OK", kind, metrics())
-        }
-        ["GET", _, _] => ("404 Not Found", "text/plain", "figures are at /metrics\n".to_owned()),
-        _ => ("400 Bad Request", "text/plain", "only GET requests are answered\n".to_owned()),
-    };
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,13 +213,10 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use tempfile::TempDir;
 
-    fn query_server(ends: QueryEnd) -> (QueryServer, u16) {
+    fn query_server() -> (QueryServer, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
-        (
-            QueryServer::open(listener, ends, |question| format!("you said {question}\n")).unwrap(),
-            port,
-        )
+        (QueryServer::open(listener, |question| format!("you said {question}\n")).unwrap(), port)
     }
 
     fn say(port: u16, question: &[u8]) -> String {
@@ -266,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_line_is_answered_and_a_silent_client_blocks_no_other() {
-        let (_server, port) = query_server(QueryEnd::Line);
+        let (_server, port) = query_server();
         let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
         let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();
         let began = Instant::now();
@@ -280,7 +244,7 @@ mod tests {
 
     #[test]
     fn hostile_clients_are_sent_away_and_the_next_one_is_answered() {
-        let (_server, port) = query_server(QueryEnd::Line);
+        let (_server, port) = query_server();
         let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
         // A query that never ends, sent in one piece and in many; the server may close the connection while the query
         // arrives.
@@ -331,7 +295,7 @@ mod tests {
         let path = folder.path().join("s");
         let listener = Listener::bind(&Endpoint::Unix(path.clone())).unwrap();
         let answer = |question: &str| format!("you said {question}\n");
-        let _server = QueryServer::open(listener, QueryEnd::Line, answer).unwrap();
+        let _server = QueryServer::open(listener, answer).unwrap();
         let said = |query: &str| ask(&path, query, 1 << 20, TIME);
         assert_eq!(said("two\nlines").unwrap(), "you said two lines\n");
         let longest = "x".repeat(QUESTION_MAX - 1);
@@ -389,7 +353,7 @@ mod tests {
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
         let reply = long.clone();
-        let _server = QueryServer::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
+        let _server = QueryServer::open(listener, move |_| reply.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -399,15 +363,5 @@ mod tests {
         slow.read_to_string(&mut answer).unwrap();
         assert!(answer == long);
         assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
-    }
-
-    #[test]
-    fn http_answers_get_alone() {
-        let answer = |head| http(head, || "lanemark 1\n# EOF\n".to_owned());
-        assert!(answer("GET /metrics HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 200"));
-        assert!(answer("GET /metrics HTTP/1.1").ends_with("\r\n\r\nlanemark 1\n# EOF\n"));
-        assert!(answer("GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
-        assert!(answer("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 400"));
-        assert!(answer("").starts_with("HTTP/1.1 400"));
     }
 }

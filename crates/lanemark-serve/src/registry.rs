@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use lanemark_files::mounts::{self, MountEntry, device_number};
 
-use crate::query_server::{self, QueryEnd, QueryServer};
+use crate::query_server::{self, QueryServer};
 use crate::reading::SystemReading;
 use crate::socket::{Endpoint, Listener};
 use crate::undo;
@@ -62,7 +62,7 @@ impl Registration {
             READING => answer(),
             _ => format!("error: `{query}`: expected {READING}\n"),
         };
-        let server = QueryServer::open(listener, QueryEnd::Line, answer)?;
+        let server = QueryServer::open(listener, answer)?;
         let part = list.with_extension("part");
         fs::write(&part, text)?;
         fs::rename(&part, &list)?;

@@ -132,8 +132,6 @@ impl SpeedTrial {
             data: ExportData::memory(SIZE, cache, 1)?,
             content: StartContent { written_bytes: Bytes(SIZE), is_just_written: true },
             endpoint: None,
-            #[cfg(feature = "full")]
-            tls: None,
             scale,
             seed: 1,
             outside: None,

@@ -9,8 +9,6 @@ use crate::clients::{ConnectionRegistry, RegisteredConnection};
 use crate::connection::ServerState;
 use crate::outbox::Outbox;
 use crate::socket::{Listener, Socket};
-#[cfg(feature = "full")]
-use crate::tls::Tls;
 
 pub use crate::clients::{ARRIVING_MAX, CONNECTIONS_MAX};
 
@@ -26,24 +24,12 @@ impl Server {
     ///
     /// # Errors
     /// Returns the kernel's error if no thread can be started.
-    pub(crate) fn start(
-        listener: Listener,
-        shared: Arc<ServerState>,
-        #[cfg(feature = "full")] tls: Option<Tls>,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(listener: Listener, shared: Arc<ServerState>) -> io::Result<Self> {
         let (listener, clients) = (Arc::new(listener), Arc::new(ConnectionRegistry::default()));
         let (listens, own) = (Arc::clone(&listener), Arc::clone(&clients));
         let taking = thread::Builder::new().name("taking".to_owned());
         let taking = taking.spawn(move || {
-            let begin = |socket: Socket| match socket {
-                #[cfg(feature = "full")]
-                Socket::Tcp(client) if tls.is_some() => match &tls {
-                    Some(tls) => behind_tls(client, tls, &own, &shared),
-                    None => Ok(()),
-                },
-                socket => serve_plain_client(socket, &own, &shared),
-            };
-            take(&listens, &own, &begin);
+            take(&listens, &own, &|socket| serve_plain_client(socket, &own, &shared));
         })?;
         Ok(Self { listener, taking: Some(taking), clients })
     }
@@ -96,27 +82,6 @@ fn take(
             thread::sleep(Duration::from_millis(10));
         }
     }
-}
-
-/// Completes the TLS handshake of a client over TCP, and then serves it.
-#[cfg(feature = "full")]
-fn behind_tls(
-    client: std::net::TcpStream,
-    tls: &Tls,
-    clients: &Arc<ConnectionRegistry>,
-    shared: &Arc<ServerState>,
-) -> io::Result<()> {
-    let address = client.peer_addr().ok().map(|address| address.ip());
-    let stream = client.try_clone()?;
-    let close = Box::new(move || drop(stream.shutdown(std::net::Shutdown::Both)));
-    let arriving = clients.arrive(address, close);
-    let (shares, all) = (Arc::clone(shared), Arc::clone(clients));
-    let relaying = tls.front(client, move |socket| {
-        let outbox = Outbox::new(Socket::Unix(socket), Arc::clone(&shares.delivered));
-        begin(Arc::new(outbox), arriving, &all, &shares)
-    })?;
-    clients.keep(relaying);
-    Ok(())
 }
 
 /// Serves a client without TLS.

@@ -24,7 +24,6 @@ use crate::reading::SessionCounters;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::StoringThread;
-use crate::vhost::machine::MachineServer;
 
 /// The parameters of a session.
 pub struct SessionPlan<'s> {
@@ -40,9 +39,6 @@ pub struct SessionPlan<'s> {
     pub content: StartContent,
     /// Address of the NBD server, if there is one.
     pub endpoint: Option<Endpoint>,
-    /// The TLS configuration of TCP connections.
-    #[cfg(feature = "full")]
-    pub tls: Option<crate::tls::Tls>,
     /// The speed of simulated time.
     pub scale: TimeScale,
     /// The seed of all random draws.
@@ -56,9 +52,6 @@ pub struct SessionPlan<'s> {
 /// A running session.
 pub struct Session {
     server: Option<Server>,
-    /// Virtual machines that use the system as a disk. This field precedes the fields that it uses, so that it is
-    /// dropped first.
-    machines: Option<MachineServer>,
     shared: Arc<ServerState>,
     mounts: Mounts,
     data: Arc<ExportData>,
@@ -129,23 +122,13 @@ impl Session {
             delivered: Arc::clone(&delivered),
             engine: engine.as_ref().map(|(engine, _)| Arc::clone(engine)),
         });
-        #[cfg(feature = "full")]
-        let tls = plan.tls;
-        let server = listener.map(|listener| {
-            Server::start(
-                listener,
-                Arc::clone(&shared),
-                #[cfg(feature = "full")]
-                tls,
-            )
-        });
+        let server = listener.map(|listener| Server::start(listener, Arc::clone(&shared)));
         let server = server.transpose()?;
         let (scale, began) = (plan.scale, std::time::Instant::now());
         let content = is_content_free(&system).then_some(plan.content);
         let storing_thread = Some(storing_thread);
         Ok(Self {
             server,
-            machines: None,
             mounts: Mounts::new(Arc::clone(&shared)),
             shared,
             data,
@@ -174,22 +157,6 @@ impl Session {
     /// Returns the port, if the server listens on TCP.
     pub fn port(&self) -> Option<u16> {
         self.server.as_ref().and_then(Server::port)
-    }
-
-    /// Also serves virtual machines at this Unix socket, over vhost-user.
-    ///
-    /// # Errors
-    /// Returns an error if the address is not available, or no thread can be started.
-    pub fn serve_machines(&mut self, socket: &std::path::Path) -> io::Result<()> {
-        let listener = Listener::bind(&Endpoint::Unix(socket.to_owned()))?;
-        let around = RequestContext {
-            data: Arc::clone(&self.data),
-            storing: Arc::clone(&self.storing),
-            delivered: Arc::clone(&self.delivered),
-            clock: Arc::clone(&self.clock),
-        };
-        self.machines = Some(MachineServer::start(listener, Arc::clone(&self.shared), around)?);
-        Ok(())
     }
 
     /// Returns the mounts: the system as a file and as a disk.
@@ -277,8 +244,6 @@ impl Session {
         looked.sample.live = Some(self.counters(&looked).live());
         let EngineFigures { sample, test, lost, outstanding, .. } = looked;
         let connections = self.server.as_ref().map_or(0, Server::connections);
-        let connections =
-            connections + self.machines.as_ref().map_or(0, MachineServer::connections);
         SessionFigures { sample, test, lost, notes: Vec::new(), outstanding, connections }
     }
 
@@ -332,7 +297,6 @@ impl Session {
     /// Returns an error if the data cannot be stored.
     pub fn end(mut self) -> (SessionFigures, io::Result<()>) {
         let notes = self.mounts.end();
-        drop(self.machines.take());
         if let Some(server) = &mut self.server {
             server.end();
         }

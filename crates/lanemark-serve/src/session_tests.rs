@@ -30,8 +30,6 @@ fn session(socket: &std::path::Path) -> Session {
         description: "the example".to_owned(),
         data: ExportData::memory(SIZE, cache, 1).unwrap(),
         endpoint: Some(Endpoint::Unix(socket.to_owned())),
-        #[cfg(feature = "full")]
-        tls: None,
         content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
         scale: TimeScale::ONE,
         seed: 1,

@@ -26,9 +26,6 @@ pub enum Endpoint {
     Unix(PathBuf),
     /// A port on 127.0.0.1; 0 for any free port. Every user of the machine may connect.
     Loopback(u16),
-    /// A port on all addresses of the machine; TLS is required.
-    #[cfg(feature = "full")]
-    Address(std::net::SocketAddr),
 }
 
 /// A listening socket.
@@ -84,12 +81,6 @@ impl Listener {
             Endpoint::Loopback(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
                 let address = format!("nbd://{}", listener.local_addr()?);
-                Ok(Self { kind: SocketKind::Tcp(listener), address })
-            }
-            #[cfg(feature = "full")]
-            Endpoint::Address(at) => {
-                let listener = TcpListener::bind(at)?;
-                let address = format!("nbds://{}", listener.local_addr()?);
                 Ok(Self { kind: SocketKind::Tcp(listener), address })
             }
         }

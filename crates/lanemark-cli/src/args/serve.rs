@@ -9,21 +9,13 @@ use lanemark_serve::clock::TimeScale;
 use super::LibraryArgs;
 
 /// Options with which `--socket` is optional.
-const OTHERS: &[&str] = &[
-    "port",
-    "mount",
-    "attach",
-    #[cfg(feature = "full")]
-    "listen",
-    "vhost_user",
-];
+const OTHERS: [&str; 3] = ["port", "mount", "attach"];
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The printed address is an NBD URI for nbdinfo, nbdcopy, qemu-img, qemu-io and fio's nbd engine. The
 kernel's client connects with: nbd-client -unix SOCKET /dev/nbd0 -N lanemark. SIGINT (Ctrl-C) ends
-the server and saves the result. Other machines can connect only over TLS (--listen), which requires
-a build with the feature `full`.")]
+the server and saves the result.")]
 pub(crate) struct ServeArgs {
     /// System, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
     pub(crate) system: String,
@@ -32,31 +24,11 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
     /// Listen on this Unix socket, to which only this user can connect
-    #[arg(long, value_name = "PATH", required_unless_present_any = OTHERS.iter().copied(), conflicts_with = "port")]
+    #[arg(long, value_name = "PATH", required_unless_present_any = OTHERS, conflicts_with = "port")]
     pub(crate) socket: Option<PathBuf>,
     /// Listen on this TCP port of 127.0.0.1, to which every user of this machine can connect; 0 selects a free port
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
-    /// Listen on this address of the machine, such as 0.0.0.0:10809, over TLS only
-    #[cfg(feature = "full")]
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["socket", "port"], requires = "tls_cert")]
-    pub(crate) listen: Option<std::net::SocketAddr>,
-    /// Certificate chain of the server for --listen, in PEM; the server's own certificate must be first
-    #[cfg(feature = "full")]
-    #[arg(long, value_name = "FILE", requires_all = ["listen", "tls_key"])]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Private key of the server's certificate, in PEM
-    #[cfg(feature = "full")]
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// Accept clients that present a certificate from one of these authorities, in PEM
-    #[cfg(feature = "full")]
-    #[arg(long, value_name = "FILE", requires = "tls_cert", conflicts_with = "tls_anyone")]
-    pub(crate) tls_clients: Option<PathBuf>,
-    /// Accept every client that can reach the port, for both reads and writes
-    #[cfg(feature = "full")]
-    #[arg(long, requires = "tls_cert")]
-    pub(crate) tls_anyone: bool,
     /// Also serve the system as this file until the server ends; the file must be missing or empty, and only one user
     /// can access it
     #[arg(long, value_name = "FILE")]
@@ -64,10 +36,6 @@ pub(crate) struct ServeArgs {
     /// Also serve the system as a disk, /dev/loopN, until the server ends (needs root)
     #[arg(long)]
     pub(crate) attach: bool,
-    /// Also serve virtual machines: provide a vhost-user-blk device on this Unix socket, to which only this user can
-    /// connect
-    #[arg(long, value_name = "PATH")]
-    pub(crate) vhost_user: Option<PathBuf>,
     /// Keep the data in this sparse file, with a journal next to it
     #[arg(
         long,
@@ -117,9 +85,6 @@ pub(crate) struct ServeArgs {
     /// Show current figures every second
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Publish figures as OpenMetrics at http://127.0.0.1:PORT/metrics
-    #[arg(long, value_name = "PORT")]
-    pub(crate) metrics: Option<u16>,
     /// Accept commands from `lanemark serve-control` on this Unix socket
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,

@@ -12,8 +12,7 @@ use crate::oltp_args::OltpLiveArgs;
 /// Checks that the machine fulfils the requirements, before anything starts.
 pub(super) fn check_machine() -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
-        return Err(Failure::input("mounting a served disk requires root")
-            .hint("use sudo, or `lanemark exact`, which needs no privileges"));
+        return Err(Failure::input("mounting a served disk requires root").hint("use sudo"));
     }
     for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
         if !Path::new(path).exists() {

@@ -6,7 +6,6 @@ mod crash;
 #[cfg(feature = "oltp")]
 mod databases;
 mod host_verdict;
-mod machine;
 mod measured;
 mod mounted;
 mod silent;

@@ -41,8 +41,6 @@ pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-verify/src/journal.rs", "O_EXCL"),
     ("crates/lanemark-oltp/src/load.rs", "Backend::create"),
     ("crates/lanemark-serve/src/attach.rs", "a switch of sysfs"),
-    ("crates/lanemark-serve/src/exact/boot.rs", "in a private folder"),
-    ("crates/lanemark-serve/src/exact/init.rs", "in the guest"),
     ("crates/lanemark-serve/src/registry.rs", "named by the process, in its user's own folder"),
     ("crates/lanemark-serve/src/mount/mount_point.rs", "O_EXCL; folders in /run"),
     ("crates/lanemark-validation/src/scratch.rs", "in a private folder"),

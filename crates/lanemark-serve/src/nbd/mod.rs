@@ -3,7 +3,7 @@
 //! The module follows the protocol's document (`doc/proto.md` of the NetworkBlockDevice project): fixed newstyle
 //! [`negotiation`], then [`transmission`] with simple, structured or extended replies.
 //!
-//! TLS precedes both phases (`tls`, if it is built in); without TLS, `NBD_OPT_STARTTLS` is rejected as not supported.
+//! TLS is not supported, so `NBD_OPT_STARTTLS` is rejected.
 //!
 //! Not implemented: oldstyle, block status of contexts other than `base:allocation`, resizing.
 

@@ -30,8 +30,6 @@ const QUERIES_MAX: u32 = 64;
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const LIST: u32 = 3;
-#[cfg(feature = "full")]
-const STARTTLS: u32 = 5;
 const INFO: u32 = 6;
 const GO: u32 = 7;
 const STRUCTURED_REPLY: u32 = 8;
@@ -47,8 +45,6 @@ const META_CONTEXT: u32 = 4;
 const ERROR: u32 = 1 << 31;
 const UNSUPPORTED: u32 = ERROR | 1;
 const INVALID: u32 = ERROR | 3;
-#[cfg(feature = "full")]
-const TLS_REQUIRED: u32 = ERROR | 5;
 const UNKNOWN: u32 = ERROR | 6;
 const TOO_BIG: u32 = ERROR | 9;
 const EXTENDED_REQUIRED: u32 = ERROR | 10;
@@ -108,40 +104,6 @@ pub enum NegotiationStep {
     Transmit(NegotiatedExport),
     /// The connection ends.
     End,
-}
-
-/// The reply to an option before TLS.
-#[cfg(feature = "full")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaintextReply {
-    /// Bytes of the reply.
-    pub reply: Vec<u8>,
-    /// Whether the handshake follows.
-    pub starts_tls: bool,
-    /// Whether the connection ends.
-    pub ends: bool,
-}
-
-/// Answers an option from a client that must start TLS first.
-#[cfg(feature = "full")]
-pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
-    let OptionHeader { option, length } = header;
-    let mut answer = PlaintextReply { reply: Vec::new(), starts_tls: false, ends: false };
-    match option {
-        STARTTLS if length == 0 => {
-            answer.starts_tls = true;
-            reply(&mut answer.reply, option, ACK, &[]);
-        }
-        STARTTLS => write_invalid_reply(&mut answer.reply, option),
-        ABORT => {
-            answer.ends = true;
-            reply(&mut answer.reply, option, ACK, &[]);
-        }
-        // The protocol does not provide an error reply to this option, so the connection ends.
-        EXPORT_NAME => answer.ends = true,
-        _ => refuse(&mut answer.reply, option, TLS_REQUIRED, "start TLS first"),
-    }
-    answer
 }
 
 /// A negotiation with one client.

@@ -66,8 +66,6 @@ impl Served {
             description: "the example".to_owned(),
             data: wanted.data.unwrap_or_else(memory),
             endpoint: Some(Endpoint::Unix(socket.clone())),
-            #[cfg(feature = "full")]
-            tls: None,
             content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
             scale: wanted.scale.unwrap_or(TimeScale::ONE),
             seed: wanted.seed.unwrap_or(1),
