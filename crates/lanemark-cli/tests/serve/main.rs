@@ -4,6 +4,7 @@
 mod commands;
 #[cfg(feature = "oltp")]
 mod databases;
+mod failing;
 mod host_verdict;
 mod machine;
 mod measured;

@@ -114,7 +114,8 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
         Some(_) => None,
         None => gone.err().map(|error| error.to_string()),
     };
-    let (sample, test) = (core.live().sample(), core.live().summary("exact"));
+    let sample = core.sample();
+    let test = core.live().summary("exact", &sample);
     let lost = core.lost().to_vec();
     data.close()?;
     Ok(ExactRun { sample, test, lost, code, ended, last_lines, why })

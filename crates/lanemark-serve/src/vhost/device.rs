@@ -404,7 +404,14 @@ mod tests {
         for request in device.pull().unwrap().requests {
             let (access, came) = (request.access, request.came);
             let modelled = units::Duration::ZERO;
-            let due = DueCompletion { access, came, at: came, modelled, damage: None };
+            let due = DueCompletion {
+                access,
+                came,
+                at: came,
+                modelled,
+                before_flush: modelled,
+                damage: None,
+            };
             let _ = request.work.completed(RequestStatus::Good, &due);
         }
         let mut outcome = [0];

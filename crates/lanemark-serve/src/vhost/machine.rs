@@ -134,7 +134,7 @@ fn submit(shared: &ServerState, request: EngineRequest) {
         let (at, modelled) = (came, lanemark_schema::units::Duration::ZERO);
         let _ = work.completed(
             RequestStatus::Good,
-            &DueCompletion { access, came, at, modelled, damage: None },
+            &DueCompletion { access, came, at, modelled, before_flush: modelled, damage: None },
         );
         return;
     };
