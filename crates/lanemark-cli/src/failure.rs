@@ -15,6 +15,9 @@ pub(crate) enum CommandOutcome {
     Done,
     /// A check found damage.
     Damaged,
+    /// A check could not find out whether data is damaged.
+    #[cfg(feature = "serve")]
+    Unknown,
     Interrupted,
     /// The command that was run returned this exit code.
     #[cfg(feature = "serve")]

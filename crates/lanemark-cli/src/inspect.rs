@@ -65,7 +65,8 @@ fn capture_file(path: &Path) -> Result<ReservedName, Failure> {
         let message = format!("{} already exists", path.display());
         return Err(Failure::refused(message).hint("read it with --sysfs, or use a new name"));
     }
-    Ok(ReservedName::exactly(path)?)
+    // A capture contains serial numbers.
+    Ok(ReservedName::exactly(path)?.for_this_user_only())
 }
 
 /// Writes a capture, after checking that an inspection of the capture shows the same devices.

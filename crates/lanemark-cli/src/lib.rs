@@ -2,8 +2,9 @@
 //!
 //! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes: 0 for success, 1 if
 //! the run failed or a check found damage, 2 for invalid input, 3 if the command refused a target to protect existing
-//! data. A command that a signal ended exits with 128 plus the signal's number: 130 for SIGINT, 143 for SIGTERM, 129
-//! for SIGHUP (completed tests are saved).
+//! data, 4 if the result could not be saved, 5 if it is not known whether a power cut lost data. A command that a
+//! signal ended exits with 128 plus the signal's number: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP (completed
+//! tests are saved).
 
 mod args;
 mod bench;
@@ -108,6 +109,8 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(CommandOutcome::Done) => saving::exit_code(),
         Ok(CommandOutcome::Damaged) => 1,
         #[cfg(feature = "serve")]
+        Ok(CommandOutcome::Unknown) => 5,
+        #[cfg(feature = "serve")]
         Ok(CommandOutcome::Code(code)) => code,
         Ok(CommandOutcome::Interrupted) => stop::exit_code(),
         Err(failure) => {
@@ -119,12 +122,41 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Prints clap's error or help for a command line, and ends the program.
 fn not_understood(error: &clap::Error, words: &[OsString]) -> ! {
-    // Clap repeats the words without escaping them.
-    if words.iter().all(|word| word.to_string_lossy().chars().all(is_shown)) {
+    // Clap repeats the words without escaping them, and without hiding passwords.
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    if words.iter().all(|word| word.chars().all(is_shown) && is_public(word)) {
         error.exit();
     }
-    tell!("{}", error.render());
+    tell!("{}", hide_passwords(&words, error.render().to_string()));
     std::process::exit(error.exit_code())
+}
+
+/// Returns whether a word contains no password of a database.
+#[cfg(feature = "oltp")]
+fn is_public(word: &str) -> bool {
+    lanemark_oltp::secrets::without_password(word) == word
+}
+
+/// Returns true, because no command of this build reads the name of a database.
+#[cfg(not(feature = "oltp"))]
+fn is_public(_: &str) -> bool {
+    true
+}
+
+/// Removes the passwords of `words`, and of their parts after `=`, from a message that quotes them.
+#[cfg(feature = "oltp")]
+fn hide_passwords(words: &[std::borrow::Cow<'_, str>], message: String) -> String {
+    let parts =
+        words.iter().flat_map(|word| [Some(&**word), word.split_once('=').map(|(_, value)| value)]);
+    parts.flatten().filter(|part| !is_public(part)).fold(message, |message, part| {
+        message.replace(part, &lanemark_oltp::secrets::without_password(part))
+    })
+}
+
+/// Returns the message, because no command of this build reads the name of a database.
+#[cfg(not(feature = "oltp"))]
+fn hide_passwords(_: &[std::borrow::Cow<'_, str>], message: String) -> String {
+    message
 }
 
 fn run(args: &Args) -> Result<CommandOutcome, Failure> {

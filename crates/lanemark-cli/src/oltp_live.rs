@@ -13,6 +13,7 @@ mod turn;
 
 use std::time::Duration;
 
+use lanemark_files::removal::remove_tree;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Lab, LabError};
 use lanemark_oltp::run::RunOptions;
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     let outside = served_disk::own_mounts()?;
     // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
-    stop::at_end(move || drop(std::fs::remove_dir_all(left)));
+    stop::at_end(move || drop(remove_tree(&left)));
     let bench = TurnEnvironment {
         outside,
         folder: folder.path().to_owned(),

@@ -278,7 +278,7 @@ fn deliver(
 ) -> Result<(), Failure> {
     let SessionFigures { sample, test, .. } = figures;
     let (Some(delivery), Some(test)) = (delivery, test) else { return Ok(()) };
-    if sample.operations() == 0 {
+    if sample.operations() == 0 && sample.errors.is_empty() {
         delivery.deliver_nothing();
         return Ok(());
     }

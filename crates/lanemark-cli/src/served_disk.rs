@@ -22,8 +22,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use lanemark_files::mounts;
 use lanemark_lab::results;
 use lanemark_schema::result::RunResult;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
@@ -37,8 +39,12 @@ use crate::failure::Failure;
 const START_MAX: Duration = Duration::from_secs(30);
 /// Maximum time for a server to store its data and end.
 const END_MAX: Duration = Duration::from_secs(60);
+/// Exit code of a server that SIGTERM ended: 128 plus the signal's number.
+const ENDED: i32 = 143;
 /// Interval between checks of a process.
 const LOOK: Duration = Duration::from_millis(20);
+/// A file system with less free space than this counts as full, in bytes.
+const FULL: u64 = 64 << 10;
 /// Number of attempts to unmount a file system while a process is still closing its files.
 const TRIES: u32 = 100;
 /// Maximum time for `fuse2fs` to mount a file system, including the recovery of the file system's journal.
@@ -223,6 +229,20 @@ impl ServedDisk {
         }
     }
 
+    /// Repairs the ext4 file system of the disk, which is not mounted.
+    pub(crate) fn repair(&self) -> Result<(), Failure> {
+        let done = Command::new("e2fsck").args(["-f", "-y"]).arg(&self.node).output();
+        let done = done.map_err(|error| {
+            Failure::run(format!("e2fsck: {error}")).hint("install the package e2fsprogs")
+        })?;
+        // According to e2fsck(8), the codes below 4 mean that no error is left.
+        if done.status.code().is_some_and(|code| code < 4) {
+            return Ok(());
+        }
+        let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+        Err(Failure::run(format!("e2fsck {}: {}: {message}", self.node.display(), done.status)))
+    }
+
     /// Mounts the file system with `options`, separated by commas.
     pub(crate) fn mount(
         &mut self,
@@ -269,10 +289,16 @@ impl ServedDisk {
         } else {
             return Err(self.failure());
         }
-        match self.result.exists() {
-            true => Ok(Some(results::load_run(&self.result.to_string_lossy())?)),
-            false => Ok(None),
+        // A server that could not store its data or its result ends with an error.
+        let code = self.child.wait().ok().and_then(|status| status.code());
+        if !code.is_some_and(|code| [0, ENDED].contains(&code)) {
+            return Err(self.failure());
         }
+        // Without requests there is no result.
+        if !self.result.exists() {
+            return Ok(None);
+        }
+        Ok(Some(results::load_run(&self.result.to_string_lossy())?))
     }
 
     /// Unmounts the file system, or detaches it if it is busy.
@@ -284,11 +310,10 @@ impl ServedDisk {
                 Some(_) => fusermount(&mounted.mount_point, &[]),
             };
             if done {
-                // After the unmount, the process writes the remaining data of the file system.
-                if let Some(daemon) = &mut mounted.daemon {
-                    let _ = daemon.wait();
-                }
-                return;
+                return match &mut mounted.daemon {
+                    None => wait_for_release(&self.node),
+                    Some(daemon) => wait_for_end(daemon),
+                };
             }
             std::thread::sleep(LOOK);
         }
@@ -310,9 +335,21 @@ impl ServedDisk {
     }
 
     /// Returns the failure of a server, including its error output.
-    fn failure(&self) -> Failure {
+    fn failure(&mut self) -> Failure {
         let errors = fs::read_to_string(&self.errors).unwrap_or_default();
-        Failure::run(format!("lanemark serve: {}", without_notes(&errors)))
+        let why = match (without_notes(&errors), self.child.try_wait()) {
+            (errors, _) if !errors.is_empty() => errors,
+            (_, Ok(Some(status))) => format!("it ended with {status} and printed nothing"),
+            (_, _) => "it did not create its disk in time".to_owned(),
+        };
+        let failure = Failure::run(format!("lanemark serve: {why}"));
+        let folder = self.errors.parent().unwrap_or(Path::new("/"));
+        let space = rustix::fs::statvfs(folder).ok();
+        let is_full = space.is_some_and(|space| space.f_bavail * space.f_frsize < FULL);
+        if is_full {
+            return failure.hint(format!("{} is full; use a different folder", folder.display()));
+        }
+        failure
     }
 }
 
@@ -321,6 +358,39 @@ impl Drop for ServedDisk {
         self.leave();
         if matches!(self.child.try_wait(), Ok(None)) {
             self.finish();
+        }
+    }
+}
+
+/// Waits until no other mount namespace has the file system of a disk mounted. A process that is ending may still do
+/// so, and the file system must not write to the disk after its server has ended.
+fn wait_for_release(node: &Path) {
+    for _ in 0..TRIES {
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        if rustix::fs::open(node, flags, Mode::empty()).err() != Some(Errno::BUSY) {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Waits until `fuse2fs` has written the remaining data of its file system, and kills it after a timeout.
+fn wait_for_end(daemon: &mut Child) {
+    let begun = Instant::now();
+    while matches!(daemon.try_wait(), Ok(None)) && begun.elapsed() < MOUNT_MAX {
+        std::thread::sleep(LOOK);
+    }
+    let _ = daemon.kill();
+    let _ = daemon.wait();
+}
+
+/// Detaches the file systems that are mounted below `folder`. A program without the right to create a mount namespace
+/// may have left them, with fusermount3(1).
+pub(crate) fn unmount_below(folder: &Path) {
+    let Ok(folder) = folder.canonicalize() else { return };
+    for mount in mounts::mounts().iter().rev().filter(|mount| mount.point.starts_with(&folder)) {
+        if unmount(&mount.point, UnmountFlags::DETACH).is_err() {
+            fusermount(&mount.point, &["-z"]);
         }
     }
 }

@@ -17,11 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
+use lanemark_files::removal::remove_tree;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
-use lanemark_report::{PowerCutResults, trial_answer, trial_text};
-use lanemark_schema::result::{Provenance, RunResult, Sample};
+use lanemark_report::{trial_answer, trial_text};
+use lanemark_schema::result::{
+    PowerCutOutcome, PowerCutResults, Provenance, RequestErrors, RunResult, Sample, Warning,
+};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{
     AverageMethod, Fault, LoadKind, Test, TestOrder, TraceSummary, Workload,
@@ -39,7 +42,7 @@ use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
 use crate::serve_control::check_servable;
 use crate::warden::CleanupProcess;
-use crate::{library, output, provenance, serve, served_disk, stop};
+use crate::{library, marked, output, provenance, serve, served_disk, stop};
 use contents::InitialContents;
 use cuts::PowerCutTrial;
 use turn::TurnEnvironment;
@@ -90,9 +93,10 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
     let _warden = CleanupProcess::of(folder.path())?;
     let outside = if has_disks { Some(served_disk::own_mounts()?) } else { None };
+    marked::adopt_orphans();
     // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
-    stop::at_end(move || drop(fs::remove_dir_all(left)));
+    stop::at_end(move || drop(remove_tree(&left)));
     let bench = TurnEnvironment {
         outside,
         folder: folder.path().to_owned(),
@@ -111,18 +115,35 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     let ran = trial(args, &bench, &mut systems, &mut progress);
     stop::ends_itself();
     drop(progress);
+    let path = folder.path().to_owned();
+    served_disk::unmount_below(&path);
+    if let Err(error) = folder.remove() {
+        tell!("note: {} remains: {error}", path.display());
+    }
     let found = ran?;
     if systems.iter().any(|system| system.samples.is_empty()) {
         tell!("interrupted before each system completed a turn; nothing is saved");
         return Ok(CommandOutcome::Interrupted);
     }
     deliver(args, &systems, &found, provenance, &savings, page.as_ref())?;
-    let is_damaged = found.cuts.iter().any(|system| !system.failed.is_empty());
-    Ok(match (found.complete, is_damaged) {
-        (_, true) => CommandOutcome::Damaged,
-        (true, false) => CommandOutcome::Done,
-        (false, false) => CommandOutcome::Interrupted,
-    })
+    Ok(command_outcome(&found))
+}
+
+/// Returns the end of the command. A loss takes precedence over an interruption, and an interruption over an unknown
+/// outcome.
+fn command_outcome(trial_outcome: &TrialOutcome) -> CommandOutcome {
+    let has_cut = |is_counted: fn(&PowerCutOutcome) -> bool| {
+        trial_outcome.cuts.iter().any(|system| system.count(|cut| is_counted(&cut.outcome)) > 0)
+    };
+    if has_cut(PowerCutOutcome::is_lost) {
+        CommandOutcome::Damaged
+    } else if !trial_outcome.complete {
+        CommandOutcome::Interrupted
+    } else if has_cut(PowerCutOutcome::is_unknown) {
+        CommandOutcome::Unknown
+    } else {
+        CommandOutcome::Done
+    }
 }
 
 /// Assembles the systems.
@@ -229,9 +250,22 @@ fn trial(
 ) -> Result<TrialOutcome, Failure> {
     let interrupted = |cuts| Ok(TrialOutcome { cuts, complete: false });
     let given = args.time_scale.map(lanemark_serve::clock::TimeScale::factor);
-    let Some(scale) = time_scale(given, args.seed, bench, systems, progress)? else {
+    let first_turn = |index: usize, scale: f64| {
+        let name = &systems[index].name;
+        progress.show(&format!("{name} · uncounted turn, time scale {scale}"));
+        let sample = bench.turn(&format!("first-{index}-{scale}"), name, scale, args.seed)?;
+        Ok(sample.map(|sample| sample.is_served_in_time()))
+    };
+    let Some(scale) = time_scale(given, systems.len(), first_turn)? else {
         return interrupted(Vec::new());
     };
+    let has_cuts = args.check.is_some() && args.cuts > 0;
+    for system in systems.iter().filter(|_| has_cuts) {
+        let cut_trial = power_cut_trial(args, bench, system, scale);
+        if cut_trial.check_without_cut(progress)?.is_none() {
+            return interrupted(Vec::new());
+        }
+    }
     for number in 0..args.turns {
         let mut samples = Vec::new();
         for (index, system) in systems.iter().enumerate() {
@@ -247,20 +281,8 @@ fn trial(
         systems.iter_mut().zip(samples).for_each(|(system, sample)| system.samples.push(sample));
     }
     let mut cuts = Vec::new();
-    let Some(check) = args.check.as_deref().filter(|_| args.cuts > 0) else {
-        return Ok(TrialOutcome { cuts, complete: true });
-    };
-    for system in systems.iter() {
-        let cut = PowerCutTrial {
-            bench,
-            system: &system.name,
-            check,
-            count: args.cuts,
-            seed: args.seed,
-            scale,
-            wall: wall(&system.samples),
-        };
-        match cut.run(progress)? {
+    for system in systems.iter().filter(|_| has_cuts) {
+        match power_cut_trial(args, bench, system, scale).run(progress) {
             Some(one) => cuts.push(one),
             None => return interrupted(cuts),
         }
@@ -271,23 +293,37 @@ fn trial(
     Ok(TrialOutcome { cuts, complete: true })
 }
 
-/// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of four at which
-/// the server delivers all answers in time. Returns `None` if the trial was stopped.
+/// Returns the power cuts of a system.
+fn power_cut_trial<'c>(
+    args: &'c TrialArgs,
+    bench: &'c TurnEnvironment,
+    system: &'c TrialSystem,
+    scale: f64,
+) -> PowerCutTrial<'c> {
+    PowerCutTrial {
+        bench,
+        system: &system.name,
+        check: args.check.as_deref().unwrap_or_default(),
+        count: args.cuts,
+        seed: args.seed,
+        scale,
+        wall: wall(&system.samples),
+    }
+}
+
+/// Runs an uncounted turn of each of the `systems`, and returns the time scale: `given`, or the smallest power of four
+/// at which the server delivers all answers in time. `is_in_time` runs the turn of a system at a time scale, and
+/// returns `None` if the trial was stopped.
 fn time_scale(
     given: Option<f64>,
-    seed: u64,
-    bench: &TurnEnvironment,
-    systems: &[TrialSystem],
-    progress: &mut Progress,
+    systems: usize,
+    mut is_in_time: impl FnMut(usize, f64) -> Result<Option<bool>, Failure>,
 ) -> Result<Option<f64>, Failure> {
     let mut scale = given.unwrap_or(1.0);
-    for (index, system) in systems.iter().enumerate() {
+    for index in 0..systems {
         loop {
-            let name = &system.name;
-            progress.show(&format!("{name} · uncounted turn, time scale {scale}"));
-            let file = format!("first-{index}-{scale}");
-            let Some(sample) = bench.turn(&file, name, scale, seed)? else { return Ok(None) };
-            if sample.is_served_in_time() || given.is_some() || scale >= SCALE_MAX {
+            let Some(in_time) = is_in_time(index, scale)? else { return Ok(None) };
+            if in_time || given.is_some() || scale >= SCALE_MAX {
                 break;
             }
             scale *= SCALE_STEP;
@@ -361,6 +397,11 @@ fn result(
     let samples = system.samples.clone();
     let mut result = system.system.result(&workload, Default::default(), [Some(samples)]);
     result.warnings.extend(late);
+    let mut errors = RequestErrors::default();
+    system.samples.iter().for_each(|sample| errors.merge(&sample.errors));
+    if !errors.is_empty() {
+        result.warnings.push(Warning::Failed { test: test.name.clone(), errors });
+    }
     result.provenance = provenance;
     result.complete &= complete;
     result
@@ -401,30 +442,6 @@ fn command_text(args: &TrialArgs) -> String {
 
 fn as_json(results: &[RunResult], cuts: &[PowerCutResults]) -> Result<String, Failure> {
     let runs: Vec<&RunResult> = results.iter().collect();
-    let cuts: Vec<serde_json::Value> = cuts
-        .iter()
-        .map(|system| {
-            let failed: Vec<serde_json::Value> = system
-                .failed
-                .iter()
-                .map(|cut| {
-                    json!({
-                        "cut": cut.cut,
-                        "after_s": cut.after_s,
-                        "exit_code": cut.exit_code,
-                        "output": cut.output,
-                    })
-                })
-                .collect();
-            json!({
-                "system": system.system,
-                "cuts": system.cuts,
-                "lost_writes": system.lost_writes,
-                "finished_before": system.finished_before,
-                "failed": failed,
-            })
-        })
-        .collect();
     let outcome = json!({ "answer": trial_answer(&runs), "runs": results, "cuts": cuts });
     serde_json::to_string_pretty(&outcome)
         .map_err(|error| Failure::run(format!("the outcome can't be written as JSON: {error}")))

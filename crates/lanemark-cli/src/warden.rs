@@ -14,6 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use lanemark_files::removal::remove_tree;
+
 use crate::failure::Failure;
 use crate::marked;
 
@@ -89,7 +91,7 @@ fn clear(folder: &Path) {
     marked::end(folder);
     for _ in 0..ATTEMPTS {
         // The folder itself shows whether the work is done: an error or a success may concern only its contents.
-        let _ = fs::remove_dir_all(folder);
+        let _ = remove_tree(folder);
         if fs::symlink_metadata(folder).is_err() {
             return;
         }

@@ -116,6 +116,8 @@ fn a_capture_is_made_once_and_read_anywhere() {
     let tar = folder.path().join("machine.tar");
     let tar = tar.to_str().unwrap();
     let made = inspect(&["--sysfs", root(&folder), "--capture", tar]);
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(tar).unwrap());
+    assert_eq!(mode & 0o777, 0o600, "a capture contains serial numbers");
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     assert!(text(&made.stderr).contains("serial numbers"), "{}", text(&made.stderr));
     let read = inspect(&["--sysfs", tar]);

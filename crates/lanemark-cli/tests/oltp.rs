@@ -103,6 +103,71 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
     assert_eq!(written.0, Some(2), "{}", written.1);
 }
 
+/// The amounts of the payments of one user are random. If the second repeat had the seed of the first, it would begin
+/// with the same amounts.
+#[test]
+fn each_repeat_of_a_run_has_its_own_transactions() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    stdout(&lanemark(here, &LOAD));
+    let run = ["run", "--users", "1", "--ramp", "0 s", "--duration", "500 ms", "--repeats", "2"];
+    stdout(&lanemark(here, &[&run[..], &["--out", "a.json"]].concat()));
+    let database: lanemark_oltp::Database =
+        format!("sqlite:{}", here.join("oltp.db").display()).parse().unwrap();
+    let mut amounts = Vec::new();
+    // The loaded rows precede the rows of the payments.
+    let payments = "SELECT h_amount FROM history WHERE h_amount <> 1000 ORDER BY rowid";
+    database
+        .connect()
+        .unwrap()
+        .scan(payments, &mut |row| amounts.push(format!("{:?}", row[0])))
+        .unwrap();
+    assert!(amounts.len() > 20, "{amounts:?}");
+    let repeated = amounts[3..].windows(3).position(|three| three == &amounts[..3]);
+    assert_eq!(repeated, None, "{amounts:?}");
+}
+
+#[test]
+fn passwords_are_not_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "postgres://me:s3cret@127.0.0.1:port/db",
+        "postgres://me:s3 cret@127.0.0.1:1/db",
+        "postgres://me@127.0.0.1:1/db?password=s3cret",
+        "postgres://127.0.0.1:1/db?user=me&password=s3cret",
+        "mysql://me:s3cret@127.0.0.1:1/db",
+        "mysql://me:s3cret@127.0.0.1:port/db",
+        "oracle://me:s3cret@127.0.0.1/db",
+        "host=127.0.0.1 password=s3cret",
+        "host=127.0.0.1 PASSWORD = 's3cret and more'",
+    ] {
+        for words in [
+            &["check", "--database", name][..],
+            &["load", &format!("--database={name}"), "--warehouses", "0"],
+            &["run", "--database", name, "--no-such-option"],
+            &["check", name],
+        ] {
+            let (code, message) = failure(&lanemark(folder.path(), words));
+            assert!(code != Some(0) && !message.contains("s3"), "{words:?}: {message}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_created_through_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link.db");
+    let target = folder.path().join("target.db");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let (code, message) =
+        failure(&lanemark(folder.path(), &[&LOAD[..], &["--database", "sqlite:link.db"]].concat()));
+    assert!(code != Some(0) && message.contains("link without a target"), "{message}");
+    assert!(link.is_symlink() && !target.exists());
+    // A link to an existing database is followed.
+    stdout(&lanemark(folder.path(), &[&LOAD[..], &["--database", "sqlite:target.db"]].concat()));
+    stdout(&lanemark(folder.path(), &["check", "--database", "sqlite:link.db"]));
+}
+
 #[test]
 fn errors_are_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! The mounts of this process, from `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+//! The mounts that this thread sees, from `/proc/thread-self/mountinfo` (proc_pid_mountinfo(5)). A thread may have its
+//! own mount namespace.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,7 +25,7 @@ pub struct MountEntry {
 /// Returns all mounts; each mount precedes the mounts that cover it. The list is empty if the kernel does not provide
 /// it.
 pub fn mounts() -> Vec<MountEntry> {
-    parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
+    parse(&fs::read("/proc/thread-self/mountinfo").unwrap_or_default())
 }
 
 /// Returns a device number in the form `major:minor`, which mountinfo and `/sys/dev/block` use.

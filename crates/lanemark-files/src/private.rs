@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::removal::remove_tree;
 
 /// Number of attempts to remove a folder while another thread still writes to it.
 const ATTEMPTS: u32 = 50;
@@ -22,12 +22,10 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// The paths that are removed when the process ends; `None` once the process has begun to end.
 static ALIVE: Mutex<Option<Vec<PathBuf>>> = Mutex::new(Some(Vec::new()));
 
-/// A temporary folder with mode 0700. It is removed with all its contents when this value is dropped.
+/// A temporary folder with mode 0700. It is removed with all its contents when this value is dropped, unless a file
+/// system is mounted in it.
 #[derive(Debug)]
-pub struct PrivateFolder {
-    folder: Option<TempDir>,
-    path: PathBuf,
-}
+pub struct PrivateFolder(PathBuf);
 
 /// A file that is removed when this value is dropped, and when the process ends.
 #[derive(Debug)]
@@ -56,27 +54,35 @@ impl PrivateFolder {
         let folder = builder.tempdir_in(folder)?;
         // The umask may have removed permissions from the folder.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o700))?;
-        let path = folder.path().to_owned();
+        let path = folder.keep();
         alive.push(path.clone());
-        Ok(Self { folder: Some(folder), path })
+        Ok(Self(path))
     }
 
     /// Returns the folder's path.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.0
+    }
+
+    /// Removes the folder with all its contents now.
+    ///
+    /// # Errors
+    /// Returns the errors of [`remove_tree`], for example if a file system is mounted in the folder.
+    pub fn remove(self) -> io::Result<()> {
+        remove_tree(&self.0)
     }
 
     /// Excludes the folder from the removal at the end of this process. Another process, which still needs the
     /// contents, removes it.
     pub fn leave_to_another_process(&self) {
-        forget(&self.path);
+        forget(&self.0);
     }
 }
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        drop(self.folder.take());
-        forget(&self.path);
+        let _ = remove_tree(&self.0);
+        forget(&self.0);
     }
 }
 
@@ -118,7 +124,7 @@ pub fn remove_all() {
     for path in all.iter().rev() {
         for _ in 0..ATTEMPTS {
             let removed = match fs::symlink_metadata(path) {
-                Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+                Ok(there) if there.is_dir() => remove_tree(path),
                 Ok(_) => fs::remove_file(path),
                 Err(_) => break,
             };

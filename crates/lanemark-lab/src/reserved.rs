@@ -24,6 +24,10 @@ use crate::error::LabError;
 
 /// Prefix of the names of files that a run removes at its end.
 const OURS: &str = ".lanemark-";
+/// Permissions of an output that all users may read.
+const FOR_ALL: u32 = 0o644;
+/// Permissions of an output that only its owner may read.
+const FOR_OWNER: u32 = 0o600;
 /// Number of attempts to take a name that other runs take and release.
 const TRIES: u32 = 1000;
 
@@ -40,6 +44,8 @@ pub struct ReservedName {
     written: AtomicBool,
     /// Whether the name was free, and must still be free at the first write.
     fresh: bool,
+    /// Permissions of the file.
+    mode: u32,
 }
 
 impl ReservedName {
@@ -59,7 +65,7 @@ impl ReservedName {
             .hint("wait until that run ends, or use a different file")
         })?;
         let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
-        Ok(Self { path, lock, made, written, fresh: false })
+        Ok(Self { path, lock, made, written, fresh: false, mode: FOR_ALL })
     }
 
     /// Reserves `path`, and creates its parent folders.
@@ -85,7 +91,7 @@ impl ReservedName {
                 // The previous owner of the lock may have written the file in the meantime.
                 Ok(Some(lock)) if !is_there(&path) => {
                     let written = AtomicBool::new(false);
-                    return Ok(Self { path, lock, made, written, fresh: true });
+                    return Ok(Self { path, lock, made, written, fresh: true, mode: FOR_ALL });
                 }
                 Ok(_) => number += 1,
                 // Another run created the folder, did not write a file, and removed the folder again.
@@ -100,6 +106,13 @@ impl ReservedName {
         }
     }
 
+    /// Makes the file readable for this user only, because its contents are private.
+    #[must_use]
+    pub fn for_this_user_only(mut self) -> Self {
+        self.mode = FOR_OWNER;
+        self
+    }
+
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -108,7 +121,8 @@ impl ReservedName {
     /// Writes `bytes`. A reader sees either the old file or the complete new file.
     pub fn write(&self, bytes: &[u8]) -> Result<(), LabError> {
         let first = self.fresh && !self.written.load(Ordering::Relaxed);
-        replace(&self.path, bytes, first).map_err(|error| unwritable(&self.path, &error))?;
+        replace_with_mode(&self.path, bytes, first, self.mode)
+            .map_err(|error| unwritable(&self.path, &error))?;
         self.written.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -202,6 +216,10 @@ impl Drop for LockFile {
 
 /// Writes `bytes` to a file that replaces `path`. If `first` is set, `path` must be free.
 pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
+    replace_with_mode(path, bytes, first, FOR_ALL)
+}
+
+fn replace_with_mode(path: &Path, bytes: &[u8], first: bool, mode: u32) -> io::Result<()> {
     for number in 0..TRIES {
         let name = sibling_path(path, &format!("-{}-{number}.tmp", std::process::id()))?;
         let mut made = match LockFile::make(&name) {
@@ -211,7 +229,7 @@ pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
             Err(error) => return Err(error),
         };
         made.file.write_all(bytes)?;
-        made.file.set_permissions(fs::Permissions::from_mode(0o644))?;
+        made.file.set_permissions(fs::Permissions::from_mode(mode))?;
         made.file.sync_all()?;
         match first {
             false => fs::rename(&name, path)?,

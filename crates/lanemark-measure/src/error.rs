@@ -373,7 +373,7 @@ impl MeasureError {
                 format!("detach the device first: losetup -d /dev/{device}")
             }
             Self::Locked { .. } => {
-                "end that program first (`lanemark serve` locks its data), or choose a different file"
+                "end that program first (`lanemark serve` and other measurements lock their files), or choose a different file"
                     .into()
             }
             Self::DeviceInUse { .. } => {

@@ -1,8 +1,9 @@
 //! The target of a measurement, opened so that no user data can be lost.
 //!
 //! A file that does not exist is created, written in full, and removed. An existing file is written only if `overwrite`
-//! names this file, it is not the medium of a loop device, and no other program has locked it; it is never truncated or
-//! removed. For a workload without writing tests, the target is opened read-only. Block devices are written only
+//! names this file and it is not the medium of a loop device; it is never truncated or removed. For a workload without
+//! writing tests, the target is opened read-only. Every target is locked, and a target that another program has locked
+//! is rejected. Block devices are written only
 //! according to the rules of `claim`. All other targets are rejected.
 //!
 //! The path is looked up first with `O_PATH`, which does not open the file (opening a tape or a watchdog has side
@@ -170,6 +171,7 @@ impl Target {
         if stat.st_rdev != resolved_file.number {
             return Err(MeasureError::Replaced { path: path.to_owned() });
         }
+        lock(path, &file)?;
         let size = device_size(path, &file)?;
         check_reach(path, size, furthest)?;
         let layout = furthest.end().get().next_multiple_of(SIZE_STEP).min(size);
@@ -191,6 +193,7 @@ impl Target {
         furthest: &Test,
     ) -> Result<Self, MeasureError> {
         let (file, stat) = reopen(path, resolved_file, OFlags::RDONLY, "read")?;
+        lock(path, &file)?;
         let device = resolved_file.kind.is_block_device();
         let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
         check_reach(path, size, furthest)?;
@@ -215,11 +218,7 @@ impl Target {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }
         let (file, stat) = reopen(path, resolved_file, OFlags::RDWR, "write")?;
-        // A server locks its data, so the file is locked here to detect a server. The lock lasts until the file is
-        // closed; some file systems do not support locks.
-        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-            return Err(MeasureError::Locked { path: path.to_owned() });
-        }
+        lock(path, &file)?;
         let allocated = stat.st_blocks.cast_unsigned().saturating_mul(512);
         check_space(path, &file, layout.saturating_sub(allocated))?;
         let size = stat.st_size.cast_unsigned();
@@ -342,6 +341,15 @@ fn is_among_devices(path: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return path.starts_with(devices) };
     let number = |path: &Path| rustix::fs::stat(path).map(|stat| stat.st_dev).ok();
     folder.starts_with(devices) && number(&folder) == number(devices)
+}
+
+/// Locks a target until it is closed, because two runs on one target would measure each other. The lock also detects a
+/// server, which locks its data. Some file systems do not support locks.
+fn lock(path: &Path, file: &OwnedFd) -> Result<(), MeasureError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(MeasureError::Locked { path: path.to_owned() }),
+        _ => Ok(()),
+    }
 }
 
 fn device_size(path: &Path, file: &OwnedFd) -> Result<u64, MeasureError> {

@@ -170,13 +170,15 @@ fn reading_leaves_an_existing_file_as_it_is() {
 }
 
 #[test]
-fn a_file_that_another_program_has_locked_is_not_overwritten() {
+fn a_file_that_another_program_has_locked_is_not_measured() {
     let (_folder, path, before) = folder_with_file();
     let server = fs::File::open(&path).unwrap();
     rustix::fs::flock(&server, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let error = run(&path, &workload([write()]), Some(&path)).unwrap_err();
-    assert!(matches!(error, MeasureError::Locked { .. }), "{error}");
-    assert!(error.hint().unwrap().contains("lanemark serve"));
+    for (test, overwrite) in [(write(), Some(path.as_path())), (read(), None)] {
+        let error = run(&path, &workload([test]), overwrite).unwrap_err();
+        assert!(matches!(error, MeasureError::Locked { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("lanemark serve"));
+    }
     assert_eq!(fs::read(&path).unwrap(), before);
     // If another test starts a child process at this moment, the child has a copy of the descriptor, so closing it here
     // would not suffice.

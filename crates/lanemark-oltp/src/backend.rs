@@ -254,23 +254,6 @@ pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<LoadedData>
     })
 }
 
-/// Returns a database's name without its password, for printing.
-pub(crate) fn without_password(name: &str) -> String {
-    let mut cleaned = name.to_owned();
-    if let Some((scheme, rest)) = name.split_once("://") {
-        // The text after `?` may also contain a password, and is not needed for printing.
-        let rest = rest.split('?').next().unwrap_or(rest);
-        cleaned = match rest.rsplit_once('@') {
-            Some((account, host)) => {
-                let user = account.split(':').next().unwrap_or(account);
-                format!("{scheme}://{user}@{host}")
-            }
-            None => format!("{scheme}://{rest}"),
-        };
-    }
-    cleaned
-}
-
 /// Checks that a name can be part of a file name and of a database name.
 pub(crate) fn check_kept_name(name: &str) -> Result<(), OltpError> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
@@ -283,17 +266,6 @@ pub(crate) fn check_kept_name(name: &str) -> Result<(), OltpError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_shown_without_passwords() {
-        for (given, expected) in [
-            ("postgres://me:secret@host:5432/db?password=x", "postgres://me@host:5432/db"),
-            ("postgres://host/db", "postgres://host/db"),
-            ("sqlite:a.db", "sqlite:a.db"),
-        ] {
-            assert_eq!(without_password(given), expected);
-        }
-    }
 
     #[test]
     fn names_are_plain() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::backend::{Backend, without_password};
+use crate::backend::Backend;
 pub use crate::backend::{DatabaseContents, LoadedData};
 use crate::error::{OltpError, base_name};
 #[cfg(feature = "full")]
@@ -13,6 +13,7 @@ use crate::mysql::MysqlDatabase;
 use crate::postgres::PostgresDatabase;
 use crate::schema::Scale;
 use crate::schemes::DATA_VERSION;
+use crate::secrets::without_password;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 

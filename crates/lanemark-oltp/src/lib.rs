@@ -11,6 +11,7 @@
 //! | [`managed`], [`download`] | a PostgreSQL server that Lanemark runs, and its programs |
 //! | [`database`] | databases by name, and their contents |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | operations on databases |
+//! | [`secrets`] | names and messages without passwords |
 //! | `free_space` | free space, and errors that a full file system causes |
 //! | `user`, `observation` | the users of a run, and the thread that observes it |
 //! | [`device`], [`processor`] | the counters of the machine during a run |
@@ -53,6 +54,7 @@ mod repeat_state;
 pub mod run;
 pub mod schema;
 mod schemes;
+pub mod secrets;
 pub mod session;
 mod sqlite;
 mod statement;

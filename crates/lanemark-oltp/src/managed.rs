@@ -19,6 +19,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lanemark_files::companion::{self, CompanionError};
+use lanemark_files::removal::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, fchmod, fchown, flock};
 use rustix::process::{Gid, Pid, Signal, Uid, getpid, getppid, set_parent_process_death_signal};
 
@@ -234,7 +235,7 @@ impl ManagedServer {
         drop(self);
         for made in ["data", "socket"] {
             let made = folder.join(made);
-            fs::remove_dir_all(&made).map_err(|error| path_error(&made, &error))?;
+            remove_tree(&made).map_err(|error| path_error(&made, &error))?;
         }
         for made in ["log", MARK] {
             let made = folder.join(made);
@@ -315,7 +316,7 @@ fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError>
 /// all.
 fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
     let (part, data) = (folder.join("data.part"), folder.join("data"));
-    match fs::remove_dir_all(&part) {
+    match remove_tree(&part) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(path_error(&part, &error));
         }

@@ -5,6 +5,7 @@
 
 mod companions;
 mod file;
+mod opened;
 mod ownership;
 mod template;
 
@@ -22,7 +23,10 @@ use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use file::SqliteFile;
 use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
+use opened::{FileBeginning, OpenEntry};
 
+/// First bytes of every SQLite file.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Maximum time that a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(60);
 /// Maximum time to wait for all other connections to close, before exclusive access.
@@ -41,20 +45,25 @@ const FRAME_HEAD: u64 = 24;
 pub(crate) struct SqliteConnection {
     inner: rusqlite::Connection,
     counted: DatabaseCounters,
+    /// Dropped after the connection.
+    _entry: OpenEntry,
 }
 
 impl SqliteConnection {
     /// Opens `path`, and creates it if `create` is set.
     pub(crate) fn open(path: &Path, create: bool) -> Result<Self, OltpError> {
+        if create {
+            refuse_link_without_target(path)?;
+        }
         companions::check(path)?;
         let create = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
-        let opened = rusqlite::Connection::open_with_flags(path, flags);
-        let inner = opened.map_err(|error| at_opening(path, &error))?;
+        let (inner, entry) =
+            opened::connect(path, path, flags).map_err(|error| at_opening(path, &error))?;
         inner.busy_timeout(BUSY).map_err(from_sqlite)?;
         inner.set_prepared_statement_cache_capacity(PREPARED);
         inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
-        Ok(Self { inner, counted: DatabaseCounters::default() })
+        Ok(Self { inner, counted: DatabaseCounters::default(), _entry: entry })
     }
 
     /// Runs a function with exclusive access to the file, after all contents of the log have been moved to the file.
@@ -77,12 +86,10 @@ impl SqliteConnection {
 
     /// Returns whether the file is an SQLite database, or could become one.
     pub(crate) fn is_database(path: &Path) -> bool {
-        use std::io::Read;
-        let mut head = [0; 16];
-        match std::fs::File::open(path).map(|mut file| file.read(&mut head)) {
-            Ok(Ok(0)) => false,
-            Ok(Ok(_)) => &head == b"SQLite format 3\0",
-            _ => false,
+        match opened::read_beginning::<16>(path) {
+            Ok(FileBeginning::OpenHere) => true,
+            Ok(FileBeginning::Read(head)) => head.is_some_and(|head| &head == MAGIC),
+            Err(_) => false,
         }
     }
 
@@ -102,6 +109,16 @@ impl SqliteConnection {
     pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
         [path.to_owned(), companion_path(path, "-wal"), companion_path(path, "-shm")]
     }
+}
+
+/// Rejects a link whose target does not exist, because SQLite would create the target.
+fn refuse_link_without_target(path: &Path) -> Result<(), OltpError> {
+    let is_link = path.symlink_metadata().is_ok_and(|there| there.is_symlink());
+    if !is_link || path.exists() {
+        return Ok(());
+    }
+    let reason = "is a link without a target; remove it, or name a new file".to_owned();
+    Err(OltpError::System { what: path.display().to_string(), reason })
 }
 
 /// Returns `path` with `ending` appended to the file name.

@@ -166,3 +166,40 @@ impl User {
         (Duration::from_secs_f64(keying), Duration::from_secs_f64(thinking))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::TransactionProfile;
+
+    #[test]
+    fn each_user_draws_from_its_seed_its_repeat_and_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::sqlite(folder.path().join("empty.db"));
+        drop(database.backend().open(true).unwrap());
+        let scale = Scale { warehouses: 5, divisor: 100, seed: 1 };
+        let profile = TransactionProfile::Hammerdb;
+        let options = RunOptions {
+            profile,
+            users: 4,
+            think_times: false,
+            ramp: Duration::ZERO,
+            duration: Duration::from_secs(1),
+            seed: 9,
+            clock: TransactionDates::Counted,
+            procedures: false,
+            pause: Duration::ZERO,
+        };
+        for (repeat, number) in [(0, 0), (0, 3), (2, 0), (2, 3), (3, 2)] {
+            let mut user = User::new(&database, scale, &options, repeat, number).unwrap();
+            let mut wanted = Inputs::new(scale, profile, 9, repeat, number);
+            for at_ms in 0..20 {
+                assert_eq!(
+                    user.inputs.new_order(at_ms),
+                    wanted.new_order(at_ms),
+                    "{repeat} {number}"
+                );
+            }
+        }
+    }
+}

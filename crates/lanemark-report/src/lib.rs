@@ -80,7 +80,7 @@ pub use series_csv::{SERIES_CSV_HEADER, series_csv};
 pub use study_table::{study_answer, study_table};
 pub use sweep::{sweep_answer, sweep_html, sweep_text};
 pub use test_detail::{test_detail, test_details};
-pub use trial::{FailedCheck, PowerCutResults, trial_answer, trial_text};
+pub use trial::{trial_answer, trial_text};
 pub use verified::{verified_text, written_text};
 pub use whatif::{whatif_evidence, whatif_text};
 

@@ -2,9 +2,13 @@
 //! systems, and the power cuts.
 //!
 //! Times are the program's times, in which the part that a time scale stretched is converted back. A ratio pairs the
-//! turns of two systems in the order in which they ran. A system that delivered its answers too late is not ranked.
+//! turns of two systems in the order in which they ran. A system is not ranked if it delivered its answers too late, or
+//! if this machine failed some of its requests.
 
-use lanemark_schema::result::{LiveDelivery, PairedRatio, RunResult, Sample, Statistic};
+use lanemark_schema::result::{
+    LiveDelivery, PairedRatio, PowerCut, PowerCutOutcome, PowerCutResults, RequestErrors,
+    RunResult, Sample, Statistic,
+};
 use lanemark_schema::workload::AverageMethod;
 
 use crate::Style;
@@ -15,34 +19,6 @@ use crate::terminal::TerminalText;
 
 /// The name under which the time for flushes is listed.
 const FLUSHES: &str = "flushes";
-
-/// The power cuts of one system.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PowerCutResults {
-    /// Name of the system, `drive@platform:port`.
-    pub system: String,
-    /// Number of power cuts.
-    pub cuts: u32,
-    /// Number of cuts after which the drive had lost writes that no flush had stored.
-    pub lost_writes: u32,
-    /// Number of cuts that happened after the program had ended.
-    pub finished_before: u32,
-    /// The checks that reported a loss.
-    pub failed: Vec<FailedCheck>,
-}
-
-/// A check that reported a loss of acknowledged data.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FailedCheck {
-    /// Number of the cut, from 1.
-    pub cut: u32,
-    /// Time from the start of the program to the cut, in seconds.
-    pub after_s: f64,
-    /// Exit code of the check.
-    pub exit_code: i32,
-    /// End of the check's output.
-    pub output: String,
-}
 
 /// The turns of one system.
 struct TrialResults<'r> {
@@ -73,8 +49,17 @@ impl<'r> TrialResults<'r> {
     }
 
     /// Returns whether all answers were delivered in time.
-    fn is_valid(&self) -> bool {
+    fn is_in_time(&self) -> bool {
         self.turns.iter().all(|(sample, _)| sample.is_served_in_time())
+    }
+
+    /// Returns the requests of all turns that this machine answered with an error.
+    fn host_errors(&self) -> RequestErrors {
+        let mut errors = RequestErrors::default();
+        for turn_errors in self.turns.iter().filter_map(|(sample, _)| sample.host_errors()) {
+            errors.merge(turn_errors);
+        }
+        errors
     }
 
     fn time_scale(&self) -> f64 {
@@ -131,8 +116,19 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     let systems: Option<Vec<TrialResults<'_>>> =
         runs.iter().map(|run| TrialResults::of(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
+    if let Some(failed) = systems.iter().find(|system| !system.host_errors().is_empty()) {
+        let name = failed.name;
+        let errors = failed.host_errors();
+        let unknown = match systems.as_slice() {
+            [_] => format!("The command's time on {name} is not known"),
+            _ => "The systems cannot be ranked".to_owned(),
+        };
+        return Some(format!(
+            "{unknown}: this machine failed requests to {name} that the drive completed: {errors}. Check its free space and its log."
+        ));
+    }
     let invalid: Vec<&str> =
-        systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
+        systems.iter().filter(|system| !system.is_in_time()).map(|system| system.name).collect();
     if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
         return Some(format!(
             "The command's time on {} is not known: this machine was too slow. Use a larger --time-scale.",
@@ -223,35 +219,53 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) 
     if !cuts.is_empty() {
         sheet.blank();
         cuts.iter().for_each(|system| sheet.paragraph(&cut_text(system)));
-        for (system, failed) in cuts
-            .iter()
-            .flat_map(|system| system.failed.iter().map(move |failed| (&system.system, failed)))
-        {
-            let FailedCheck { cut, after_s, exit_code, output } = failed;
-            let (after, printed) = (time_text(*after_s), output.replace('\n', "; "));
-            let text = format!(
-                "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {printed}"
-            );
-            sheet.item("- ", &text, CellEmphasis::Warning);
+        for system in cuts {
+            for text in system.cuts.iter().filter_map(|cut| outcome_text(&system.system, cut)) {
+                sheet.item("- ", &text, CellEmphasis::Warning);
+            }
         }
     }
     sheet.finish()
 }
 
 /// Describes the power cuts of a system.
-fn cut_text(cuts: &PowerCutResults) -> String {
-    let PowerCutResults { system, cuts, lost_writes, finished_before, failed } = cuts;
-    let lost = match failed.len() {
-        0 => "no acknowledged data was lost".to_owned(),
-        count => format!("ACKNOWLEDGED DATA WAS LOST in {count}"),
+fn cut_text(results: &PowerCutResults) -> String {
+    let lost = match results.count(|cut| cut.outcome.is_lost()) {
+        0 => None,
+        count => Some(format!("ACKNOWLEDGED DATA WAS LOST in {count}")),
     };
-    let late = match finished_before {
+    let unknown = match results.count(|cut| cut.outcome.is_unknown()) {
+        0 => None,
+        count => Some(format!("it is not known in {count} whether acknowledged data was lost")),
+    };
+    let kept = match results.count(|cut| cut.outcome == PowerCutOutcome::Kept) {
+        0 => None,
+        count if count == results.cuts.len() => Some("no acknowledged data was lost".to_owned()),
+        count => Some(format!("no acknowledged data was lost in {count}")),
+    };
+    let outcomes: Vec<String> = [lost, unknown, kept].into_iter().flatten().collect();
+    let late = match results.count(|cut| cut.finished_before) {
         0 => String::new(),
         count => format!(" {count} happened after the command had ended."),
     };
     format!(
-        "{cuts} power cuts on {system}: {lost}. In {lost_writes} of them the drive lost writes that no flush had stored.{late}"
+        "{} power cuts on {}: {}. In {} of them the drive lost writes that no flush had stored.{late}",
+        results.cuts.len(),
+        results.system,
+        outcomes.join("; "),
+        results.count(|cut| cut.lost_writes)
     )
+}
+
+/// Describes a cut after which the data was not kept, or is not known to be kept.
+fn outcome_text(system: &str, cut: &PowerCut) -> Option<String> {
+    let found = match &cut.outcome {
+        PowerCutOutcome::Kept => return None,
+        PowerCutOutcome::Lost { output } => format!("the check reports a loss: {output}"),
+        PowerCutOutcome::Unknown { cause } => format!("the outcome is not known: {cause}"),
+    };
+    let after = time_text(cut.after_s);
+    Some(format!("{system}, cut {}, after {after}: {}", cut.cut, found.replace('\n', "; ")))
 }
 
 /// Builds a table with a row per system; `None` if the runs are not a trial.
@@ -286,9 +300,12 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
         };
         let flushes =
             |sample: &Sample| sample.flushes.as_ref().map_or(0.0, |one| one.latency.count() as f64);
-        let (valid, ink) = match system.is_valid() {
-            true => ("in time", CellEmphasis::Faint),
-            false => ("TOO LATE", CellEmphasis::Warning),
+        let (delivery, ink) = if !system.host_errors().is_empty() {
+            ("FAILED", CellEmphasis::Warning)
+        } else if system.is_in_time() {
+            ("in time", CellEmphasis::Faint)
+        } else {
+            ("TOO LATE", CellEmphasis::Warning)
         };
         table.push(vec![
             Cell::plain(system.name),
@@ -308,7 +325,7 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
             count(|sample| sample.operations() as f64),
             count(flushes),
             Cell::plain(or_absent(system.mean(queue_depth), significant)),
-            Cell::inked(valid, ink),
+            Cell::inked(delivery, ink),
         ]);
     }
     Some(table.without_empty_columns())

@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lanemark_schema::result::{DirectionResult, LatencyHistogram};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, RequestErrors, Sample};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 use lanemark_sim::SilentDamage;
 
 use crate::clock::Clock;
 use crate::reading::{ThreadTime, UnreadSum};
+use crate::storing::AnswerFailure;
 
 /// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
@@ -46,6 +47,21 @@ pub struct DeliveryTotals {
     pub reads: DirectionResult,
     /// Writes, measured like reads.
     pub writes: DirectionResult,
+    /// Requests that the model completed, but whose answer was an error.
+    pub failed: FailedAnswers,
+}
+
+/// Requests that the model completed, but whose answer was an error, with their modelled latencies.
+#[derive(Clone, Debug, Default)]
+pub struct FailedAnswers {
+    reads: DirectionResult,
+    writes: DirectionResult,
+    flushes: DirectionResult,
+    trims: DirectionResult,
+    /// All errors.
+    errors: RequestErrors,
+    /// The errors of this machine.
+    pub(crate) host_errors: RequestErrors,
 }
 
 /// A completion to deliver.
@@ -59,6 +75,8 @@ pub struct DueCompletion {
     pub at: Instant,
     /// Modelled latency. If the request was submitted late, this is shorter than the time from `came` to `at`.
     pub modelled: Duration,
+    /// The part of the modelled latency before a write's own flush; zero for all other requests.
+    pub before_flush: Duration,
     /// Damage by a silent fault.
     pub damage: Option<SilentDamage>,
 }
@@ -118,6 +136,29 @@ impl DeliveryCounts {
         }
     }
 
+    /// Counts a request that the model completed, but whose answer was an error.
+    pub(crate) fn count_failure(&self, due: &DueCompletion, failure: AnswerFailure) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = &mut counts.failed;
+        let Access { operation, length, .. } = due.access;
+        let flush = due.modelled.saturating_sub(due.before_flush);
+        match operation {
+            Operation::Read => failed.reads.record(length, due.modelled),
+            // The model counts a write with its own flush as a write and a flush.
+            Operation::Write if due.before_flush > Duration::ZERO => {
+                failed.writes.record(length, due.before_flush);
+                failed.flushes.record(Bytes::ZERO, flush);
+            }
+            Operation::Write => failed.writes.record(length, due.modelled),
+            Operation::Flush => failed.flushes.record(Bytes::ZERO, due.modelled),
+            Operation::Trim => failed.trims.record(length, due.modelled),
+        }
+        failed.errors.record_errno(failure.error() as u32);
+        if let AnswerFailure::Host(error) = failure {
+            failed.host_errors.record_errno(error as u32);
+        }
+    }
+
     /// Counts a request that was answered immediately, in a server without latency.
     pub fn count_at_once(&self, operation: Operation, length: Bytes) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,10 +175,29 @@ impl DeliveryCounts {
     }
 }
 
+impl FailedAnswers {
+    /// Removes the failed requests from the completions of a sample, and adds their errors.
+    pub(crate) fn remove_from(&self, sample: &mut Sample) {
+        for (direction, failed) in [
+            (&mut sample.reads, &self.reads),
+            (&mut sample.writes, &self.writes),
+            (&mut sample.flushes, &self.flushes),
+            (&mut sample.trims, &self.trims),
+        ] {
+            if failed.latency.count() > 0 {
+                let answered = direction.as_ref().map(|completed| completed.since(failed));
+                *direction = answered.filter(|answered| answered.latency.count() > 0);
+            }
+        }
+        sample.errors.merge(&self.errors);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::ManualClock;
+    use crate::nbd::NbdError;
 
     fn us(us: u64) -> Duration {
         Duration::from_microseconds(us)
@@ -150,14 +210,67 @@ mod tests {
             Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
         let at = |time: u64| Instant::ZERO + us(time);
         // The request arrived at 100, was submitted at 150, completed at 190, and was answered at 200.
-        let due =
-            DueCompletion { access, came: at(100), at: at(190), modelled: us(40), damage: None };
+        let due = DueCompletion {
+            access,
+            came: at(100),
+            at: at(190),
+            modelled: us(40),
+            before_flush: us(0),
+            damage: None,
+        };
         clock.turn_to(at(200));
         counts.count(&due, None, &clock);
         counts.count(&due, Some(at(190)), &clock);
         let DeliveryTotals { lateness, reads, .. } = counts.counts();
         assert_eq!((lateness.max_ns(), reads.latency.max_ns()), (Some(60_000), Some(100_000)));
         assert_eq!((lateness.min_ns(), reads.latency.min_ns()), (Some(50_000), Some(90_000)));
+    }
+
+    #[test]
+    fn a_failed_answer_is_an_error_and_not_a_completion() {
+        let counts = DeliveryCounts::default();
+        let direction = |latencies: &[u64], length: Bytes| {
+            let mut direction = DirectionResult::new();
+            latencies.iter().for_each(|&latency| direction.record(length, us(latency)));
+            Some(direction)
+        };
+        let kib = Bytes::kibi(4);
+        let mut sample = Sample {
+            reads: direction(&[80], kib),
+            writes: direction(&[10, 20, 30], kib),
+            flushes: direction(&[500, 700], Bytes::ZERO),
+            trims: direction(&[5], kib),
+            ..Sample::empty()
+        };
+        let due = |operation, before_flush: u64, modelled: u64| DueCompletion {
+            access: Access { operation, offset: Bytes::ZERO, length: kib },
+            came: Instant::ZERO,
+            at: Instant::ZERO,
+            modelled: us(modelled),
+            before_flush: us(before_flush),
+            damage: None,
+        };
+        counts.count_failure(&due(Operation::Write, 0, 10), NbdError::NoSpace.into());
+        // A write of 20 us with its own flush of 700 us.
+        counts.count_failure(&due(Operation::Write, 20, 720), NbdError::Io.into());
+        counts.count_failure(&due(Operation::Read, 0, 80), NbdError::Io.into());
+        // A flush after a power cut that lost writes is part of the model.
+        counts.count_failure(&due(Operation::Trim, 0, 5), AnswerFailure::PowerLoss(NbdError::Io));
+        let failed = counts.counts().failed;
+        failed.remove_from(&mut sample);
+        let left = |direction: &Option<DirectionResult>| {
+            let latency = |it: &DirectionResult| (it.latency.count(), it.latency.mean_ns());
+            direction.as_ref().map(|it| (it.bytes, latency(it)))
+        };
+        assert_eq!(left(&sample.writes), Some((kib, (1, 30_000.0))));
+        assert_eq!(left(&sample.flushes), Some((Bytes::ZERO, (1, 500_000.0))));
+        assert_eq!((left(&sample.reads), left(&sample.trims)), (None, None));
+        assert_eq!((sample.errors.total(), failed.host_errors.total()), (4, 3));
+        assert!(
+            sample.errors.to_string().contains("1 without space (ENOSPC)"),
+            "{}",
+            sample.errors
+        );
     }
 
     #[test]

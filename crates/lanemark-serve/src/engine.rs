@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use lanemark_schema::result::Sample;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Fault, FaultKind, Operation};
 use lanemark_sim::Submission;
@@ -46,6 +47,8 @@ pub enum CompletionStep {
     Answered(Option<Instant>),
     /// Another thread replies, and counts the reply.
     Later,
+    /// The reply was an error of this machine, which is already counted.
+    Failed,
     /// The drive's cache is flushed before the reply. This emulates a write with forced unit access on drives that do
     /// not support it.
     Flush(Box<dyn RequestOwner>),
@@ -137,6 +140,13 @@ impl SimulatedSystem {
     /// Returns the simulated system.
     pub fn live(&self) -> &LiveSystem {
         &self.live
+    }
+
+    /// Returns the sample of all answered requests.
+    pub fn sample(&self) -> Sample {
+        let mut sample = self.live.sample();
+        self.delivered.counts().failed.remove_from(&mut sample);
+        sample
     }
 
     /// Returns lines about the data lost in power cuts until now.
@@ -235,7 +245,8 @@ impl SimulatedSystem {
         self.free.push(slot);
         let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
         let SimulatedRequest { came, before: modelled, work, .. } = pending;
-        let due = DueCompletion { access, came, at, modelled, damage: None };
+        let before_flush = Duration::ZERO;
+        let due = DueCompletion { access, came, at, modelled, before_flush, damage: None };
         let _ = work.completed(status, &due);
     }
 
@@ -273,10 +284,10 @@ impl SimulatedSystem {
         let SimulatedRequest { came, access, thread, before, work } = pending;
         let modelled = before + at.since(done.submitted);
         let damage = self.live.damage();
-        let due = DueCompletion { access, came, at, modelled, damage };
+        let due = DueCompletion { access, came, at, modelled, before_flush: before, damage };
         match work.completed(done.status, &due) {
             CompletionStep::Answered(sent) => self.delivered.count(&due, sent, &*self.clock),
-            CompletionStep::Later => {}
+            CompletionStep::Later | CompletionStep::Failed => {}
             CompletionStep::Flush(work) => {
                 let (operation, nowhere) = (Operation::Flush, Bytes::ZERO);
                 let flush = Access { operation, offset: nowhere, length: nowhere };
@@ -400,7 +411,8 @@ impl Engine {
         self.has_failed.store(true, Ordering::SeqCst);
         let refuse = |access, came, work: Box<dyn RequestOwner>| {
             let (at, modelled) = (self.clock.now(), Duration::ZERO);
-            let due = DueCompletion { access, came, at, modelled, damage: None };
+            let before_flush = Duration::ZERO;
+            let due = DueCompletion { access, came, at, modelled, before_flush, damage: None };
             let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
             let mut next = Some(work);
             while let Some(work) = next.take() {

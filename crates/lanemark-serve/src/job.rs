@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use lanemark_schema::result::ErrorKind;
-use lanemark_schema::units::Instant;
 use lanemark_schema::workload::FaultKind;
 use lanemark_sim::{RequestStatus, SilentDamage};
 
@@ -13,7 +12,7 @@ use crate::delivered::{DeliveryCounts, DueCompletion};
 use crate::engine::{CompletionStep, RequestOwner};
 use crate::nbd::NbdError;
 use crate::silent_faults;
-use crate::storing::{FlushCompletion, StoringThread, flush_data};
+use crate::storing::{AnswerFailure, FlushCompletion, StoringThread, flush_data};
 
 /// Maximum number of bytes that the engine's thread writes itself; a helper thread writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
@@ -94,15 +93,33 @@ impl DataTask {
 }
 
 impl<A: Requester> RequestJob<A> {
-    /// Sends the reply, and returns the instant of sending.
-    fn answer(self, outcome: Result<(), NbdError>) -> Instant {
+    /// Sends the reply to a request that the model completed. An error is an error of this machine, and is counted.
+    fn answer(self, outcome: Result<(), AnswerFailure>, due: &DueCompletion) -> CompletionStep {
         let sent = self.around.clock.now();
-        self.asker.answer(match (outcome, self.task) {
+        let answer = match (outcome, self.task) {
             (Ok(()), DataTask::Read(bytes)) => Ok(Some(bytes)),
-            (Ok(()), DataTask::Failed(error)) | (Err(error), _) => Err(error),
+            (Ok(()), DataTask::Failed(error)) => Err(error.into()),
+            (Err(failure), _) => Err(failure),
             (Ok(()), _) => Ok(None),
-        });
-        sent
+        };
+        let step = match &answer {
+            Ok(_) => CompletionStep::Answered(Some(sent)),
+            Err(failure) => {
+                // The count precedes the reply, so that a client that has the reply finds it in the figures.
+                self.around.delivered.count_failure(due, *failure);
+                CompletionStep::Failed
+            }
+        };
+        self.asker.answer(answer.map_err(AnswerFailure::error));
+        step
+    }
+
+    /// Sends the reply from another thread than the engine's thread, and counts it.
+    fn answer_elsewhere(self, outcome: Result<(), AnswerFailure>, due: &DueCompletion) {
+        let around = self.around.clone();
+        if let CompletionStep::Answered(sent) = self.answer(outcome, due) {
+            around.delivered.count(due, sent, &*around.clock);
+        }
     }
 
     /// Applies the damage of a silent fault to the request.
@@ -127,14 +144,14 @@ impl<A: Requester> RequestJob<A> {
     }
 
     /// Changes the data in the engine's thread.
-    fn change_now(mut self) -> CompletionStep {
+    fn change_now(mut self, due: &DueCompletion) -> CompletionStep {
         match self.task.change(self.range, &self.around.data) {
             Ok(true) => {
                 let around = &self.around;
                 self.task = DataTask::Stored(around.storing.store(around.data.mark()));
                 CompletionStep::Flush(Box::new(self))
             }
-            outcome => CompletionStep::Answered(Some(self.answer(outcome.map(|_| ())))),
+            outcome => self.answer(outcome.map(|_| ()).map_err(AnswerFailure::from), due),
         }
     }
 
@@ -143,10 +160,8 @@ impl<A: Requester> RequestJob<A> {
         let (helper, due) = (self.asker.helper(), *due);
         if !stored {
             helper.later(Box::new(move || {
-                let around = self.around.clone();
-                let outcome = self.task.change(self.range, &around.data);
-                let sent = self.answer(outcome.map(|_| ()));
-                around.delivered.count(&due, Some(sent), &*around.clock);
+                let outcome = self.task.change(self.range, &self.around.data);
+                self.answer_elsewhere(outcome.map(|_| ()).map_err(AnswerFailure::from), &due);
             }));
             return CompletionStep::Later;
         }
@@ -173,7 +188,9 @@ impl<A: Requester> RequestOwner for RequestJob<A> {
                 // a power cut.
                 let _ = self.around.data.tear(self.range.0, payload);
             }
-            return CompletionStep::Answered(Some(self.answer(Err(kind.into()))));
+            let sent = self.around.clock.now();
+            self.asker.answer(Err(kind.into()));
+            return CompletionStep::Answered(Some(sent));
         }
         if let Some(damage) = &due.damage {
             self.apply_damage(damage);
@@ -184,7 +201,7 @@ impl<A: Requester> RequestOwner for RequestJob<A> {
                 let stored = *stored;
                 self.change_later(stored, due)
             }
-            DataTask::Write { .. } | DataTask::Zero { .. } => self.change_now(),
+            DataTask::Write { .. } | DataTask::Zero { .. } => self.change_now(due),
             DataTask::Stored(both) => {
                 let (both, due) = (Arc::clone(both), *due);
                 let mut waiting = Some(self);
@@ -192,21 +209,21 @@ impl<A: Requester> RequestOwner for RequestJob<A> {
                     let job = waiting.take();
                     Box::new(move |outcome| {
                         let Some(job) = job else { return };
-                        let around = job.around.clone();
-                        let ended = outcome.and_then(|mark| flush_data(&around.data, mark, stores));
-                        let sent = job.answer(ended);
-                        around.delivered.count(&due, Some(sent), &*around.clock);
+                        let ended = outcome
+                            .map_err(AnswerFailure::from)
+                            .and_then(|mark| flush_data(&job.around.data, mark, stores));
+                        job.answer_elsewhere(ended, &due);
                     })
                 });
                 let (Some(outcome), Some(job)) = (outcome, waiting) else {
                     return CompletionStep::Later;
                 };
-                let ended = outcome.and_then(|mark| flush_data(&job.around.data, mark, stores));
-                CompletionStep::Answered(Some(job.answer(ended)))
+                let ended = outcome
+                    .map_err(AnswerFailure::from)
+                    .and_then(|mark| flush_data(&job.around.data, mark, stores));
+                job.answer(ended, &due)
             }
-            DataTask::Read(_) | DataTask::Failed(_) | DataTask::Nothing => {
-                CompletionStep::Answered(Some(self.answer(Ok(()))))
-            }
+            DataTask::Read(_) | DataTask::Failed(_) | DataTask::Nothing => self.answer(Ok(()), due),
         }
     }
 }

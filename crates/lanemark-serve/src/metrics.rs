@@ -66,6 +66,13 @@ pub fn text(figures: &SessionFigures) -> String {
         write_quantiles(&mut out, "lateness_seconds", "", &live.lateness);
         write_head(
             &mut out,
+            "host_errors",
+            "counter",
+            "Requests that the model completed and this machine could not execute.",
+        );
+        write_line(&mut out, "host_errors_total", "", live.host_errors.total() as f64);
+        write_head(
+            &mut out,
             "within_bounds",
             "gauge",
             "1 if clients see the rate and the median latency of the model.",
@@ -248,6 +255,7 @@ mod tests {
                 (direction(reads, Bytes(1_000_000)), direction(writes, Bytes(2_000_000)));
             let live = LiveDelivery {
                 time_scale: 1.0,
+                host_errors: Default::default(),
                 served: Duration::from_seconds(1),
                 lateness: LatencyHistogram::new(),
                 reads: Some(reads.clone()),

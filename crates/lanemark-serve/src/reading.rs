@@ -2,7 +2,8 @@
 //! there is a separate verdict on each measurement of the system.
 
 use lanemark_schema::result::{
-    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, OutsideTime, StartContent,
+    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, OutsideTime, RequestErrors,
+    StartContent,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,9 @@ pub struct SessionCounters {
     pub reads: DirectionResult,
     /// Writes as delivered.
     pub writes: DirectionResult,
+    /// Requests that this machine answered with an error.
+    #[serde(default)]
+    pub host_errors: RequestErrors,
     /// Busy time of each hop on the drive's path, in ns of simulated time.
     pub hops_busy_ns: Vec<f64>,
     /// The threads that read requests.
@@ -124,10 +128,6 @@ impl SessionCounters {
     /// Returns the counters for the time between `earlier` and this reading of the same session.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let direction = |now: &DirectionResult, then: &DirectionResult| DirectionResult {
-            bytes: Bytes(now.bytes.get().saturating_sub(then.bytes.get())),
-            latency: now.latency.since(&then.latency),
-        };
         let then = earlier.hops_busy_ns.iter().copied().chain(std::iter::repeat(0.0));
         let hops = self.hops_busy_ns.iter().zip(then).map(|(now, then)| (now - then).max(0.0));
         Self {
@@ -139,8 +139,9 @@ impl SessionCounters {
             modelled_total_ns: (self.modelled_total_ns - earlier.modelled_total_ns).max(0.0),
             modelled: self.modelled.since(&earlier.modelled),
             lateness: self.lateness.since(&earlier.lateness),
-            reads: direction(&self.reads, &earlier.reads),
-            writes: direction(&self.writes, &earlier.writes),
+            reads: self.reads.since(&earlier.reads),
+            writes: self.writes.since(&earlier.writes),
+            host_errors: self.host_errors.since(&earlier.host_errors),
             hops_busy_ns: hops.collect(),
             intake: self.intake.since(earlier.intake),
             engine: self.engine.since(earlier.engine),
@@ -164,6 +165,7 @@ impl SessionCounters {
             lateness: self.lateness.clone(),
             reads: if_any(&self.reads),
             writes: if_any(&self.writes),
+            host_errors: self.host_errors.clone(),
             processor_s: self.processor_s,
             busy: self.busy,
             program: None,
@@ -224,6 +226,7 @@ mod tests {
             lateness,
             reads,
             writes: DirectionResult::new(),
+            host_errors: RequestErrors::default(),
             hops_busy_ns: vec![50_000.0 * requests as f64, 20_000.0 * requests as f64],
             intake: ThreadTime { worked_ns: 10 * requests, waited_ns: 90 * requests },
             engine: ThreadTime { worked_ns: 30 * requests, waited_ns: 70 * requests },

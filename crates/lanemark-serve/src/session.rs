@@ -276,6 +276,7 @@ impl Session {
             lateness: delivered.lateness,
             reads: delivered.reads,
             writes: delivered.writes,
+            host_errors: delivered.failed.host_errors,
             hops_busy_ns: hops.map(|hop| hop.utilisation * elapsed_ns).collect(),
             intake: self.delivered.intake.time(),
             engine: self.delivered.engine.time(),
@@ -328,11 +329,12 @@ struct EngineFigures {
 }
 
 fn look(core: &mut SimulatedSystem) -> EngineFigures {
+    let sample = core.sample();
     let live = core.live();
     let busy = live.busy();
     EngineFigures {
-        sample: live.sample(),
-        test: Some(live.summary("served")),
+        test: Some(live.summary("served", &sample)),
+        sample,
         lost: core.lost().to_vec(),
         outstanding: live.outstanding(),
         active: core.active(),

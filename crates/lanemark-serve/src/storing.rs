@@ -106,21 +106,45 @@ fn sync_data(data: &ExportData, mark: FlushCoverage) -> SyncOutcome {
     data.sync().map(|()| mark).map_err(NbdError::from)
 }
 
+/// The reason for which a request failed although the model completed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerFailure {
+    /// The modelled drive lost power.
+    PowerLoss(NbdError),
+    /// This machine could not access the data.
+    Host(NbdError),
+}
+
+impl AnswerFailure {
+    /// Returns the error for the client.
+    pub(crate) fn error(self) -> NbdError {
+        match self {
+            Self::PowerLoss(error) | Self::Host(error) => error,
+        }
+    }
+}
+
+impl From<NbdError> for AnswerFailure {
+    fn from(error: NbdError) -> Self {
+        if error == NbdError::Shutdown { Self::PowerLoss(error) } else { Self::Host(error) }
+    }
+}
+
 /// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the mark,
 /// and a loss that the client does not know, are errors.
 pub(crate) fn flush_data(
     data: &ExportData,
     mark: FlushCoverage,
     stores: bool,
-) -> Result<(), NbdError> {
+) -> Result<(), AnswerFailure> {
     match data.finish_flush(mark, stores) {
         FlushOutcome::Stored => Ok(()),
-        FlushOutcome::Interrupted => Err(NbdError::Shutdown),
-        FlushOutcome::WritesLost => Err(NbdError::Io),
+        FlushOutcome::Interrupted => Err(AnswerFailure::PowerLoss(NbdError::Shutdown)),
+        FlushOutcome::WritesLost => Err(AnswerFailure::PowerLoss(NbdError::Io)),
     }
 }
 
 /// Stores the writes before `mark`; a power cut since the mark is an error.
 pub(crate) fn store_data(data: &ExportData, mark: FlushCoverage) -> Result<(), NbdError> {
-    flush_data(data, sync_data(data, mark)?, true)
+    flush_data(data, sync_data(data, mark)?, true).map_err(AnswerFailure::error)
 }

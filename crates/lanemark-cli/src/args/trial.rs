@@ -51,8 +51,8 @@ pub(crate) struct TrialArgs {
     /// After the turns, cut the power this many times on each system, each time at a random moment during the command
     #[arg(long, value_name = "N", requires = "check", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=CUTS_MAX))]
     pub(crate) cuts: u32,
-    /// Shell command that runs after each power cut; with an exit code other than 0 it reports that acknowledged data
-    /// is lost
+    /// Shell command that runs after each power cut, and once without a cut; its exit code is 0 if all acknowledged
+    /// data exists, and 1 if acknowledged data is lost
     #[arg(long, value_name = "COMMAND", requires = "cuts")]
     pub(crate) check: Option<String>,
     /// Seed of all random events

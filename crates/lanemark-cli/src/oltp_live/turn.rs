@@ -339,6 +339,7 @@ mod tests {
         // The disk's server takes `processor_s` of the four processors during twelve seconds.
         let live = |processor_s: f64| LiveDelivery {
             time_scale: 1.0,
+            host_errors: Default::default(),
             served: Duration::from_seconds(12),
             lateness: LatencyHistogram::new(),
             reads: None,

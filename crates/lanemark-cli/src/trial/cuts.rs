@@ -8,15 +8,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use lanemark_files::companion;
-use lanemark_report::{FailedCheck, PowerCutResults};
+use lanemark_schema::result::{PowerCut, PowerCutOutcome, PowerCutResults};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::program::{last_lines, remove_output};
-use super::turn::{PROGRAM_MAX, TurnEnvironment};
+use super::turn::{PROGRAM_MAX, TurnEnvironment, host_errors, program_failure};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::serve_control;
 use crate::served_disk::Contents;
+use crate::{serve_control, stop};
 
 /// The control command for a cut. The drive does not become ready again, because its server is killed.
 const CUT: &str = "power-cut 600s";
@@ -26,8 +26,6 @@ const MEETS: Duration = Duration::from_millis(20);
 const JOURNAL: &str = ".lanemark";
 /// Suffix of the map that the server writes next to the data.
 const MAP: &str = ".map";
-/// Exit code of mount(8) after a failure.
-const MOUNT_FAILED: i32 = 32;
 /// The beginning of the journal line that describes a cut.
 const JOURNAL_LINE: &str = "cut power cut";
 /// The end of that line if the drive had stored all data.
@@ -46,95 +44,153 @@ pub(super) struct PowerCutTrial<'c> {
 }
 
 impl PowerCutTrial<'_> {
-    /// Cuts the power at random moments; returns `None` if the trial was stopped.
-    pub(super) fn run(&self, progress: &mut Progress) -> Result<Option<PowerCutResults>, Failure> {
-        let mut random = Rng::new(StreamKey::from_seed(self.seed));
-        let mut outcome = PowerCutResults {
-            system: self.system.to_owned(),
-            cuts: 0,
-            lost_writes: 0,
-            finished_before: 0,
-            failed: Vec::new(),
+    /// Runs the program to its end and the check on a new server, as after a cut, but without a cut. The check must
+    /// succeed here; otherwise its exit code after a cut would not mean anything. Returns `None` if the trial was
+    /// stopped.
+    pub(super) fn check_without_cut(&self, progress: &mut Progress) -> Result<Option<()>, Failure> {
+        let Self { bench, system, .. } = *self;
+        progress.show(&format!("{system} · check without a power cut"));
+        let data = bench.folder.join("cut-data");
+        let _removed = DataRemover(&data);
+        let output = bench.output("uncut");
+        let _removed_output = OutputRemover(&output);
+        let contents = Contents::FileOver { file: &data, image: &bench.image };
+        let served =
+            bench.serve("uncut", system, contents, self.scale, self.seed, &bench.faults)?;
+        let Some(served) = served else { return Ok(None) };
+        let mut program = bench.start(&bench.command, system, &served, &output, None)?;
+        let Some(ended) = program.wait(PROGRAM_MAX, &bench.stop)? else { return Ok(None) };
+        if ended.exit_code != 0 {
+            return Err(program_failure(system, &ended, &output, &served));
+        }
+        drop(program);
+        served.end()?;
+        let fail = |why: &str| {
+            Failure::input(format!("--check: on {system}, without a power cut, {why}"))
+                .hint("the check must end with exit code 0 after a complete command")
         };
+        match self.run_check("uncut-check", &data, &output, self.seed)? {
+            None => Ok(None),
+            Some(PowerCutOutcome::Kept) => Ok(Some(())),
+            Some(PowerCutOutcome::Lost { output }) => {
+                Err(fail(&format!("it ended with exit code 1: {output}")))
+            }
+            Some(PowerCutOutcome::Unknown { cause }) => Err(fail(&cause)),
+        }
+    }
+
+    /// Cuts the power at random moments; returns `None` if the trial was stopped before the first cut.
+    pub(super) fn run(&self, progress: &mut Progress) -> Option<PowerCutResults> {
+        let mut random = Rng::new(StreamKey::from_seed(self.seed));
+        let mut cuts = Vec::new();
         for number in 1..=self.count {
             progress.show(&format!("{} · power cut {number} of {}", self.system, self.count));
             let moment = self.wall.mul_f64(random.unit());
-            if self.one(number, moment, &mut outcome)?.is_none() {
-                return Ok((outcome.cuts > 0).then_some(outcome));
+            match self.one(number, moment) {
+                Some(cut) => cuts.push(cut),
+                None => break,
             }
-            outcome.cuts += 1;
         }
-        Ok(Some(outcome))
+        let system = self.system.to_owned();
+        (!cuts.is_empty()).then_some(PowerCutResults { system, cuts })
     }
 
     /// Runs the program, cuts the power after `moment`, and checks the remaining data; returns `None` if the trial was
-    /// stopped.
-    fn one(
-        &self,
-        number: u32,
-        moment: Duration,
-        outcome: &mut PowerCutResults,
-    ) -> Result<Option<()>, Failure> {
-        let Self { bench, system, .. } = *self;
-        let (data, image) = (bench.folder.join("cut-data"), bench.image.as_path());
-        let _removed = DataRemover(&data);
-        let contents = || Contents::FileOver { file: &data, image };
-        let seed = self.seed.wrapping_add(u64::from(number));
-        let Some(served) = bench.serve(
-            &format!("cut-{number}"),
-            system,
-            contents(),
-            self.scale,
-            seed,
-            &bench.faults,
-        )?
-        else {
-            return Ok(None);
+    /// stopped. An error of this machine is an unknown outcome.
+    fn one(&self, number: u32, moment: Duration) -> Option<PowerCut> {
+        let mut cut = PowerCut {
+            cut: number,
+            after_s: moment.as_secs_f64(),
+            finished_before: false,
+            lost_writes: false,
+            outcome: PowerCutOutcome::Kept,
         };
-        let output = bench.output(&format!("cut-{number}"));
+        let outcome = self.outcome(moment, &mut cut);
+        if stop::requested(&self.bench.stop) {
+            return None;
+        }
+        cut.outcome = outcome.unwrap_or_else(|failure| {
+            let text = failure.to_string();
+            let cause = text.trim_start_matches("error: ").trim_end().replace('\n', "; ");
+            Some(PowerCutOutcome::Unknown { cause })
+        })?;
+        Some(cut)
+    }
+
+    /// Returns the outcome of a cut after `moment`, and completes the other fields of `cut`.
+    fn outcome(
+        &self,
+        moment: Duration,
+        cut: &mut PowerCut,
+    ) -> Result<Option<PowerCutOutcome>, Failure> {
+        let Self { bench, system, .. } = *self;
+        let number = cut.cut;
+        let data = bench.folder.join("cut-data");
+        let _removed = DataRemover(&data);
+        let contents = Contents::FileOver { file: &data, image: &bench.image };
+        let seed = self.seed.wrapping_add(u64::from(number));
+        let name = format!("cut-{number}");
+        let served = bench.serve(&name, system, contents, self.scale, seed, &bench.faults)?;
+        let Some(served) = served else { return Ok(None) };
+        let output = bench.output(&name);
         let _removed_output = OutputRemover(&output);
         let mut program = bench.start(&bench.command, system, &served, &output, None)?;
         let ended = program.wait(moment, &bench.stop)?;
-        let has_finished = ended.is_some_and(|ended| ended.exit_code == 0);
-        outcome.finished_before += u32::from(has_finished);
+        if let Some(ended) = ended.as_ref().filter(|ended| ended.exit_code != 0) {
+            return Err(program_failure(system, ended, &output, &served));
+        }
+        cut.finished_before = ended.is_some();
         let fail = |error: std::io::Error| Failure::run(format!("{system}: power cut: {error}"));
         let answer = serve_control::ask(served.control(), CUT).map_err(fail)?;
         if let Some(error) = answer.strip_prefix("error: ") {
             return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
         }
         std::thread::sleep(MEETS);
+        let errors = host_errors(&served);
         // The program's requests end only when the server ends, and the program ends only when its requests have ended.
         served.kill();
         drop(program);
-        if bench.stop.load(std::sync::atomic::Ordering::Relaxed) {
-            return Ok(None);
+        cut.lost_writes = has_lost(&data);
+        if errors? > 0 {
+            let cause = "this machine failed requests of the command".to_owned();
+            return Ok(Some(PowerCutOutcome::Unknown { cause }));
         }
-        outcome.lost_writes += u32::from(has_lost(&data));
-        let failed = |exit_code: i32, output: String| FailedCheck {
-            cut: number,
-            after_s: moment.as_secs_f64(),
-            exit_code,
-            output,
-        };
-        let name = format!("recovered-{number}");
-        let served = match bench.serve(&name, system, contents(), 1.0, seed, &[]) {
-            Ok(Some(served)) => served,
-            Ok(None) => return Ok(None),
-            // If a file system cannot be mounted, all its data is lost.
-            Err(failure) => {
-                outcome.failed.push(failed(MOUNT_FAILED, failure.to_string()));
-                return Ok(Some(()));
-            }
-        };
-        let (printed, words) =
-            (bench.output("check"), ["sh", "-c", self.check].map(OsString::from));
-        let mut check = bench.start(&words, system, &served, &printed, Some(&output))?;
+        self.run_check(&format!("recovered-{number}"), &data, &output, seed)
+    }
+
+    /// Serves the data that survived, runs the check, and returns its outcome; `None` if the trial was stopped.
+    fn run_check(
+        &self,
+        name: &str,
+        data: &Path,
+        output: &Path,
+        seed: u64,
+    ) -> Result<Option<PowerCutOutcome>, Failure> {
+        let Self { bench, system, .. } = *self;
+        let contents = Contents::FileOver { file: data, image: &bench.image };
+        let served = bench.serve_unmounted(name, system, contents, 1.0, seed, &[])?;
+        let Some(mut served) = served else { return Ok(None) };
+        // A cut can tear the superblock, which the journal does not contain. The file system is then repaired first, as
+        // at the start of a machine.
+        if bench.mount(&mut served).is_err() {
+            bench.repair(&served)?;
+            bench.mount(&mut served)?;
+        }
+        let printed = bench.output("check");
+        let _removed = OutputRemover(&printed);
+        let words = ["sh", "-c", self.check].map(OsString::from);
+        let mut check = bench.start(&words, system, &served, &printed, Some(output))?;
         let Some(ended) = check.wait(PROGRAM_MAX, &bench.stop)? else { return Ok(None) };
-        if ended.exit_code != 0 {
-            outcome.failed.push(failed(ended.exit_code, last_lines(&printed)));
-        }
+        let errors = host_errors(&served)?;
+        let outcome = match errors {
+            0 => PowerCutOutcome::of_check(ended.exit_code, last_lines(&printed)),
+            _ => PowerCutOutcome::Unknown {
+                cause: "this machine failed requests of the check".to_owned(),
+            },
+        };
         drop(check);
-        served.end().map(|_| Some(()))
+        served.end()?;
+        Ok(Some(outcome))
     }
 }
 

@@ -1,6 +1,9 @@
 //! The user's program in a trial: started in the mounted folder, timed, and killed with all its descendants at the end.
 //! A daemon that the program left running would keep the file system in use, and would affect the program of the next
-//! turn. These processes are recognised by an environment variable (`marked.rs`).
+//! turn. These processes are recognised by an environment variable, and by their parent (`marked.rs`).
+//!
+//! A program that may mount file systems runs in its own mount namespace (mount_namespaces(7)). The namespace ends with
+//! its last process, so no mount of the program remains when the folder of the trial is removed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,9 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{
     Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, set_parent_process_death_signal,
 };
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::failure::Failure;
 use crate::marked;
@@ -31,6 +37,8 @@ pub(super) struct Program {
     run: PathBuf,
     began: Instant,
     processor_s: f64,
+    /// The children of this process before the program was started.
+    earlier_children: Vec<Pid>,
 }
 
 /// The end of a program.
@@ -76,17 +84,22 @@ impl Program {
         let (variable, value) = marked::variable(&run);
         command.env(variable, value);
         command.stdin(Stdio::null()).stdout(out).stderr(errors);
-        // SAFETY: the function is one system call, prctl(2), which is safe between fork and exec.
+        // SAFETY: between fork and exec, the closure only executes system calls; it does not allocate memory or acquire
+        // a lock.
         unsafe {
-            command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+            command.pre_exec(|| {
+                enter_mount_namespace()?;
+                Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+            });
         }
+        let earlier_children = marked::children();
         let processor_s = children_s();
         let began = Instant::now();
         let child = command.spawn().map_err(|error| {
             Failure::input(format!("{}: {error}", name.to_string_lossy()))
                 .hint("write the command after --, such as -- sh -c 'echo 1 > file; sync'")
         })?;
-        Ok(Self { child, run, began, processor_s })
+        Ok(Self { child, run, began, processor_s, earlier_children })
     }
 
     /// Waits for the end of the program, up to `longest` after its start. Returns `None` if the program is still
@@ -126,7 +139,20 @@ impl Drop for Program {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
         marked::end(&self.run);
+        marked::end_orphans(&self.earlier_children);
     }
+}
+
+/// Moves the calling process into its own mount namespace, if it may create one. Mounts do not propagate between this
+/// namespace and the namespace of the parent.
+fn enter_mount_namespace() -> rustix::io::Result<()> {
+    // SAFETY: the flag affects only mounts; the process has one thread.
+    match unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
+        // A process that may not create a namespace may not mount file systems itself either.
+        Err(Errno::PERM) => return Ok(()),
+        unshared => unshared?,
+    }
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
 }
 
 /// Returns the exit code of a program, or 128 plus the signal's number if a signal ended it.

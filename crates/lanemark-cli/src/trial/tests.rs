@@ -1,6 +1,8 @@
 //! Tests of the arguments of trials.
 
-use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveDelivery, ProgramRun};
+use lanemark_schema::result::{
+    DirectionResult, LatencyHistogram, LiveDelivery, PowerCut, ProgramRun,
+};
 use lanemark_schema::units::{Duration as Time, Ratio};
 
 use super::*;
@@ -22,6 +24,7 @@ fn turn(wall_ms: Option<u64>) -> Sample {
     });
     let live = LiveDelivery {
         time_scale: 1.0,
+        host_errors: Default::default(),
         served: Time::ZERO,
         lateness: LatencyHistogram::new(),
         reads: None,
@@ -75,4 +78,56 @@ fn a_long_command_is_cut_and_has_single_spaces() {
     assert_eq!(text(&["sh", "-c", "a \n  b"]), "sh -c a b");
     assert_eq!(text(&[&"x".repeat(NAME_MAX)]), "x".repeat(NAME_MAX));
     assert_eq!(text(&[&"x".repeat(NAME_MAX + 1)]), "x".repeat(NAME_MAX) + "…");
+}
+
+#[test]
+fn the_time_scale_grows_until_every_system_is_in_time() {
+    let visited = |given: Option<f64>, least: [f64; 2]| {
+        let mut turns = Vec::new();
+        let scale = time_scale(given, 2, |system, scale| {
+            turns.push((system, scale));
+            Ok(Some(scale >= least[system]))
+        });
+        (scale.unwrap(), turns)
+    };
+    assert_eq!(visited(None, [1.0, 1.0]), (Some(1.0), vec![(0, 1.0), (1, 1.0)]));
+    let turns = vec![(0, 1.0), (0, 4.0), (1, 4.0), (1, 16.0)];
+    assert_eq!(visited(None, [3.0, 5.0]), (Some(16.0), turns));
+    let (scale, turns) = visited(None, [1.0, f64::INFINITY]);
+    assert_eq!((scale, turns.len()), (Some(64.0), 5));
+    // A given scale is used even if it is too small.
+    assert_eq!(visited(Some(0.5), [2.0, 2.0]), (Some(0.5), vec![(0, 0.5), (1, 0.5)]));
+    assert_eq!(time_scale(None, 2, |_, _| Ok(None)).unwrap(), None);
+}
+
+#[test]
+fn a_loss_an_interruption_and_an_unknown_outcome_end_the_command_in_this_order() {
+    let end = |outcomes: &[&PowerCutOutcome], complete: bool| {
+        let cut = |outcome: &PowerCutOutcome| PowerCut {
+            cut: 1,
+            after_s: 0.0,
+            finished_before: false,
+            lost_writes: false,
+            outcome: outcome.clone(),
+        };
+        let system = |outcome: &&PowerCutOutcome| PowerCutResults {
+            system: "s".to_owned(),
+            cuts: vec![cut(&PowerCutOutcome::Kept), cut(outcome)],
+        };
+        command_outcome(&TrialOutcome { cuts: outcomes.iter().map(system).collect(), complete })
+    };
+    let lost = &PowerCutOutcome::Lost { output: String::new() };
+    let unknown = &PowerCutOutcome::Unknown { cause: String::new() };
+    let kept = &PowerCutOutcome::Kept;
+    assert_eq!(end(&[], true), CommandOutcome::Done);
+    assert_eq!(end(&[kept, kept], true), CommandOutcome::Done);
+    assert_eq!(end(&[kept, unknown], true), CommandOutcome::Unknown);
+    assert_eq!(end(&[unknown, lost], true), CommandOutcome::Damaged);
+    for (outcome, wanted) in [
+        (kept, CommandOutcome::Interrupted),
+        (unknown, CommandOutcome::Interrupted),
+        (lost, CommandOutcome::Damaged),
+    ] {
+        assert_eq!(end(&[outcome], false), wanted);
+    }
 }

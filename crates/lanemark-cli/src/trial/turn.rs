@@ -20,6 +20,8 @@ use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 /// The server's metric for the simulated time during which requests were outstanding.
 const BUSY: &str = "lanemark_busy_seconds_total ";
+/// The server's metric for the requests that this machine failed.
+const HOST_ERRORS: &str = "lanemark_host_errors_total ";
 
 /// The parameters and folders that all turns share.
 pub(super) struct TurnEnvironment {
@@ -59,6 +61,38 @@ impl TurnEnvironment {
         seed: u64,
         faults: &[String],
     ) -> Result<Option<ServedDisk>, Failure> {
+        let served = self.serve_unmounted(name, system, contents, scale, seed, faults)?;
+        let Some(mut served) = served else { return Ok(None) };
+        self.mount(&mut served)?;
+        Ok(Some(served))
+    }
+
+    /// Mounts the file system of a system, if it has one.
+    pub(super) fn mount(&self, served: &mut ServedDisk) -> Result<(), Failure> {
+        match self.file_system.name() {
+            Some(name) => served.mount(&self.mount_point(), name, &self.mount_options),
+            None => Ok(()),
+        }
+    }
+
+    /// Repairs the file system of a system, as a machine does when it starts. Only ext4 needs a program for this.
+    pub(super) fn repair(&self, served: &ServedDisk) -> Result<(), Failure> {
+        match self.file_system {
+            FileSystem::Ext4 => served.repair(),
+            FileSystem::Xfs | FileSystem::Btrfs | FileSystem::None => Ok(()),
+        }
+    }
+
+    /// Serves a system with `faults`; returns `None` if the trial was stopped.
+    pub(super) fn serve_unmounted(
+        &self,
+        name: &str,
+        system: &str,
+        contents: Contents<'_>,
+        scale: f64,
+        seed: u64,
+        faults: &[String],
+    ) -> Result<Option<ServedDisk>, Failure> {
         let mut arguments = vec![system.to_owned(), "--seed".to_owned(), seed.to_string()];
         arguments.extend(self.arguments.iter().chain(faults).cloned());
         let wanted = DiskParameters {
@@ -73,11 +107,7 @@ impl TurnEnvironment {
             size: self.size,
             scale: Some(scale),
         };
-        let Some(mut served) = ServedDisk::start(&wanted, &self.stop)? else { return Ok(None) };
-        if let Some(file_system) = self.file_system.name() {
-            served.mount(&self.mount_point(), file_system, &self.mount_options)?;
-        }
-        Ok(Some(served))
+        ServedDisk::start(&wanted, &self.stop)
     }
 
     /// Starts a program on a served system.
@@ -114,7 +144,7 @@ impl TurnEnvironment {
         let Some(ended) = program.wait(PROGRAM_MAX, &self.stop)? else { return Ok(None) };
         let busy = busy_s(&served)? - before;
         if ended.exit_code != 0 {
-            return Err(program_failure(system, &ended, &output));
+            return Err(program_failure(system, &ended, &output, &served));
         }
         // Processes that the program left running must not write during or after the sync.
         drop(program);
@@ -150,23 +180,44 @@ impl TurnEnvironment {
 }
 
 /// Returns the failure of a program that ended with an error.
-fn program_failure(system: &str, ended: &ProgramEnd, output: &Path) -> Failure {
+pub(super) fn program_failure(
+    system: &str,
+    ended: &ProgramEnd,
+    output: &Path,
+    served: &ServedDisk,
+) -> Failure {
     let message = last_lines(output);
     let message = if message.is_empty() { "it printed nothing".to_owned() } else { message };
-    Failure::run(format!(
+    let failure = Failure::run(format!(
         "{system}: the command ended with exit code {}: {message}",
         ended.exit_code
-    ))
+    ));
+    match host_errors(served) {
+        Ok(errors) if errors > 0 => failure.hint(format!(
+            "this machine failed {errors} requests of the command; check its free space and its log"
+        )),
+        _ => failure,
+    }
+}
+
+/// Returns the number of requests until now that the model completed and this machine failed.
+pub(super) fn host_errors(served: &ServedDisk) -> Result<u64, Failure> {
+    metric(served, HOST_ERRORS).map(|errors| errors as u64)
 }
 
 /// Returns the simulated time during which requests were outstanding in a system until now, in seconds.
 fn busy_s(served: &ServedDisk) -> Result<f64, Failure> {
+    metric(served, BUSY)
+}
+
+/// Returns the current value of one of the server's metrics.
+fn metric(served: &ServedDisk, name: &str) -> Result<f64, Failure> {
     let fail = |why: &dyn std::fmt::Display| {
         Failure::run(format!("{}: {why}", served.control().display()))
     };
     let status = serve_control::ask(served.control(), "status").map_err(|error| fail(&error))?;
-    let busy = status.lines().find_map(|line| line.strip_prefix(BUSY)?.parse().ok());
-    busy.ok_or_else(|| fail(&"the server does not report its busy time"))
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+    value.ok_or_else(|| fail(&format!("the server does not report {}", name.trim_end())))
 }
 
 fn real(time: std::time::Duration) -> Duration {

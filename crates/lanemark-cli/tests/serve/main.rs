@@ -5,6 +5,7 @@ mod commands;
 mod crash;
 #[cfg(feature = "oltp")]
 mod databases;
+mod failing;
 mod host_verdict;
 mod measured;
 mod mounted;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use mysql::Opts;
 
 use super::{MysqlConnection, parse, quoted};
-use crate::backend::{Backend, DatabaseContents, Footprint, judged_contents, without_password};
+use crate::backend::{Backend, DatabaseContents, Footprint, judged_contents};
 use crate::error::OltpError;
 use crate::schema::{ColumnType, INDEXES, Table};
+use crate::secrets::without_password;
 use crate::session::Connection;
 
 /// A database on a server.

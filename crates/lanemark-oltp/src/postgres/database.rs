@@ -6,12 +6,11 @@ use postgres::Config;
 
 use super::counters::PostgresObserver;
 use super::{PostgresConnection, parse};
-use crate::backend::{
-    Backend, DatabaseContents, Footprint, Templates, judged_contents, without_password,
-};
+use crate::backend::{Backend, DatabaseContents, Footprint, Templates, judged_contents};
 use crate::error::OltpError;
 use crate::observer::DatabaseObserver;
 use crate::schema::{ColumnType, INDEXES, Scale, Table};
+use crate::secrets::without_password;
 use crate::session::Connection;
 
 /// The schema `lanemark_oltp` in a database on a server.

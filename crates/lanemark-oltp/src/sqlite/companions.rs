@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use super::companion_path;
+use super::{companion_path, opened};
 use crate::error::OltpError;
 
 /// The suffixes of the file names, each with the valid first bytes.
@@ -20,8 +20,15 @@ const COMPANIONS: [(&str, &[&[u8]]); 3] = [
     ("-journal", &[&[0xd9, 0xd5, 0x05, 0xf9], &[0; 4]]),
 ];
 
-/// Rejects a database if a file of another program next to it has a name that SQLite uses.
+/// Rejects a database if a file of another program next to it has a name that SQLite uses. If this process has the
+/// database open, SQLite has already accepted these files.
 pub(super) fn check(path: &Path) -> Result<(), OltpError> {
+    opened::unless_open(path, || check_files(path))
+}
+
+fn check_files(path: &Path) -> Result<(), OltpError> {
+    // SQLite creates the files next to the target of a link.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     for (ending, begins) in COMPANIONS {
         let file = companion_path(path, ending);
         let foreign = |reason: &str| {

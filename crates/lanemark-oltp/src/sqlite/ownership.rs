@@ -9,22 +9,20 @@
 //! - a file with a write-ahead log in use is opened read-only together with the log's index;
 //! - a file whose log lacks an index, or whose journal requires a rollback, is read without its log and journal.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use rusqlite::OpenFlags;
 
-use super::{SqliteConnection, at_opening, from_sqlite};
+use super::opened::{self, FileBeginning};
+use super::{MAGIC, SqliteConnection, at_opening, from_sqlite};
 use crate::backend::{DatabaseContents, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
 use lanemark_schema::result::DatabaseCounters;
 
-/// First bytes of every SQLite file.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Offset of the file's write version in the header, and the value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
 /// Maximum time to wait for a writer before the file is read without locks.
@@ -38,16 +36,6 @@ const NAMES: &str = "SELECT name FROM sqlite_master";
 /// Query for the numbers with which programs mark their files.
 const MARKS: &str =
     "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version";
-
-/// Returns the header of a file, or `None` if the file is shorter.
-fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
-    let mut head = [0; 100];
-    match File::open(path)?.read_exact(&mut head) {
-        Ok(()) => Ok(Some(head)),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
-    }
-}
 
 /// Returns the contents of `path`. A file that another load is creating may look foreign for a moment, so a file that
 /// looks foreign is checked again if it changed during the check.
@@ -96,11 +84,15 @@ fn contents_now(path: &Path) -> Result<DatabaseContents, OltpError> {
         Ok(found) if found.len() == 0 => return Ok(DatabaseContents::Nothing),
         Ok(_) => {}
     }
-    let Some(head) = head(path).map_err(lacks)?.filter(|head| head.starts_with(MAGIC)) else {
-        return Ok(DatabaseContents::Foreign);
-    };
     let [_, log, index] = SqliteConnection::files(path);
-    let logged = head[WRITE_VERSION.0] == WRITE_VERSION.1;
+    let logged = match opened::read_beginning::<100>(path).map_err(lacks)? {
+        // The connections of this process use a write-ahead log, whose index exists as long as they do.
+        FileBeginning::OpenHere => index.exists(),
+        FileBeginning::Read(Some(head)) if head.starts_with(MAGIC) => {
+            head[WRITE_VERSION.0] == WRITE_VERSION.1
+        }
+        FileBeginning::Read(_) => return Ok(DatabaseContents::Foreign),
+    };
     let modes: &[&str] = match logged {
         true if index.exists() => &["mode=ro&readonly_shm=1", "immutable=1"],
         true => &["immutable=1"],
@@ -128,10 +120,11 @@ fn look(path: &Path, mode: &str) -> Result<(SqliteConnection, Option<bool>), Olt
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
-    let inner = rusqlite::Connection::open_with_flags(uri, flags);
-    let inner = inner.map_err(|error| at_opening(path, &error))?;
+    let (inner, entry) =
+        opened::connect(path, Path::new(&uri), flags).map_err(|error| at_opening(path, &error))?;
     inner.busy_timeout(BUSY).map_err(from_sqlite)?;
-    let mut connection = SqliteConnection { inner, counted: DatabaseCounters::default() };
+    let mut connection =
+        SqliteConnection { inner, counted: DatabaseCounters::default(), _entry: entry };
     let (names, marks) = (connection.rows(NAMES)?, connection.rows(MARKS)?);
     let marked = marks.iter().flatten().any(|mark| mark.int() != 0);
     let ours = names.iter().any(|row| row[0].text() == "lanemark_oltp");

@@ -29,7 +29,13 @@ impl Templates for SqliteFile {
             let reason = "exists and is not a kept database; move it away".to_owned();
             return Err(OltpError::System { what: kept_file.display().to_string(), reason });
         }
-        SqliteConnection::alone(&self.0, || copy(&self.0, &kept_file))
+        // The source is closed after the connection, because closing it drops the locks of the connection.
+        let source = SqliteConnection::alone(&self.0, || {
+            let source = File::open(&self.0).map_err(|error| copy_error(&self.0, &error))?;
+            copy(&source, &kept_file).map(|()| source)
+        })?;
+        drop(source);
+        Ok(())
     }
 
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError> {
@@ -41,12 +47,13 @@ impl Templates for SqliteFile {
         if !overwrite {
             self.refuse_other(&scale)?;
         }
+        let source = File::open(&kept_file).map_err(|error| copy_error(&kept_file, &error))?;
         if SqliteConnection::is_database(&self.0) {
-            return SqliteConnection::alone(&self.0, || copy(&kept_file, &self.0));
+            return SqliteConnection::alone(&self.0, || copy(&source, &self.0));
         }
         // The file is absent or may be replaced. SQLite would apply a remaining log of a removed file to the new file.
         self.remove()?;
-        copy(&kept_file, &self.0)
+        copy(&source, &self.0)
     }
 }
 
@@ -70,15 +77,18 @@ impl SqliteFile {
 }
 
 /// Copies a file completely or not at all.
-fn copy(from: &Path, to: &Path) -> Result<(), OltpError> {
-    copy_whole(from, to).map_err(|error| match error.kind() {
-        io::ErrorKind::StorageFull => OltpError::Full(to.display().to_string()),
-        _ => OltpError::System { what: to.display().to_string(), reason: error.to_string() },
-    })
+fn copy(source: &File, to: &Path) -> Result<(), OltpError> {
+    copy_whole(source, to).map_err(|error| copy_error(to, &error))
 }
 
-fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
-    let mut source = File::open(from)?;
+fn copy_error(path: &Path, error: &io::Error) -> OltpError {
+    match error.kind() {
+        io::ErrorKind::StorageFull => OltpError::Full(path.display().to_string()),
+        _ => OltpError::System { what: path.display().to_string(), reason: error.to_string() },
+    }
+}
+
+fn copy_whole(mut source: &File, to: &Path) -> io::Result<()> {
     let (mut part, name) = companion::create_partial_file(to)?;
     let copied = io::copy(&mut source, &mut part)
         .and_then(|_| part.set_permissions(source.metadata()?.permissions()))

@@ -101,6 +101,19 @@ fn unranked(
     if own != other {
         return Some(format!("A was measured at a time scale of {own}, and B at {other}"));
     }
+    let host_errors =
+        |test: &TestResult| test.samples.iter().find_map(|sample| sample.host_errors().cloned());
+    let failed = |(own, other): &TestPair<'_>| match (host_errors(own), host_errors(other)) {
+        (Some(errors), _) => Some(("A", own.test.name.clone(), errors)),
+        (None, Some(errors)) => Some(("B", other.test.name.clone(), errors)),
+        (None, None) => None,
+    };
+    if let Some((side, test, errors)) = shared.iter().find_map(failed) {
+        let server = format!("the machine of {side}'s server");
+        return Some(format!(
+            "{server} failed requests that the drive completed in {test}: {errors}"
+        ));
+    }
     let is_late = |test: &TestResult| test.samples.iter().any(|sample| !sample.is_served_in_time());
     let late = |(own, other): &TestPair<'_>| match (is_late(own), is_late(other)) {
         (true, _) => Some(("A", own.test.name.clone())),

@@ -1,9 +1,9 @@
 //! Tests of a trial of a program on served systems: the answer, the table, the page, and the power cuts.
 
-use lanemark_report::{FailedCheck, PowerCutResults, Style, html, trial_answer, trial_text};
+use lanemark_report::{Style, html, trial_answer, trial_text};
 use lanemark_schema::result::{
-    CreditUse, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, ProgramRun,
-    Reserve, RunResult,
+    CreditUse, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveDelivery, PowerCut,
+    PowerCutOutcome, PowerCutResults, ProgramRun, Reserve, RunResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -44,6 +44,7 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
             };
             let live = LiveDelivery {
                 time_scale,
+                host_errors: Default::default(),
                 served: ms(wall * 1.1),
                 lateness,
                 reads: Some(reads),
@@ -140,28 +141,102 @@ fn scaled_times_are_converted_and_marked() {
 }
 
 #[test]
-fn power_cuts_say_whether_acknowledged_data_was_lost() {
-    let sound = PowerCutResults {
-        system: "one@board:sata".to_owned(),
-        cuts: 10,
-        lost_writes: 7,
-        finished_before: 0,
-        failed: Vec::new(),
-    };
-    let failed = FailedCheck {
-        cut: 3,
+fn a_system_is_ranked_only_if_every_turn_was_in_time() {
+    let slow = run("slow@board:sata", &[2_000.0, 2_040.0], 1.0, 1);
+    for late in [0, 1] {
+        let mut fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 1);
+        let other = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 9_000);
+        fast.tests[0].samples[late] = other.tests[0].samples[late].clone();
+        for runs in [[&slow, &fast], [&fast, &slow]] {
+            let answer = trial_answer(&runs).unwrap();
+            assert!(answer.starts_with("The systems cannot be ranked"), "turn {late}: {answer}");
+        }
+        assert!(trial_text(&[&slow, &fast], &[], &WIDE).contains("TOO LATE"), "turn {late}");
+    }
+}
+
+#[test]
+fn a_trial_with_an_error_of_this_machine_is_not_ranked() {
+    let slow = run("slow@board:sata", &[2_000.0, 2_040.0], 1.0, 1);
+    for failed in [0, 1] {
+        let mut fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 1);
+        let live = fast.tests[0].samples[failed].live.as_mut().unwrap();
+        live.host_errors.record_errno(28);
+        let wanted = "this machine failed requests to fast@board:m2 that the drive completed: 1 without space (ENOSPC)";
+        for runs in [[&slow, &fast], [&fast, &slow]] {
+            let answer = trial_answer(&runs).unwrap();
+            assert!(answer.starts_with("The systems cannot be ranked"), "turn {failed}: {answer}");
+            assert!(answer.contains(wanted) && !answer.contains("sooner"), "{answer}");
+        }
+        let answer = trial_answer(&[&fast]).unwrap();
+        assert!(answer.starts_with("The command's time on fast@board:m2 is not known"), "{answer}");
+        assert!(trial_text(&[&slow, &fast], &[], &WIDE).contains("FAILED"), "turn {failed}");
+    }
+}
+
+/// The turns drift by a factor of three, and the systems always differ by two.
+#[test]
+fn a_ratio_pairs_the_turns_in_their_order() {
+    let one = run("one@board:sata", &[1_000.0, 2_000.0, 3_000.0], 1.0, 1);
+    let other = run("other@board:sata", &[2_000.0, 4_000.0, 6_000.0], 1.0, 1);
+    let answer = trial_answer(&[&one, &other]).unwrap();
+    assert!(answer.contains("2.00x sooner") && answer.contains("2.00x to 2.00x"), "{answer}");
+}
+
+#[test]
+fn the_time_scale_of_any_system_is_stated() {
+    let plain = run("plain@board:sata", &[1_000.0, 1_000.0], 1.0, 1);
+    let scaled = run("scaled@board:sata", &[4_000.0, 4_000.0], 4.0, 1);
+    for runs in [[&plain, &scaled], [&scaled, &plain]] {
+        assert!(trial_text(&runs, &[], &WIDE).contains("Served at time scale 4"));
+    }
+}
+
+fn cut(number: u32, outcome: PowerCutOutcome) -> PowerCut {
+    PowerCut {
+        cut: number,
         after_s: 0.25,
-        exit_code: 1,
-        output: "row 17 is missing\nrow 18 is missing".to_owned(),
+        finished_before: number == 2,
+        lost_writes: number != 1,
+        outcome,
+    }
+}
+
+#[test]
+fn power_cuts_say_whether_acknowledged_data_was_lost() {
+    let results = |outcomes: Vec<PowerCutOutcome>| PowerCutResults {
+        system: "one@board:sata".to_owned(),
+        cuts: (1..).zip(outcomes).map(|(number, outcome)| cut(number, outcome)).collect(),
     };
-    let damaged = PowerCutResults { failed: vec![failed], finished_before: 2, ..sound.clone() };
-    let text = trial_text(&[], &[sound], &WIDE).replace('\n', " ");
-    assert!(text.contains("10 power cuts on one@board:sata: no acknowledged data was lost."));
-    assert!(text.contains("In 7 of them") && !text.contains("after the command"), "{text}");
-    let text = trial_text(&[], &[damaged], &WIDE).replace('\n', " ");
-    assert!(text.contains("ACKNOWLEDGED DATA WAS LOST in 1"), "{text}");
-    assert!(text.contains("cut 3, after 0.250 s: the check ended with exit code 1: row 17"));
-    assert!(text.contains("2 happened after the command had ended"), "{text}");
+    let text = |outcomes| trial_text(&[], &[results(outcomes)], &WIDE).replace('\n', " ");
+    let output = "row 17 is missing\nrow 18 is missing".to_owned();
+    let lost = || PowerCutOutcome::Lost { output: output.clone() };
+    let unknown = || PowerCutOutcome::Unknown { cause: "the disk is full".to_owned() };
+    let kept = text(vec![PowerCutOutcome::Kept; 3]);
+    assert!(
+        kept.contains("3 power cuts on one@board:sata: no acknowledged data was lost."),
+        "{kept}"
+    );
+    assert!(
+        kept.contains("In 2 of them") && kept.contains("1 happened after the command"),
+        "{kept}"
+    );
+    let damaged = text(vec![PowerCutOutcome::Kept, lost(), unknown()]);
+    let wanted = "ACKNOWLEDGED DATA WAS LOST in 1; it is not known in 1 whether acknowledged data was lost; no \
+                  acknowledged data was lost in 1.";
+    assert!(damaged.contains(wanted), "{damaged}");
+    assert!(
+        damaged
+            .contains("cut 2, after 0.250 s: the check reports a loss: row 17 is missing; row 18"),
+        "{damaged}"
+    );
+    assert!(
+        damaged.contains("cut 3, after 0.250 s: the outcome is not known: the disk is full"),
+        "{damaged}"
+    );
+    let unclear = text(vec![unknown()]);
+    assert!(!unclear.contains("LOST") && !unclear.contains("no acknowledged"), "{unclear}");
+    assert!(!unclear.contains("after the command"), "{unclear}");
 }
 
 #[test]

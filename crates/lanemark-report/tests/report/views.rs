@@ -535,6 +535,7 @@ fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
     let name = if reads.is_some() { "reads" } else { "writes" };
     sample.live = Some(LiveDelivery {
         time_scale: 10.0,
+        host_errors: Default::default(),
         served: Duration::from_seconds(5),
         lateness: LatencyHistogram::new(),
         reads,

@@ -223,6 +223,7 @@ fn check_live(at: &ValuePath, live: &LiveDelivery) -> RangeCheck {
     check_latency(&at.key("lateness"), &live.lateness)?;
     check_if_some(&at.key("reads"), live.reads.as_ref(), direction_result)?;
     check_if_some(&at.key("writes"), live.writes.as_ref(), direction_result)?;
+    check_errors(&at.key("host_errors"), &live.host_errors)?;
     delivery_evidence(&at.key("evidence"), &live.evidence)?;
     check_if_some(&at.key("content"), live.content.as_ref(), |at, live| {
         check_bytes(&at.key("written_bytes"), live.written_bytes)

@@ -34,6 +34,15 @@ impl DirectionResult {
         }
     }
 
+    /// Returns the requests since `earlier`, an earlier state of this result.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            bytes: Bytes(self.bytes.get().saturating_sub(earlier.bytes.get())),
+            latency: self.latency.since(&earlier.latency),
+        }
+    }
+
     /// Counts one request.
     pub fn record(&mut self, length: Bytes, latency: Duration) {
         self.bytes += length;

@@ -139,6 +139,23 @@ impl RequestErrors {
         other.counts.iter().for_each(|count| self.add(*count));
     }
 
+    /// Returns the failed requests since `earlier`, an earlier state of these counts.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |count: &ErrorCount| {
+            let same = |other: &&ErrorCount| (other.kind, other.errno) == (count.kind, count.errno);
+            earlier.counts.iter().find(same).map_or(0, |other| other.requests)
+        };
+        let mut since = Self::default();
+        for count in &self.counts {
+            let requests = count.requests.saturating_sub(before(count));
+            if requests > 0 {
+                since.add(ErrorCount { requests, ..*count });
+            }
+        }
+        since
+    }
+
     /// Returns the counts in order of kind and error number.
     pub fn counts(&self) -> &[ErrorCount] {
         &self.counts
@@ -192,6 +209,12 @@ mod tests {
              (error number 4095)"
         );
         assert_eq!((errors.total(), errors.is_empty()), (7, false));
+        assert_eq!(
+            errors.since(&rest).to_string(),
+            "1 media error (ENODATA), 2 other errors (EIO), 1 other error \
+             (error number 4095)"
+        );
+        assert!(errors.since(&errors).is_empty());
     }
 
     #[test]

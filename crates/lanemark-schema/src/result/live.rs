@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::direction::DirectionResult;
+use super::errors::RequestErrors;
 use super::latency::LatencyHistogram;
 use crate::units::{Bytes, Duration};
 
@@ -38,6 +39,10 @@ pub struct LiveDelivery {
     /// Writes as delivered, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<DirectionResult>,
+    /// Requests that the model completed, but that this machine answered with an error, for example because the disk
+    /// with the data was full. The sample's errors contain them too.
+    #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
+    pub host_errors: RequestErrors,
     /// The evidence for the verdict.
     #[serde(default)]
     pub evidence: DeliveryEvidence,
@@ -317,6 +322,7 @@ mod tests {
             outside.map(|(client, host)| OutsideTime { client: us(client), host: us(host) });
         LiveDelivery {
             time_scale: 1.0,
+            host_errors: Default::default(),
             served: Duration::from_seconds(1),
             lateness,
             reads: Some(reads),

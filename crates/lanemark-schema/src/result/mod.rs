@@ -28,6 +28,7 @@ mod latency_steps;
 mod live;
 mod path;
 mod phases;
+mod power_cut;
 mod prediction;
 mod range;
 mod rate_phase;
@@ -83,6 +84,7 @@ pub use live::{
 };
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, TestedPath, TopologyNode};
 pub use phases::DrivePhases;
+pub use power_cut::{PowerCut, PowerCutOutcome, PowerCutResults};
 pub use prediction::{MainUncertainty, PercentileInterval, PredictionInterval};
 pub use range::OutOfRangeValue;
 pub use rate_phase::{RatePhase, Reserve};

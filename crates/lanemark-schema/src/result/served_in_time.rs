@@ -1,7 +1,7 @@
 //! Determines whether a program on a served system takes as long as on the modelled system.
 
 use super::latency::LatencyHistogram;
-use super::{DEVIATION_MAX, Sample};
+use super::{DEVIATION_MAX, RequestErrors, Sample};
 use crate::units::Duration;
 
 /// Returns the sum of all latencies in ns.
@@ -10,6 +10,12 @@ fn total_ns(latency: &LatencyHistogram) -> f64 {
 }
 
 impl Sample {
+    /// Returns the requests that the model of a served system completed, but that this machine answered with an error;
+    /// `None` if there are no such requests. The figures of a sample with them do not describe the modelled system.
+    pub fn host_errors(&self) -> Option<&RequestErrors> {
+        self.live.as_ref().map(|live| &live.host_errors).filter(|errors| !errors.is_empty())
+    }
+
     /// Returns whether the answers of a served system were prompt enough for a program to take as long as on the
     /// modelled system. This is the case if the run is valid, or if the total lateness is up to [`DEVIATION_MAX`] of
     /// the modelled time of all requests. Short late requests do not affect a program that mostly waits for flushes.
@@ -51,6 +57,7 @@ mod tests {
             }
             let live = LiveDelivery {
                 time_scale,
+                host_errors: Default::default(),
                 served: Duration::from_seconds(1),
                 lateness,
                 reads: None,

@@ -237,11 +237,15 @@ impl LiveSystem {
         }
     }
 
-    /// Returns a summary of the requests until now, as a test named `name`.
-    pub fn summary(&self, name: &str) -> Test {
-        let (reads, writes) = (self.reads.latency.count(), self.writes.latency.count());
+    /// Returns a summary of the requests in `sample`, as a test named `name`.
+    pub fn summary(&self, name: &str, sample: &Sample) -> Test {
+        let count = |direction: &Option<DirectionResult>| {
+            direction.as_ref().map_or((0, Bytes::ZERO), |it| (it.latency.count(), it.bytes))
+        };
+        let (reads, bytes_read) = count(&sample.reads);
+        let (writes, bytes_written) = count(&sample.writes);
         let operations = (reads + writes).max(1);
-        let bytes = self.reads.bytes + self.writes.bytes;
+        let bytes = bytes_read + bytes_written;
         let read_share = Ratio::new(reads as f64 / operations as f64).unwrap_or_default();
         let queue_depth =
             self.outstanding_max.clamp(QUEUE_DEPTH.min.into(), QUEUE_DEPTH.max.into()) as u32;
@@ -294,7 +298,7 @@ mod tests {
     fn a_summary_has_the_mean_length_and_the_share_of_reads() {
         let mut live = live();
         assert_eq!(
-            live.summary("idle").block,
+            live.summary("idle", &live.sample()).block,
             Bytes(1),
             "the shortest length that a test may have"
         );
@@ -308,7 +312,7 @@ mod tests {
             live.submit(Submission::new(after(us), one).tagged(us)).unwrap();
         }
         while live.advance_until(Instant::END).is_some() {}
-        let test = live.summary("four requests");
+        let test = live.summary("four requests", &live.sample());
         assert_eq!((test.block, test.volume), (Bytes::kibi(12), Some(Bytes::kibi(48))));
         assert_eq!(test.read_share().get(), 0.75);
     }

@@ -1,6 +1,9 @@
 //! Tests of the answer of a comparison.
 
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{
+    DeliveryEvidence, LatencyHistogram, LiveDelivery, Sample, ServedTarget,
+};
+use lanemark_schema::units::Duration;
 
 use super::*;
 use crate::run_tests::{reads, run, test};
@@ -78,4 +81,90 @@ fn runs_are_named_by_their_targets_or_by_their_files() {
     let (a, b) = (rates("A", &[]), rates("B", &[]));
     assert_eq!(distinguishing_names([("a.json", &a), ("b.json", &b)]), ["A", "B"]);
     assert_eq!(distinguishing_names([("a.json", &a), ("b.json", &a)]), ["a.json", "b.json"]);
+}
+
+/// Marks a sample as served by a server that answered every request `late_us` late.
+fn serve_late(sample: &mut Sample, late_us: u64) {
+    let us = Duration::from_microseconds;
+    let mut lateness = LatencyHistogram::new();
+    let mut latency = LatencyHistogram::new();
+    for _ in 0..100 {
+        lateness.record(us(late_us));
+        latency.record(us(50));
+    }
+    sample.live = Some(LiveDelivery {
+        time_scale: 1.0,
+        served: us(1_000),
+        lateness,
+        reads: Some(crate::run_tests::requests(4, &[50 + late_us; 100])),
+        writes: None,
+        host_errors: Default::default(),
+        evidence: DeliveryEvidence::of_modelled(&latency, 1.0),
+        content: None,
+        processor_s: 0.0,
+        busy: us(1_000),
+        program: None,
+    });
+}
+
+/// Returns two runs of two tests with two repeats each, on served systems that kept to their times.
+fn served_runs() -> [RunResult; 2] {
+    ["A", "B"].map(|name| {
+        let mut run = rates(name, &[("x", &[100, 101]), ("y", &[100, 101])]);
+        for sample in run.tests.iter_mut().flat_map(|test| &mut test.samples) {
+            serve_late(sample, 1);
+        }
+        run
+    })
+}
+
+#[test]
+fn runs_with_a_late_server_on_either_side_are_not_ranked() {
+    let answer_to = |[a, b]: &[RunResult; 2]| answer(("a.json", a), ("b.json", b));
+    let mut runs = served_runs();
+    runs[1].tests[0].samples[0].elapsed = Duration::from_microseconds(10_001);
+    assert!(!answer_to(&runs).contains("cannot be ranked"), "{}", answer_to(&runs));
+    for (side, name) in ["A", "B"].into_iter().enumerate() {
+        for (test, test_of) in ["x", "y"].into_iter().enumerate() {
+            for sample in [0, 1] {
+                let mut late = runs.clone();
+                serve_late(&mut late[side].tests[test].samples[sample], 9_000);
+                let wanted =
+                    format!("the server of {name} did not keep to its model's times in {test_of}");
+                assert!(answer_to(&late).contains(&wanted), "{}", answer_to(&late));
+                let mut failed = runs.clone();
+                let live = failed[side].tests[test].samples[sample].live.as_mut().unwrap();
+                live.host_errors.record_errno(28);
+                let wanted = format!(
+                    "the machine of {name}'s server failed requests that the drive completed in {test_of}: 1 without space"
+                );
+                assert!(answer_to(&failed).contains(&wanted), "{}", answer_to(&failed));
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_at_different_time_scales_are_not_ranked() {
+    for (own, other) in [(1.0, 4.0), (0.5, 1.0)] {
+        let mut runs = served_runs();
+        for (run, time_scale) in runs.iter_mut().zip([own, other]) {
+            let Target::Measured(target) = &mut run.target else { panic!() };
+            target.served = Some(ServedTarget {
+                system: "d@p:s".to_owned(),
+                drive: "D".to_owned(),
+                time_scale,
+                faults: Vec::new(),
+            });
+        }
+        let answer = answer(("a.json", &runs[0]), ("b.json", &runs[1]));
+        let wanted = format!("A was measured at a time scale of {own}, and B at {other}");
+        assert!(answer.contains(&wanted), "{answer}");
+        // A system without a server has a time scale of 1.
+        if let Target::Measured(target) = &mut runs[0].target {
+            target.served = None;
+        }
+        let answer = super::answer(("a.json", &runs[0]), ("b.json", &runs[1]));
+        assert_eq!(answer.contains("time scale"), other != 1.0, "{answer}");
+    }
 }

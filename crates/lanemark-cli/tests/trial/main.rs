@@ -2,6 +2,9 @@
 //! without root.
 #![cfg(feature = "serve")]
 
+mod cuts;
+mod turns;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -154,52 +157,36 @@ fn the_usual_programs_run_on_a_served_drive() {
     }
 }
 
-/// Each line that the command printed after `fsync` is acknowledged and must be in the file after a cut.
-const CHECK: &str = "n=$(wc -l <$LANEMARK_OUTPUT); m=$(wc -l <log 2>/dev/null || echo 0); \
-    echo $n printed, $m stored; test $m -ge $n";
-
+/// A command mounts a folder of the user next to the folder of its system, over it, and over the trial's own folder.
 #[test]
-fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive_lies() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
+fn nothing_that_a_command_mounts_is_removed() {
+    let mut methods = unprivileged();
+    methods.retain(|(_, method)| method.ends_with(&IN_A_NAMESPACE));
+    if is_root() {
+        methods.push(("disks of root", Vec::new()));
     }
-    let folder = MountFolder::new();
-    let script = commits(400);
-    let trial = |options: &[&str]| {
-        let cuts = [
-            "--cuts",
-            "4",
-            "--check",
-            CHECK,
-            "--turns",
-            "1",
-            "--size",
-            "64MiB",
-            "--time-scale",
-            "1",
-        ];
-        let words = [&[SATA][..], &cuts, options, &["--", "python3", "-c", &script]].concat();
-        run(&folder, &words)
-    };
-    let sound = trial(&[]);
-    let printed = text(&sound.stdout);
-    assert!(sound.status.success(), "{printed}{}", text(&sound.stderr));
-    assert!(
-        printed.contains("4 power cuts on ") && printed.contains("no acknowledged data was lost"),
-        "{printed}"
-    );
-    for options in [["--mount-options", "barrier=0"], ["--fault", "lying-flush"]] {
-        let damaged = trial(&options);
-        let printed = text(&damaged.stdout);
-        assert_eq!(
-            damaged.status.code(),
-            Some(1),
-            "{options:?}: {printed}{}",
-            text(&damaged.stderr)
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for (name, method) in methods {
+        let folder = folder_for(&method);
+        let user = folder.path().join("user");
+        fs::create_dir(&user).unwrap();
+        fs::write(user.join("letter"), "text").unwrap();
+        if method.starts_with(&AS_ANOTHER_USER) {
+            std::os::unix::fs::chown(&user, Some(65_534), Some(65_534)).unwrap();
+            std::os::unix::fs::chown(user.join("letter"), Some(65_534), Some(65_534)).unwrap();
+        }
+        let script = format!(
+            "echo x >f; sync f; mkdir -p ../next && mount --bind {0} ../next && mount --bind {0} $PWD && mount --bind {0} ..",
+            user.display()
         );
-        assert!(printed.contains("ACKNOWLEDGED DATA WAS LOST"), "{options:?}: {printed}");
+        let words = [SATA, "--size", "64MiB", "--turns", "2", "--time-scale", "1"];
+        let trial = program(folder.path(), &[&words[..], &["--", "sh", "-c", &script]].concat());
+        let output = in_front(&method, &trial, folder.path()).output().unwrap();
+        let errors = text(&output.stderr);
+        assert!(user.join("letter").exists(), "{name}: {errors}");
+        assert!(output.status.success(), "{name}: {errors}");
+        assert!(left(&folder).is_empty(), "{name}: {errors}");
     }
-    assert!(left(&folder).is_empty());
 }
 
 /// A program that starts another program as a user without privileges, which only root can do.
