@@ -106,8 +106,8 @@ fn sync_data(data: &ExportData, mark: FlushCoverage) -> SyncOutcome {
     data.sync().map(|()| mark).map_err(NbdError::from)
 }
 
-/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the mark,
-/// and a loss that the client does not know, are errors.
+/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the
+/// mark, and a loss that the client does not know, are errors.
 pub(crate) fn flush_data(
     data: &ExportData,
     mark: FlushCoverage,

@@ -10,8 +10,8 @@
 //! length of the export. Once they have differed, all writes, trims and flushes fail. The check does not detect a file
 //! that is truncated and extended again between two operations.
 //!
-//! After an error, fdatasync(2) reports success although the kernel may have discarded the data. Once it has failed, all
-//! flushes therefore fail.
+//! After an error, fdatasync(2) reports success although the kernel may have discarded the data. Once it has failed,
+//! all flushes therefore fail.
 
 use std::fs::File;
 use std::io;

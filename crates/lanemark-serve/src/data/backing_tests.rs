@@ -1,5 +1,5 @@
-//! Tests the bytes of an export against a model in memory, and over an image also in the states that a kill and a crash of
-//! the machine leave.
+//! Tests the bytes of an export against a model in memory, and over an image also in the states that a kill and a crash
+//! of the machine leave.
 
 use super::*;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -139,7 +139,7 @@ fn a_map_of_another_export_is_refused() {
     assert!(over(SIZE).is_ok() && over(SIZE).is_ok());
     // The maps have equal lengths, since both exports have the same number of blocks.
     assert!(over(SIZE - 512).is_err());
-    // A map of an older server has no log.
+    // A map of an older server lacks the log.
     let bits_end = 64 + SIZE.div_ceil(BLOCK).div_ceil(8);
     files.map.set_len(bits_end).unwrap();
     assert!(over(SIZE).is_ok());
@@ -267,7 +267,7 @@ impl CrashModel {
 
     fn kill(&mut self) {
         drop(self.export.take());
-        // The next server stores what it finds.
+        // The next server stores the blocks that it finds.
         self.export = Some(self.files.open());
         assert!(self.content() == self.now, "an acknowledged write is lost");
         self.begin_history();

@@ -240,7 +240,7 @@ impl BlockMap {
     /// Sets the bits of blocks whose data is stored, and returns the file that the caller then stores.
     pub(super) fn record_stored(&mut self, blocks: StoringBlocks) -> io::Result<File> {
         let Some(StoredMap { file, bits, .. }) = &mut self.stored else {
-            return Err(io::Error::other("the map has no file"));
+            return Err(io::Error::other("the map is not stored"));
         };
         let mut changed = BTreeSet::new();
         for (first, end) in blocks.0 {
