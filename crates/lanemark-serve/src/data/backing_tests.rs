@@ -61,26 +61,6 @@ fn image() -> (File, Vec<u8>) {
 }
 
 #[test]
-fn ranges_of_a_sparse_file_begin_and_end_at_its_data() {
-    let file = tempfile::tempfile().unwrap();
-    let block = 1 << 16;
-    file.set_len(5 * block).unwrap();
-    file.write_all_at(&[1; 1 << 16], 2 * block).unwrap();
-    for (at, end, wanted) in [
-        (0, 5 * block, (2 * block, true)),
-        (block, 2 * block, (block, true)),
-        (block, 5 * block, (block, true)),
-        (2 * block, 5 * block, (block, false)),
-        (2 * block + 512, 2 * block + 1024, (512, false)),
-        // No data follows.
-        (3 * block, 5 * block, (2 * block, true)),
-        (4 * block, 5 * block - 512, (block - 512, true)),
-    ] {
-        assert_eq!(stretch_of(&file, at, end), wanted, "{at} to {end}");
-    }
-}
-
-#[test]
 fn memory_and_files_contain_the_written_data() {
     let mut model = vec![0; SIZE as usize];
     holds_as_a_model_does(&ExportBytes::memory(SIZE).unwrap(), &mut model, 1);

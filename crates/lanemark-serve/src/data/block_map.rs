@@ -27,6 +27,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use super::holes::stretch_of;
+
 /// Block size of the map.
 pub(super) const BLOCK: u64 = 4096;
 /// The first bytes of a map file, which precede the length of the export.
@@ -297,7 +299,7 @@ impl Log {
 fn match_content(data: &File, size: u64, at: u64, end: u64, checksum: u32) -> (u64, bool) {
     let from = at * BLOCK;
     let to = (end * BLOCK).min(size);
-    let (length, is_hole) = super::backing::stretch_of(data, from, to);
+    let (length, is_hole) = stretch_of(data, from, to);
     let hole_end = if from + length == to { end } else { (from + length) / BLOCK };
     if is_hole && hole_end > at {
         return (hole_end, checksum == checksum_of(&[]));

@@ -13,6 +13,7 @@ mod backing;
 mod block_map;
 mod error;
 mod files;
+mod holes;
 pub mod image;
 mod journal;
 mod opened;

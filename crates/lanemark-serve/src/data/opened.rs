@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use lanemark_files::companion;
 use rustix::fs::FlockOperation;
 
-use super::backing::{ExportBytes, stretch_of};
+use super::backing::ExportBytes;
 use super::block_map::{BlockMap, LOG_RECORDS, MAP_MARK};
 use super::error::DataError;
 use super::files::{CreatedFiles, OpenImage, lock, take};
+use super::holes::stretch_of;
 use super::journal::{
     self, BackingImage, DataState, FileIdentity, JOURNAL_MAX, Journal, JournalContent, ModifiedTime,
 };
