@@ -285,10 +285,21 @@ impl Log {
     /// Reads all whole records of both halves.
     fn records(self, file: &File) -> io::Result<Vec<BlockRecord>> {
         let mut records = Vec::new();
-        let mut bytes = vec![0; (self.capacity * RECORD) as usize];
-        for is_second in [false, true] {
-            file.read_exact_at(&mut bytes, self.half_at(is_second))?;
-            records.extend(bytes.chunks(RECORD as usize).filter_map(BlockRecord::read));
+        let length = self.capacity * RECORD;
+        for half in [self.half_at(false), self.half_at(true)] {
+            let mut at = 0;
+            // The unused part of a half is a hole, which need not be read.
+            while at < length {
+                let (part, is_hole) = stretch_of(file, half + at, half + length);
+                if !is_hole {
+                    let from = at / RECORD * RECORD;
+                    let to = (at + part).next_multiple_of(RECORD).min(length);
+                    let mut bytes = vec![0; (to - from) as usize];
+                    file.read_exact_at(&mut bytes, half + from)?;
+                    records.extend(bytes.chunks(RECORD as usize).filter_map(BlockRecord::read));
+                }
+                at += part;
+            }
         }
         Ok(records)
     }
