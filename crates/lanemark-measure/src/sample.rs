@@ -17,7 +17,7 @@ use std::thread;
 
 use lanemark_schema::result::series::Series;
 use lanemark_schema::result::{
-    CpuUse, Evidence, LatencyHistogram, OutstandingRequests, RequestErrors, Sample, ThreadUse,
+    CpuUse, Evidence, OutstandingRequests, RequestErrors, Sample, ThreadUse,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};

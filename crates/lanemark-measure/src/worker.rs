@@ -40,10 +40,8 @@ mod answers;
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lanemark_schema::result::LatencyHistogram;
 use lanemark_schema::result::series::SeriesRecorder;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};

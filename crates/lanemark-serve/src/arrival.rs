@@ -199,7 +199,8 @@ mod tests {
             assert_eq!((time.worked_ns, time.waited_ns), (125_000 * quarters, 175_000 * quarters));
             let delivered: Arc<DeliveryCounts> = Arc::default();
             let mut calls = FuseCalls::new(clock.clone(), Arc::clone(&delivered));
-            // Four microseconds of simulated time are 4, 16 or 2 microseconds, of which up to 5 are work.
+            // Four microseconds of simulated time take 4, 16 or 2 microseconds. Only the first and the last count as
+            // work.
             clock.turn_to(at(1_204));
             calls.begin(true);
             clock.turn_to(at(1_212));

@@ -122,7 +122,7 @@ fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
                 break outcome;
             }
         };
-        // The modelled latency is that of the write and of the flush, so only the last microsecond is late.
+        // The modelled latency contains the write and the flush, so only the last microsecond is late.
         assert_eq!(outcome.modelled, outcome.at.since(outcome.came));
         let late = bench.core.delivered.counts().lateness.max_ns().unwrap();
         assert!(late <= 4_000, "{late} ns late");
@@ -134,14 +134,14 @@ fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
     }
 }
 
-/// Only time that clients really paused is left out, and an idle drive is examined at intervals of real time.
+/// Pauses of clients, and the interval at which an idle drive is examined, are measured in real time.
 #[test]
 fn pauses_and_looks_at_an_idle_drive_are_in_real_time() {
     for (scale, quarters) in TimeScale::IN_TESTS {
         let mut bench = scaled_bench(&[], scale);
         bench.submit(access(Operation::Read, 9), false);
         let done = bench.turn_to(after_us(1_000)).unwrap().1.at;
-        // The client pauses for 100 ms of real time, of which 20 ms count as active.
+        // The client pauses for 100 ms of real time. The first 20 ms of them count as active.
         let pause = Duration::from_microseconds(100_000).scaled(4, quarters);
         bench.turn_to(done + pause);
         bench.submit(access(Operation::Read, 9), false);
@@ -204,7 +204,7 @@ fn a_fault_that_is_changed_ends_when_its_successor_begins() {
     bench.turn_to(after_us(20));
     let phases: Vec<_> = bench.core.faults().iter().map(|state| state.phase).collect();
     assert_eq!(phases, [Over, Active]);
-    // A fault that is over has no successor.
+    // A fault that is over cannot be changed.
     assert!(change(&mut bench, "latency at=0s extra=3ms").is_err());
     assert_eq!(bench.core.faults().len(), 2);
 }

@@ -1,5 +1,5 @@
-//! Tests which writes a flush covers, at the level of requests to the modelled drive: the writes that were complete when
-//! the flush arrived, and no later write.
+//! Tests which writes a flush covers, at the level of requests to the modelled drive: the writes that were complete
+//! when the flush arrived, and no later write.
 
 use super::*;
 use std::sync::Mutex;

@@ -130,8 +130,8 @@ impl From<NbdError> for AnswerFailure {
     }
 }
 
-/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the mark,
-/// and a loss that the client does not know, are errors.
+/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the
+/// mark, and a loss that the client does not know, are errors.
 pub(crate) fn flush_data(
     data: &ExportData,
     mark: FlushCoverage,

@@ -1,7 +1,7 @@
 //! Removes mounts, disks and sockets before the process ends, however it ends, because they would outlast it.
 //!
-//! Each owner removes its mount, disk or socket when it is dropped, including after a panic. If a signal ends the program
-//! immediately, values are not dropped; the code that ends the program therefore calls [`undo_all`] first.
+//! Each owner removes its mount, disk or socket when it is dropped, including after a panic. If a signal ends the
+//! program immediately, values are not dropped; the code that ends the program therefore calls [`undo_all`] first.
 
 use std::collections::BTreeMap;
 use std::io;

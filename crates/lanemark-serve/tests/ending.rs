@@ -1,5 +1,5 @@
-//! Tests the end of a process that does not drop its values, as after a signal during the start of a server. The test has
-//! its own program, because the end is final.
+//! Tests the end of a process that does not drop its values, as after a signal during the start of a server. The test
+//! has its own program, because the end is final.
 
 use std::os::unix::net::UnixListener;
 

@@ -10,8 +10,8 @@
 //! length of the export. Once they have differed, all writes, trims and flushes fail. The check does not detect a file
 //! that is truncated and extended again between two operations.
 //!
-//! After an error, fdatasync(2) reports success although the kernel may have discarded the data. Once it has failed, all
-//! flushes therefore fail.
+//! After an error, fdatasync(2) reports success although the kernel may have discarded the data. Once it has failed,
+//! all flushes therefore fail.
 
 use std::fs::File;
 use std::io;
@@ -20,10 +20,11 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
-use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use rustix::io::Errno;
 
 use super::block_map::{BLOCK, BlockMap, BlockRecord, checksum_of};
+use super::holes::stretch_of;
 use super::journal::ModifiedTime;
 
 /// Maximum number of bytes that are written or copied at once.
@@ -429,21 +430,6 @@ impl MappedImage {
         let (inside, behind) = bytes.split_at_mut(there as usize);
         behind.fill(0);
         self.image.read_exact_at(inside, offset)
-    }
-}
-
-/// Returns the length of the range that begins at `at` and ends by `end`, and whether it is a hole. The whole file
-/// counts as data on a file system that does not report holes.
-pub(super) fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
-    match seek(file, SeekFrom::Data(at)) {
-        Ok(data) if data > at => (data.min(end) - at, true),
-        Ok(_) => {
-            let hole = seek(file, SeekFrom::Hole(at)).unwrap_or(end);
-            (hole.clamp(at + 1, end) - at, false)
-        }
-        // The rest of the file contains no data.
-        Err(Errno::NXIO) => (end - at, true),
-        Err(_) => (end - at, false),
     }
 }
 

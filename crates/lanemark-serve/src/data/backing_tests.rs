@@ -1,5 +1,5 @@
-//! Tests the bytes of an export against a model in memory, and over an image also in the states that a kill and a crash of
-//! the machine leave.
+//! Tests the bytes of an export against a model in memory, and over an image also in the states that a kill and a crash
+//! of the machine leave.
 
 use super::*;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -61,26 +61,6 @@ fn image() -> (File, Vec<u8>) {
 }
 
 #[test]
-fn ranges_of_a_sparse_file_begin_and_end_at_its_data() {
-    let file = tempfile::tempfile().unwrap();
-    let block = 1 << 16;
-    file.set_len(5 * block).unwrap();
-    file.write_all_at(&[1; 1 << 16], 2 * block).unwrap();
-    for (at, end, wanted) in [
-        (0, 5 * block, (2 * block, true)),
-        (block, 2 * block, (block, true)),
-        (block, 5 * block, (block, true)),
-        (2 * block, 5 * block, (block, false)),
-        (2 * block + 512, 2 * block + 1024, (512, false)),
-        // No data follows.
-        (3 * block, 5 * block, (2 * block, true)),
-        (4 * block, 5 * block - 512, (block - 512, true)),
-    ] {
-        assert_eq!(stretch_of(&file, at, end), wanted, "{at} to {end}");
-    }
-}
-
-#[test]
 fn memory_and_files_contain_the_written_data() {
     let mut model = vec![0; SIZE as usize];
     holds_as_a_model_does(&ExportBytes::memory(SIZE).unwrap(), &mut model, 1);
@@ -139,7 +119,7 @@ fn a_map_of_another_export_is_refused() {
     assert!(over(SIZE).is_ok() && over(SIZE).is_ok());
     // The maps have equal lengths, since both exports have the same number of blocks.
     assert!(over(SIZE - 512).is_err());
-    // A map of an older server has no log.
+    // A map of an older server lacks the log.
     let bits_end = 64 + SIZE.div_ceil(BLOCK).div_ceil(8);
     files.map.set_len(bits_end).unwrap();
     assert!(over(SIZE).is_ok());
@@ -267,7 +247,7 @@ impl CrashModel {
 
     fn kill(&mut self) {
         drop(self.export.take());
-        // The next server stores what it finds.
+        // The next server stores the blocks that it finds.
         self.export = Some(self.files.open());
         assert!(self.content() == self.now, "an acknowledged write is lost");
         self.begin_history();

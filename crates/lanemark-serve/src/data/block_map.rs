@@ -27,6 +27,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use super::holes::stretch_of;
+
 /// Block size of the map.
 pub(super) const BLOCK: u64 = 4096;
 /// The first bytes of a map file, which precede the length of the export.
@@ -240,7 +242,7 @@ impl BlockMap {
     /// Sets the bits of blocks whose data is stored, and returns the file that the caller then stores.
     pub(super) fn record_stored(&mut self, blocks: StoringBlocks) -> io::Result<File> {
         let Some(StoredMap { file, bits, .. }) = &mut self.stored else {
-            return Err(io::Error::other("the map has no file"));
+            return Err(io::Error::other("the map is not stored"));
         };
         let mut changed = BTreeSet::new();
         for (first, end) in blocks.0 {
@@ -283,10 +285,21 @@ impl Log {
     /// Reads all whole records of both halves.
     fn records(self, file: &File) -> io::Result<Vec<BlockRecord>> {
         let mut records = Vec::new();
-        let mut bytes = vec![0; (self.capacity * RECORD) as usize];
-        for is_second in [false, true] {
-            file.read_exact_at(&mut bytes, self.half_at(is_second))?;
-            records.extend(bytes.chunks(RECORD as usize).filter_map(BlockRecord::read));
+        let length = self.capacity * RECORD;
+        for half in [self.half_at(false), self.half_at(true)] {
+            let mut at = 0;
+            // The unused part of a half is a hole, which need not be read.
+            while at < length {
+                let (part, is_hole) = stretch_of(file, half + at, half + length);
+                if !is_hole {
+                    let from = at / RECORD * RECORD;
+                    let to = (at + part).next_multiple_of(RECORD).min(length);
+                    let mut bytes = vec![0; (to - from) as usize];
+                    file.read_exact_at(&mut bytes, half + from)?;
+                    records.extend(bytes.chunks(RECORD as usize).filter_map(BlockRecord::read));
+                }
+                at += part;
+            }
         }
         Ok(records)
     }
@@ -297,7 +310,7 @@ impl Log {
 fn match_content(data: &File, size: u64, at: u64, end: u64, checksum: u32) -> (u64, bool) {
     let from = at * BLOCK;
     let to = (end * BLOCK).min(size);
-    let (length, is_hole) = super::backing::stretch_of(data, from, to);
+    let (length, is_hole) = stretch_of(data, from, to);
     let hole_end = if from + length == to { end } else { (from + length) / BLOCK };
     if is_hole && hole_end > at {
         return (hole_end, checksum == checksum_of(&[]));

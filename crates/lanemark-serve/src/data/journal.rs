@@ -1,11 +1,12 @@
 //! The journal next to a data file: the identity of its files, the state that the last server left, and the data lost
 //! in power cuts.
 //!
-//! The journal consists of a few lines of text. The first line contains the state, which is overwritten in place: `open`
-//! while a server uses the data, and `closed` after it has shut down cleanly. The next lines identify the files of the
-//! journal by the length and inode number of the data, and of the image under it. The device number is not recorded,
-//! because it can change when the machine restarts. The modification times of the image, and of the data after a clean
-//! shutdown, show whether other programs have written to them since, unless such a program restores the time.
+//! The journal consists of a few lines of text. The first line contains the state, which is overwritten in place:
+//! `open` while a server uses the data, and `closed` after it has shut down cleanly. The next lines identify the files
+//! of the journal by the length and inode number of the data, and of the image under it. The device number is not
+//! recorded, because it can change when the machine restarts. The modification times of the image, and of the data
+//! after a clean shutdown, show whether other programs have written to them since, unless such a program restores the
+//! time.
 //!
 //! A new journal is written completely before it replaces the old journal, so a crash leaves one of the two. Whether
 //! writes are flushed is not recorded: the record would have to be stored before each first write after a flush is
@@ -18,7 +19,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::files::replace_file;
+use super::renaming::replace_file;
 
 /// The first bytes of a journal of any version.
 pub(super) const OURS: &str = "lanemark-serve ";
@@ -46,7 +47,7 @@ pub(super) struct JournalContent {
     pub(super) state: DataState,
     /// The data file, with the length of the export.
     pub(super) data: FileIdentity,
-    /// When the data was last modified, if the server shut down cleanly.
+    /// Modification time of the data, if the server shut down cleanly.
     pub(super) closed: Option<ModifiedTime>,
     /// The image under the data, if there is one.
     pub(super) over: Option<BackingImage>,
@@ -92,7 +93,7 @@ impl fmt::Display for ModifiedTime {
 pub(super) struct BackingImage {
     /// Length and inode number of the image.
     pub(super) extent: FileIdentity,
-    /// When the image was last modified; `None` in a journal of an older server.
+    /// Modification time of the image; `None` in a journal of an older server.
     pub(super) modified: Option<ModifiedTime>,
     /// Path of the image, as the user named it.
     pub(super) path: String,

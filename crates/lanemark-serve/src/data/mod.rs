@@ -13,9 +13,11 @@ mod backing;
 mod block_map;
 mod error;
 mod files;
+mod holes;
 pub mod image;
 mod journal;
 mod opened;
+mod renaming;
 mod volatile;
 
 use std::fs::File;
@@ -219,8 +221,8 @@ impl ExportData {
         self.backing.sync()
     }
 
-    /// Completes a flush of the drive's cache. If the drive lies and the flush does not store data (`stores` is false), a
-    /// power cut may still revert the writes before `mark`.
+    /// Completes a flush of the drive's cache. If the drive lies and the flush does not store data (`stores` is false),
+    /// a power cut may still revert the writes before `mark`.
     pub fn finish_flush(&self, mark: FlushCoverage, stores: bool) -> FlushOutcome {
         let Some(volatile) = &self.volatile else { return FlushOutcome::Stored };
         let mut volatile = lock(volatile);

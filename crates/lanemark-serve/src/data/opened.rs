@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use lanemark_files::companion;
 use rustix::fs::FlockOperation;
 
-use super::backing::{ExportBytes, stretch_of};
+use super::backing::ExportBytes;
 use super::block_map::{BlockMap, LOG_RECORDS, MAP_MARK};
 use super::error::DataError;
-use super::files::{CreatedFiles, OpenImage, lock, rename_away, replace_file, take};
+use super::files::{CreatedFiles, OpenImage, lock, take};
+use super::holes::stretch_of;
 use super::journal::{
     self, BackingImage, DataState, FileIdentity, JOURNAL_MAX, Journal, JournalContent, ModifiedTime,
 };
+use super::renaming::{rename_away, replace_file};
 use super::{DriveCache, ExportData};
 
 /// Suffix of the journal's name.
@@ -169,8 +171,8 @@ impl DataPlan {
         self.overwrite.as_deref() == Some(path)
     }
 
-    /// Returns the file of the map of `data`, and a line about a map that was renamed. A map with content is data: it is
-    /// used or renamed.
+    /// Returns the file of the map of `data`, and a line about a map that was renamed. A map with content is data, and
+    /// is used or renamed.
     fn map(
         &self,
         path: &Path,
@@ -347,8 +349,8 @@ fn move_map_away(map_path: &Path) -> Result<String, DataError> {
     ))
 }
 
-/// Checks a map next to data without an image, and returns a line about a map that was renamed. A file that is not a
-/// map is left alone.
+/// Checks a map next to data without an image, and returns a line about a map that was renamed. A file of another
+/// program is ignored.
 fn check_lone_map(
     path: &Path,
     map_path: &Path,
@@ -364,7 +366,7 @@ fn check_lone_map(
     }
     match earlier {
         EarlierData::Missing => move_map_away(map_path).map(Some),
-        // The journal states that the data has no image.
+        // The journal states that there is no image.
         EarlierData::Recorded => Ok(None),
         EarlierData::Unrecorded => Err(DataError::Refused {
             path: path.to_owned(),

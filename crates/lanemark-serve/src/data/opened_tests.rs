@@ -1,4 +1,4 @@
-//! Tests how data is opened: which files are used, refused, created and renamed, and what is reported about them.
+//! Tests how data is opened: which files are used, refused, created and renamed, and the notes about them.
 
 use super::*;
 use lanemark_sim::spec::WriteCacheMode;
@@ -296,7 +296,7 @@ fn data_without_a_map_is_not_hidden_by_an_image() {
     std::fs::remove_file(in_folder("disk.map")).unwrap();
     assert!(refusal(&allow(&plan)).contains("there is no map"));
     assert_eq!(std::fs::read(in_folder("disk")).unwrap(), before);
-    // A file without data has no data to hide.
+    // An image hides nothing in a file without data.
     std::fs::File::create(in_folder("disk")).unwrap().set_len(1 << 20).unwrap();
     assert_eq!(first_bytes(&allow(&plan).open(CACHE, 1).unwrap().data), [3, 3]);
 }

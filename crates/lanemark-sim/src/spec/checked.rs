@@ -51,7 +51,7 @@ impl CheckedSystem {
         self.with_only_faults([&self.faults, faults].concat())
     }
 
-    /// Returns the system with these faults instead of its own faults.
+    /// Returns the system with only these faults.
     ///
     /// # Errors
     /// Returns all faults that the system does not support, each with the accepted values.
