@@ -79,7 +79,7 @@ serve-bench: build tools ## compare served systems with nbdkit, and delivered la
 	cargo bench --locked -p lanemark-cli --bench serve
 
 mysql: tools     ## the OLTP tests on MariaDB
-	cargo test --locked -p lanemark-oltp --features full --test mysql -- --nocapture
+	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
 
 # A test of lanemark-validation, which `make test` runs too, fails if a table in README or docs/validation differs from
 # the figures that `make validate` or `make grids` saved last.
@@ -90,7 +90,6 @@ lints:           ## the part of `check` without tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
-	cargo check -p lanemark-cli --no-default-features --locked
 	$(MAKE) python
 	target/python/bin/ruff check python crates/lanemark-testbed/run.py
 	target/python/bin/ruff format --check python crates/lanemark-testbed/run.py
@@ -203,13 +202,13 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 	$(LANEMARK) completions fish >$(SHARE)/fish/vendor_completions.d/lanemark.fish
 	$(LANEMARK) completions man $(SHARE)/man/man1
 
-# Release packages contain all features. `MAINTAINER="Name <address>"` signs the Debian package.
+# Release packages contain MariaDB and MySQL. `MAINTAINER="Name <address>"` signs the Debian package.
 CYCLONEDX := 0.5.7
 VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 dist: wheels     ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
 	@[ "$$(target/tools/bin/cargo-cyclonedx cyclonedx --version 2>/dev/null)" = "cargo-cyclonedx-cyclonedx $(CYCLONEDX)" ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-cyclonedx@$(CYCLONEDX)
-	cargo build --release --locked -p lanemark-cli --features full
+	cargo build --release --locked -p lanemark-cli --features mysql
 	packaging/dist.sh $(VERSION) $(abspath target/tools/bin)
 
 dist-test:       ## run README's and the book's commands from the Debian package in an empty root (five minutes, after `dist`)

@@ -122,7 +122,7 @@ cp target/wheels/lanemark-"$version"-*.whl "$new"
 # The tool writes next to each manifest, so it reads a copy.
 mkdir "$work/sources"
 git ls-files -z -- Cargo.toml Cargo.lock crates | xargs -0 cp --parents -t "$work/sources"
-(cd "$work/sources" && PATH=$sbom_tool:$PATH cargo cyclonedx --format json --spec-version 1.5 --features full \
+(cd "$work/sources" && PATH=$sbom_tool:$PATH cargo cyclonedx --format json --spec-version 1.5 --features mysql \
     --target $target --quiet --manifest-path crates/lanemark-cli/Cargo.toml)
 # The references to the workspace's crates contain the path of this machine's folder.
 sed "s#path+file://$work/sources/#path+file:///#g" "$work/sources/crates/lanemark-cli/lanemark-cli.cdx.json" \

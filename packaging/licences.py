@@ -39,7 +39,7 @@ def texts(package: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     """Print a list of the crates, then each licence text once with the crates that use it."""
-    printed = subprocess.run([*METADATA, "--features=lanemark-cli/full"], capture_output=True, text=True, check=False)
+    printed = subprocess.run([*METADATA, "--features=lanemark-cli/mysql"], capture_output=True, text=True, check=False)
     if printed.returncode != 0:
         sys.exit(printed.stderr)
     packages = built_in(json.loads(printed.stdout))

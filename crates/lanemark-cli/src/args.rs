@@ -2,7 +2,6 @@
 
 mod completions;
 mod drive;
-#[cfg(feature = "serve")]
 mod fio_command;
 mod fit;
 mod host;
@@ -15,21 +14,17 @@ mod samples;
 mod save;
 mod saved;
 mod scale;
-#[cfg(feature = "serve")]
 mod serve;
 mod sweep;
 mod systems;
 mod trace;
-#[cfg(feature = "serve")]
 mod trial;
-#[cfg(feature = "ui")]
 mod ui;
 mod verify;
 mod whatif;
 
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
-#[cfg(feature = "serve")]
 pub(crate) use fio_command::FioCommandArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use host::{HostArgs, HostCommand, HostMeasureArgs, HostOption};
@@ -42,14 +37,11 @@ pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
 pub(crate) use saved::{CompareArgs, ExportArgs, ReportArgs};
 pub(crate) use scale::{MemoryArgs, SeedArgs, WorkloadScaleArgs};
-#[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs, StartArg};
 pub(crate) use sweep::SweepArgs;
 use systems::SYSTEMS;
 pub(crate) use trace::TraceArgs;
-#[cfg(feature = "serve")]
 pub(crate) use trial::{FileSystem, TrialArgs};
-#[cfg(feature = "ui")]
 pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 pub(crate) use whatif::WhatIfArgs;
@@ -67,7 +59,6 @@ use lanemark_trace::{BlkparseAction, Format};
 
 use crate::formats::OutputFormat;
 
-#[cfg(feature = "oltp")]
 use crate::oltp_args::OltpArgs;
 
 /// Measure, simulate and explain storage paths: how much of a drive's speed reaches the application, where the rest is
@@ -133,7 +124,6 @@ pub(crate) enum Command {
     /// Calculate battery life, the rate of a stream, or the number of servers for a load
     Plan(PlanArgs),
     /// Load, run, check and compare a TPC-C-derived workload on a real database
-    #[cfg(feature = "oltp")]
     Oltp(OltpArgs),
     /// List the drives, platforms, hosts and workloads of the library, or show one entry
     Library(LibraryListArgs),
@@ -142,16 +132,12 @@ pub(crate) enum Command {
     /// Print shell completions, or write manual pages
     Completions(CompletionsArgs),
     /// Serve a modelled system as a block device with real data, over NBD
-    #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
     /// Control a running server: print its status, inject a fault, cut its power, or stop it
-    #[cfg(feature = "serve")]
     ServeControl(ServeControlArgs),
     /// Run a command on several modelled systems in turn, and compare its times; optionally cut the power
-    #[cfg(feature = "serve")]
     Trial(Box<TrialArgs>),
     /// Open the laboratory in a browser on this machine
-    #[cfg(feature = "ui")]
     Ui(UiArgs),
 }
 

@@ -16,12 +16,8 @@ pub(crate) enum CommandOutcome {
     /// A check found damage.
     Damaged,
     /// A check could not find out whether data is damaged.
-    #[cfg(feature = "serve")]
     Unknown,
     Interrupted,
-    /// The command that was run returned this exit code.
-    #[cfg(feature = "serve")]
-    Code(u8),
 }
 
 /// The error of a command.

@@ -15,7 +15,6 @@ mod delivery;
 mod drive;
 mod export;
 mod failure;
-mod features;
 mod fit;
 mod formats;
 mod help;
@@ -23,16 +22,11 @@ mod host;
 mod import;
 mod inspect;
 mod library;
-#[cfg(feature = "oltp")]
 mod managed;
-#[cfg(feature = "serve")]
 mod marked;
 mod messages;
-#[cfg(feature = "oltp")]
 mod oltp;
-#[cfg(feature = "oltp")]
 mod oltp_args;
-#[cfg(all(feature = "oltp", feature = "serve"))]
 mod oltp_live;
 mod outlets;
 mod output;
@@ -46,29 +40,19 @@ mod report;
 mod results;
 mod samples;
 mod saving;
-#[cfg(feature = "serve")]
 mod serve;
-#[cfg(feature = "serve")]
 mod serve_control;
-#[cfg(feature = "serve")]
 mod serve_start;
-#[cfg(feature = "serve")]
 mod served_disk;
-#[cfg(feature = "serve")]
 mod served_target;
 mod sim;
 mod stop;
 mod study;
 mod sweep;
 mod trace_file;
-#[cfg(feature = "serve")]
 mod trial;
-#[cfg(feature = "ui")]
 mod ui;
-#[cfg(not(feature = "serve"))]
-mod unserved_target;
 mod verify;
-#[cfg(feature = "serve")]
 mod warden;
 mod whatif;
 
@@ -82,21 +66,14 @@ use lanemark_schema::text::is_shown;
 use args::{Args, Command};
 use failure::{CommandOutcome, Failure};
 use messages::tell;
-#[cfg(not(feature = "serve"))]
-use unserved_target as served_target;
 
 /// Runs the command in `words`, which begin with the program's name, and returns the exit code. This function catches
 /// the signals of the process, and may end the process, on a signal and for some commands. Therefore a process can run
 /// only one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
-    #[cfg(feature = "serve")]
     if warden::ran_as_one(words) {
         return 0;
-    }
-    if let Some(failure) = features::missing_feature_error(words) {
-        tell!("{failure}");
-        return failure.exit_code();
     }
     let understood = help::command().try_get_matches_from(words);
     let args = understood.and_then(|matches| Args::from_arg_matches(&matches));
@@ -108,10 +85,7 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     match outcome {
         Ok(CommandOutcome::Done) => saving::exit_code(),
         Ok(CommandOutcome::Damaged) => 1,
-        #[cfg(feature = "serve")]
         Ok(CommandOutcome::Unknown) => 5,
-        #[cfg(feature = "serve")]
-        Ok(CommandOutcome::Code(code)) => code,
         Ok(CommandOutcome::Interrupted) => stop::exit_code(),
         Err(failure) => {
             tell!("{failure}");
@@ -132,31 +106,17 @@ fn not_understood(error: &clap::Error, words: &[OsString]) -> ! {
 }
 
 /// Returns whether a word contains no password of a database.
-#[cfg(feature = "oltp")]
 fn is_public(word: &str) -> bool {
     lanemark_oltp::secrets::without_password(word) == word
 }
 
-/// Returns true, because no command of this build reads the name of a database.
-#[cfg(not(feature = "oltp"))]
-fn is_public(_: &str) -> bool {
-    true
-}
-
 /// Removes the passwords of `words`, and of their parts after `=`, from a message that quotes them.
-#[cfg(feature = "oltp")]
 fn hide_passwords(words: &[std::borrow::Cow<'_, str>], message: String) -> String {
     let parts =
         words.iter().flat_map(|word| [Some(&**word), word.split_once('=').map(|(_, value)| value)]);
     parts.flatten().filter(|part| !is_public(part)).fold(message, |message, part| {
         message.replace(part, &lanemark_oltp::secrets::without_password(part))
     })
-}
-
-/// Returns the message, because no command of this build reads the name of a database.
-#[cfg(not(feature = "oltp"))]
-fn hide_passwords(_: &[std::borrow::Cow<'_, str>], message: String) -> String {
-    message
 }
 
 fn run(args: &Args) -> Result<CommandOutcome, Failure> {
@@ -180,18 +140,13 @@ fn run(args: &Args) -> Result<CommandOutcome, Failure> {
         Command::Report(args) => report::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Plan(args) => plan::run(args),
-        #[cfg(feature = "oltp")]
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
         Command::Samples(args) => samples::run(args),
         Command::Completions(args) => completions::run(args),
-        #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),
-        #[cfg(feature = "serve")]
         Command::ServeControl(args) => serve_control::control(args),
-        #[cfg(feature = "serve")]
         Command::Trial(args) => trial::run(args),
-        #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),
     }
 }

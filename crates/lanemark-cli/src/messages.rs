@@ -39,7 +39,6 @@ fn quoted(path: &Path) -> String {
 /// Writes a message and a line feed, without the passwords of databases, and without control sequences for terminals.
 pub(crate) fn write(message: fmt::Arguments<'_>) {
     let text = message.to_string();
-    #[cfg(feature = "oltp")]
     let text = lanemark_oltp::secrets::redacted(&text);
     let lines: Vec<_> = text.trim_end_matches('\n').split('\n').map(shown).collect();
     let _ = writeln!(std::io::stderr().lock(), "{}", lines.join("\n"));

@@ -64,7 +64,6 @@ pub(crate) fn run(args: &OltpArgs) -> Result<CommandOutcome, Failure> {
         }
         OltpCommand::Compare(args) => compare_runs(args),
         OltpCommand::Workload(args) => workload_of_run(args),
-        #[cfg(feature = "serve")]
         OltpCommand::Live(args) => crate::oltp_live::run(args),
     }
 }

@@ -6,10 +6,8 @@ use clap::{Args as ClapArgs, Subcommand};
 use lanemark_oltp::{Database, TransactionProfile};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::units::Duration;
-#[cfg(feature = "serve")]
 use lanemark_serve::clock::TimeScale;
 
-#[cfg(feature = "serve")]
 use crate::args::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
@@ -37,7 +35,6 @@ pub(crate) enum OltpCommand {
     Workload(OltpWorkloadArgs),
     /// Run users on PostgreSQL, with its data on each of the two served systems of a study, and compare measured,
     /// simulated and published figures (needs root)
-    #[cfg(feature = "serve")]
     Live(OltpLiveArgs),
 }
 
@@ -51,7 +48,7 @@ pub(crate) struct OltpWorkloadArgs {
 }
 
 /// Help for the values of `--database`, depending on the built-in databases.
-const DATABASE: &str = match cfg!(feature = "full") {
+const DATABASE: &str = match cfg!(feature = "mysql") {
     true => {
         "sqlite:FILE; postgres://USER@HOST:PORT/NAME, which uses only the schema lanemark_oltp; or \
          mysql://USER@HOST:PORT/NAME for MariaDB or MySQL; the command creates the database NAME"
@@ -211,7 +208,6 @@ pub(crate) struct OltpCompareArgs {
     pub(crate) json: bool,
 }
 
-#[cfg(feature = "serve")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The time scale slows the drives, so that this machine's processors can represent the study's. The

@@ -27,14 +27,12 @@ pub(crate) const HOST: FileKind =
 pub(crate) const RATED: FileKind =
     FileKind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
 /// A database's figures on served systems, compared with a study's figures.
-#[cfg(all(feature = "oltp", feature = "serve"))]
 pub(crate) const LIVE: FileKind = FileKind {
     mark: "system,metric,unit,published,simulated,measured",
     word: "table",
     option: "--csv",
 };
 /// The workload from a saved OLTP run.
-#[cfg(feature = "oltp")]
 pub(crate) const WORKLOAD: FileKind =
     FileKind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
 /// An inspected machine as a platform.

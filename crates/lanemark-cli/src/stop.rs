@@ -120,7 +120,6 @@ fn finish_with() -> bool {
 /// Ends the program now.
 fn end() -> ! {
     state().ending.store(true, Ordering::SeqCst);
-    #[cfg(feature = "serve")]
     lanemark_serve::undo::undo_all();
     lanemark_measure::remove_created();
     reserved::remove_reserved_files();
@@ -135,7 +134,6 @@ pub(crate) fn on_signal() -> Arc<AtomicBool> {
 }
 
 /// Extends the time for a command to end, for cleanup that takes longer than removing files.
-#[cfg(any(feature = "oltp", feature = "serve"))]
 pub(crate) fn extend_patience(more: Duration) {
     let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
     state().more_ms.store(more, Ordering::SeqCst);

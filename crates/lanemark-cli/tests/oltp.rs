@@ -1,5 +1,4 @@
 //! `lanemark oltp` as a user sees it, on SQLite with little data.
-#![cfg(feature = "oltp")]
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -211,12 +210,12 @@ fn loaded_contents_are_kept_and_restored() {
 fn help_and_errors_name_the_databases_that_are_built_in() {
     let folder = tempfile::tempdir().unwrap();
     let help = stdout(&lanemark(folder.path(), &["load", "--help"]));
-    for (name, built_in) in [("postgres", true), ("mysql", cfg!(feature = "full"))] {
+    for (name, built_in) in [("postgres", true), ("mysql", cfg!(feature = "mysql"))] {
         assert_eq!(help.contains(&format!("{name}://")), built_in, "{help}");
         let database = format!("{name}://me@127.0.0.1:1/x");
         let (code, error) = failure(&lanemark(folder.path(), &["check", "--database", &database]));
         assert_eq!(code, Some(2), "{error}");
-        let left_out = error.contains("--features full");
+        let left_out = error.contains("--features mysql");
         assert_eq!(left_out, !built_in, "{error}");
         assert_eq!(error.contains("can't be reached"), built_in, "{error}");
     }

@@ -1,6 +1,5 @@
 //! `lanemark oltp live` in its short form: both systems of the study, and cleanup regardless of how the command ends.
 //! The tests are skipped, with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
-#![cfg(all(feature = "oltp", feature = "serve"))]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -5,7 +5,6 @@
 //! the sessions reveal the throttle. Without a throttle, the device's speed would depend on its other users, so that no
 //! bound could be tested. The test is skipped, with a message, if loop devices, control groups or PostgreSQL's programs
 //! are missing.
-#![cfg(feature = "oltp")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,7 +5,7 @@ mod workloads;
 
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, EngineKind, MeasureError, MeasureOutcome, MeasureSettings};
+use lanemark_measure::{Bench, EngineKind, Event, MeasureError, MeasureOutcome, MeasureSettings};
 use lanemark_schema::result::steady::ROUNDS_MAX;
 use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration, Ratio};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::backend::Backend;
 pub use crate::backend::{DatabaseContents, LoadedData};
 use crate::error::{OltpError, base_name};
-#[cfg(feature = "full")]
+#[cfg(feature = "mysql")]
 use crate::mysql::MysqlDatabase;
 use crate::postgres::PostgresDatabase;
 use crate::schema::Scale;
@@ -32,13 +32,13 @@ impl FromStr for Database {
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
                 Ok(Self(Arc::new(PostgresDatabase::new(name)?)))
             }
-            #[cfg(feature = "full")]
+            #[cfg(feature = "mysql")]
             Some(("mysql" | "mariadb", rest)) if rest.starts_with("//") => {
                 Ok(Self(Arc::new(MysqlDatabase::new(name)?)))
             }
-            #[cfg(not(feature = "full"))]
+            #[cfg(not(feature = "mysql"))]
             Some(("mysql" | "mariadb", _)) => {
-                Err(OltpError::NotBuiltIn { database: "MariaDB and MySQL", feature: "full" })
+                Err(OltpError::NotBuiltIn { database: "MariaDB and MySQL", feature: "mysql" })
             }
             _ => Err(OltpError::Name(without_password(name))),
         }

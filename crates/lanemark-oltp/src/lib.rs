@@ -38,7 +38,7 @@ mod histograms;
 pub mod input;
 pub mod load;
 pub mod managed;
-#[cfg(feature = "full")]
+#[cfg(feature = "mysql")]
 mod mysql;
 mod nurand;
 mod observation;

@@ -1,7 +1,7 @@
 //! The databases that this build supports, and the version of their data.
 
 /// Names of the databases in this build, for error messages.
-pub(crate) const NAMES: &str = match cfg!(feature = "full") {
+pub(crate) const NAMES: &str = match cfg!(feature = "mysql") {
     true => "sqlite:FILE, postgres://USER@HOST:PORT/NAME or mysql://USER@HOST:PORT/NAME",
     false => "sqlite:FILE or postgres://USER@HOST:PORT/NAME",
 };

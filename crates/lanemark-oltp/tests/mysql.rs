@@ -1,5 +1,5 @@
 //! The workload on a dedicated MariaDB server. The tests are skipped with a message if MariaDB is not installed.
-#![cfg(feature = "full")]
+#![cfg(feature = "mysql")]
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;

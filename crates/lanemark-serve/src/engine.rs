@@ -312,11 +312,6 @@ impl SimulatedSystem {
         (event.into_iter().chain(cut).min(), busy)
     }
 
-    /// Returns the instant of the next event, if an event is pending.
-    pub(crate) fn next_event(&self) -> Option<Instant> {
-        self.next().0
-    }
-
     /// Returns the instant when the engine next advances an idle drive.
     fn idle_look(&self) -> Instant {
         // The interval is in real time, and a simulated second takes a fixed number of real seconds.

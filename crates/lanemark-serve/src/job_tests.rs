@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 use lanemark_sim::spec::WriteCacheMode;
 use lanemark_sim::{LiveSystem, SystemSpec};
@@ -76,7 +76,8 @@ impl Drive {
         let live = LiveSystem::new(&system, Bytes(SIZE).into(), StreamKey::from_seed(seed));
         let clock = Arc::new(ManualClock::scaled(scale));
         let delivered = Arc::new(DeliveryCounts::default());
-        let storing = StoringThread::at_once(Arc::clone(&data));
+        // Data in memory is stored at once, and the thread has no work.
+        let (storing, _) = StoringThread::start(Arc::clone(&data)).unwrap();
         let around = RequestContext {
             data,
             storing,
@@ -321,8 +322,14 @@ fn only_a_write_that_a_power_cut_interrupts_is_stored_in_part() {
             let access =
                 Access { operation: Operation::Write, offset: Bytes(0), length: Bytes(4096) };
             let at = Instant::ZERO;
-            let due =
-                DueCompletion { access, came: at, at, modelled: Duration::ZERO, damage: None };
+            let due = DueCompletion {
+                access,
+                came: at,
+                at,
+                modelled: Duration::ZERO,
+                before_flush: Duration::ZERO,
+                damage: None,
+            };
             drop(job.completed(RequestStatus::Failed(kind), &due));
             assert!(drive.replies.try_recv().unwrap().1.is_err());
             let mut bytes = vec![0; 4096];

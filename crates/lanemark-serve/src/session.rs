@@ -17,7 +17,6 @@ use crate::connection::ServerState;
 use crate::data::{DriveCache, ExportData};
 use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, SimulatedSystem, lines_of};
-use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;
 use crate::reading::SessionCounters;

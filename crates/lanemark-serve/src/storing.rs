@@ -53,8 +53,6 @@ impl FlushCompletion {
 pub(crate) struct StoringThread {
     queue: Mutex<Option<Sender<(FlushCoverage, Arc<FlushCompletion>)>>>,
     data: Arc<ExportData>,
-    /// Whether a caller waits until all data is stored.
-    is_at_once: bool,
 }
 
 impl StoringThread {
@@ -67,13 +65,7 @@ impl StoringThread {
                 both.real(sync_data(&shared, mark));
             }
         })?;
-        let (queue, is_at_once) = (Mutex::new(Some(queue)), false);
-        Ok((Arc::new(Self { queue, data, is_at_once }), thread))
-    }
-
-    /// Stores the data in the caller's thread, which waits. The wait takes no virtual time.
-    pub(crate) fn at_once(data: Arc<ExportData>) -> Arc<Self> {
-        Arc::new(Self { queue: Mutex::new(None), data, is_at_once: true })
+        Ok((Arc::new(Self { queue: Mutex::new(Some(queue)), data }), thread))
     }
 
     /// Begins to store the writes before `mark`.
@@ -85,7 +77,7 @@ impl StoringThread {
 
     /// Begins to store the writes before `mark`, and records the completion in the file in `both`.
     pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushCompletion>) {
-        if self.is_at_once || self.data.is_memory() {
+        if self.data.is_memory() {
             return both.real(sync_data(&self.data, mark));
         }
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);

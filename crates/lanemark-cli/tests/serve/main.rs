@@ -1,9 +1,7 @@
 //! `lanemark serve` as a program.
-#![cfg(feature = "serve")]
 
 mod commands;
 mod crash;
-#[cfg(feature = "oltp")]
 mod databases;
 mod failing;
 mod host_verdict;

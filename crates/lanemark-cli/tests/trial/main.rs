@@ -1,6 +1,5 @@
 //! `lanemark trial` as a program: it runs and times a user's command on served systems, with power cuts, with and
 //! without root.
-#![cfg(feature = "serve")]
 
 mod cuts;
 mod turns;
