@@ -100,7 +100,7 @@ def show(ended: Outcome, note: str = "") -> None:
 
 
 def main() -> int:
-    """Run the programs in parallel, then the timed programs one at a time, and then those of RETRIED that failed."""
+    """Run the programs in parallel, the timed programs one at a time, and the failed programs of RETRIED again."""
     all_programs = programs(sys.argv[1:])
     if not all_programs:
         print("no test program was built", file=sys.stderr)

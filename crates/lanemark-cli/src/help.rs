@@ -115,8 +115,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("oltp load", &["lanemark oltp load --database sqlite:shop.db --warehouses 2"]),
-    ("oltp keep", &["lanemark oltp keep fresh --database sqlite:shop.db"]),
-    ("oltp restore", &["lanemark oltp restore fresh --database sqlite:shop.db"]),
     ("oltp run", &["lanemark oltp run --database sqlite:shop.db --users 8 --duration '2 min'"]),
     ("oltp check", &["lanemark oltp check --database sqlite:shop.db"]),
     ("oltp compare", &["lanemark oltp compare sata.json sas.json"]),

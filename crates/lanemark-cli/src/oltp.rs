@@ -13,7 +13,7 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::run::{self, RunOptions, TransactionDates};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{Database, OltpError, outcome, template};
+use lanemark_oltp::{Database, OltpError, outcome};
 use lanemark_plan::Plan;
 use lanemark_schema::result::ComparedRuns;
 use lanemark_schema::units;
@@ -40,21 +40,6 @@ pub(crate) fn run(args: &OltpArgs) -> Result<CommandOutcome, Failure> {
             let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
             with_database(&args.database, connections, |database| load_database(database, args))
         }
-        OltpCommand::Keep(args) => with_database(&args.database, 1, |database| {
-            let seconds = template::keep(database, &args.name, args.overwrite.as_deref())?;
-            output::print(&format!(
-                "{}: saved a copy as {} in {seconds:.1} s",
-                database.name(),
-                args.name
-            ))?;
-            Ok(CommandOutcome::Done)
-        }),
-        OltpCommand::Restore(args) => with_database(&args.database, 1, |database| {
-            let seconds = template::restore(database, &args.name, args.overwrite.as_deref())?;
-            let (database, name) = (database.name(), &args.name);
-            output::print(&format!("{database}: restored the copy {name} in {seconds:.1} s"))?;
-            Ok(CommandOutcome::Done)
-        }),
         OltpCommand::Run(args) => {
             let connections = args.users.saturating_add(1);
             with_database(&args.database, connections, |database| run_users(database, args))

@@ -20,11 +20,6 @@ pub(crate) struct OltpArgs {
 pub(crate) enum OltpCommand {
     /// Load warehouses into a database, or continue an interrupted load
     Load(OltpLoadArgs),
-    /// Save a copy of the loaded data under a name: as the file FILE.kept-NAME, or as the server's database
-    /// lanemark_kept_NAME
-    Keep(OltpKeepArgs),
-    /// Replace the current data with a copy that `keep` saved
-    Restore(OltpKeepArgs),
     /// Run users on the loaded database
     Run(OltpRunArgs),
     /// Check the twelve consistency conditions of TPC-C, and the rows and values of every table
@@ -128,18 +123,6 @@ pub(crate) struct OltpCheckArgs {
     /// Print the conditions as JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct OltpKeepArgs {
-    /// Name of the copy: lower-case letters, digits and underscores
-    pub(crate) name: String,
-    #[command(flatten)]
-    pub(crate) database: OltpDatabaseArgs,
-    /// Replace existing data with this name: for `keep`, an earlier copy; for `restore`, a database with different
-    /// contents
-    #[arg(long, value_name = "NAME")]
-    pub(crate) overwrite: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

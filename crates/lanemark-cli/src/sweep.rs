@@ -82,7 +82,8 @@ fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns a file in the default folder whose name depends only on the sweep. If that folder is not writable, prints a warning and returns a file in a private folder; dropping the second value removes that folder.
+/// Returns a file in the default folder whose name depends only on the sweep. If that folder is not writable, prints a
+/// warning and returns a file in a private folder; dropping the second value removes that folder.
 fn default_out(sweep: &Sweep) -> Result<(PathBuf, Option<PrivateFolder>), Failure> {
     let name = format!("sweep-{}.csv", &sweep.inputs()[..12]);
     match saving::writable_default() {

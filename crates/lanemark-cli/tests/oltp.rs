@@ -188,25 +188,6 @@ fn errors_are_reported_with_a_remedy() {
 }
 
 #[test]
-fn loaded_contents_are_kept_and_restored() {
-    let folder = tempfile::tempdir().unwrap();
-    let here = folder.path();
-    stdout(&lanemark(here, &LOAD));
-    let kept = stdout(&lanemark(here, &["keep", "fresh"]));
-    assert!(kept.starts_with("sqlite:oltp.db: saved a copy as fresh in "), "{kept}");
-    std::fs::remove_file(here.join("oltp.db")).unwrap();
-    let restored = stdout(&lanemark(here, &["restore", "fresh"]));
-    assert!(restored.starts_with("sqlite:oltp.db: restored the copy fresh in "), "{restored}");
-    assert!(stdout(&lanemark(here, &["check"])).lines().all(|line| line.ends_with("holds")));
-    let (code, error) = failure(&lanemark(here, &["keep", "fresh"]));
-    assert_eq!(code, Some(3), "{error}");
-    assert!(error.contains("hint: to replace it: --overwrite fresh"), "{error}");
-    let (code, error) = failure(&lanemark(here, &["restore", "stale"]));
-    assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("hint: the kept databases are fresh"), "{error}");
-}
-
-#[test]
 fn help_and_errors_name_the_databases_that_are_built_in() {
     let folder = tempfile::tempdir().unwrap();
     let help = stdout(&lanemark(folder.path(), &["load", "--help"]));

@@ -22,7 +22,7 @@ pub struct FormatError {
 pub struct FormatErrors(pub Vec<FormatError>);
 
 /// The degree to which an option is supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SupportLevel {
     /// The option is approximated.
     Nearly,
@@ -31,7 +31,7 @@ pub enum SupportLevel {
 }
 
 /// An option that is not supported exactly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OptionNote {
     /// The file as the user named it.
     pub file: String,

@@ -36,6 +36,7 @@ mod pace;
 mod range;
 mod settings;
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -66,6 +67,9 @@ const TESTS_MAX: usize = 4096;
 pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatErrors> {
     let mut found = JobProblems::default();
     let sections = lines::read(text, around, &mut found.faults);
+    if sections.len() > TESTS_MAX {
+        return Err(too_many_jobs(around).into());
+    }
     let jobs = job::jobs(&sections, &mut found);
     if jobs.is_empty() && found.faults.is_empty() {
         let error = FormatError::file(around.file, "the file does not contain jobs");
@@ -214,6 +218,7 @@ fn tests(
         jobs.iter().map(|job| (job, RequestedRange::of(job, findings))).collect();
     let ranges = range::job_ranges(&wanted, around.target_size, findings);
     let mut tests: Vec<Test> = Vec::new();
+    let mut names = TestNames::default();
     for (index, (job, placed)) in jobs.iter().zip(ranges).enumerate() {
         let waits = has_stonewall(job, &jobs[..index], findings);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
@@ -232,7 +237,7 @@ fn tests(
             if several {
                 test.name = format!("{}.{clone}", test.name);
             }
-            test.name = free_name(&tests, test.name);
+            test.name = names.take(test.name);
             let walled = waits && clone == 0 || range.after && clone > 0;
             test.start.beside = !tests.is_empty() && !walled;
             let checked = match settings.direct {
@@ -253,10 +258,13 @@ fn tests(
         }
     }
     if tests.len() >= TESTS_MAX {
-        let error = FormatError::file(around.file, "there are too many jobs and clones");
-        findings.add_error(error.hint("up to 4,096"));
+        findings.add_error(too_many_jobs(around));
     }
     tests
+}
+
+fn too_many_jobs(around: &JobEnvironment<'_>) -> FormatError {
+    FormatError::file(around.file, "there are too many jobs and clones").hint("up to 4,096")
 }
 
 /// Returns an error about a test that is out of bounds, at the line of the option that causes it.
@@ -302,12 +310,29 @@ fn has_stonewall(job: &Job, before: &[Job], findings: &mut JobProblems) -> bool 
     true
 }
 
-fn free_name(tests: &[Test], name: String) -> String {
-    let is_taken = |name: &str| tests.iter().any(|test| test.name == name);
-    if !is_taken(&name) {
-        return name;
+/// The names of tests. Tests with equal names are numbered.
+#[derive(Default)]
+struct TestNames {
+    taken: HashSet<String>,
+    /// The number that the next test with this name receives.
+    next: HashMap<String, u64>,
+}
+
+impl TestNames {
+    /// Returns `name`, or `name` with the first number that makes it unique.
+    fn take(&mut self, name: String) -> String {
+        if self.taken.insert(name.clone()) {
+            return name;
+        }
+        let next = self.next.entry(name.clone()).or_insert(2);
+        loop {
+            let numbered = format!("{name} ({next})");
+            *next += 1;
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
     }
-    (2..).map(|count| format!("{name} ({count})")).find(|name| !is_taken(name)).unwrap_or(name)
 }
 
 fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test> {

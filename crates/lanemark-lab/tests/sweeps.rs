@@ -63,6 +63,6 @@ fn a_file_is_continued_on_any_number_of_threads_and_ends_with_the_same_bytes() {
     }
     continue_sweep(&parts, 2, 12);
     assert_eq!(fs::read(&parts).unwrap(), fs::read(&whole).unwrap());
-    // A complete file has no points to run.
+    // All points of a complete file have been run.
     assert_eq!(continue_sweep(&parts, 2, 12), 12);
 }

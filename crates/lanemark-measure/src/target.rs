@@ -3,8 +3,7 @@
 //! A file that does not exist is created, written in full, and removed. An existing file is written only if `overwrite`
 //! names this file and it is not the medium of a loop device; it is never truncated or removed. For a workload without
 //! writing tests, the target is opened read-only. Every target is locked, and a target that another program has locked
-//! is rejected. Block devices are written only
-//! according to the rules of `claim`. All other targets are rejected.
+//! is rejected. Block devices are written only according to the rules of `claim`. All other targets are rejected.
 //!
 //! The path is looked up first with `O_PATH`, which does not open the file (opening a tape or a watchdog has side
 //! effects). The file that is opened afterwards must have the same device and inode. Files are compared by device and
@@ -16,6 +15,7 @@
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Test, Workload};
@@ -34,6 +34,11 @@ const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_
 /// The sizes of created and overwritten files are multiples of this size, so that direct I/O can access their last
 /// bytes.
 const SIZE_STEP: u64 = 4096;
+/// Time to wait for the lock of another program. A program that was killed holds its lock until the kernel has completed
+/// its requests.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Interval between two attempts to lock a target.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that consist of the page cache.
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
@@ -346,10 +351,14 @@ fn is_among_devices(path: &Path) -> bool {
 /// Locks a target until it is closed, because two runs on one target would measure each other. The lock also detects a
 /// server, which locks its data. Some file systems do not support locks.
 fn lock(path: &Path, file: &OwnedFd) -> Result<(), MeasureError> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(MeasureError::Locked { path: path.to_owned() }),
-        _ => Ok(()),
+    let began = Instant::now();
+    while let Err(Errno::WOULDBLOCK) = flock(file, FlockOperation::NonBlockingLockExclusive) {
+        if began.elapsed() >= LOCK_PATIENCE {
+            return Err(MeasureError::Locked { path: path.to_owned() });
+        }
+        std::thread::sleep(LOCK_PAUSE);
     }
+    Ok(())
 }
 
 fn device_size(path: &Path, file: &OwnedFd) -> Result<u64, MeasureError> {

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 
 use crate::error::OltpError;
 use crate::observer::{DatabaseObserver, TransactionCounter};
-use crate::schema::{INDEXES, Scale, Table};
+use crate::schema::{INDEXES, Scale};
 use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::value::Row;
-
-/// Maximum length of a template's name.
-const KEPT_NAME_MAX: usize = 40;
 
 /// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +117,6 @@ pub(crate) trait Backend: Send + Sync {
         self.cache_and_data().map_or(0, |(_, data)| data)
     }
 
-    /// Returns the backend's template support, if it has any.
-    fn templates(&self) -> Option<&dyn Templates> {
-        None
-    }
-
     /// Returns the observer of the database for a run.
     fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
@@ -181,48 +173,6 @@ pub(crate) trait Backend: Send + Sync {
     }
 }
 
-/// Support for templates: copies of the contents under a name, next to the database.
-pub(crate) trait Templates: Backend {
-    /// Returns SQL that lists all contents except our tables.
-    fn others(&self) -> &'static str;
-
-    /// Copies the contents to the template `name`; replaces an existing template if `overwrite` is set.
-    fn keep(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
-
-    /// Restores the template `name`; replaces other contents if `overwrite` is set.
-    fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
-
-    /// Returns an error if the contents, which would be replaced, do not have the scale `scale`.
-    fn refuse_other(&self, scale: &Scale) -> Result<(), OltpError> {
-        match self.holding()? {
-            DatabaseContents::Nothing => Ok(()),
-            DatabaseContents::Foreign => Err(OltpError::Foreign(self.name())),
-            DatabaseContents::Ours(loaded) if loaded.scale != *scale => {
-                Err(self.differs(&loaded, scale))
-            }
-            DatabaseContents::Ours(_) => self.refuse_others(),
-        }
-    }
-
-    /// Returns an error if the database contains more than our tables.
-    fn refuse_others(&self) -> Result<(), OltpError> {
-        let rows = self.open(false)?.rows(self.others())?;
-        let ours = |name: &str| {
-            name.starts_with("lanemark_") || Table::ALL.iter().any(|one| one.name() == name)
-        };
-        match rows.iter().map(|row| row[0].text()).find(|name| !ours(name)) {
-            None => Ok(()),
-            Some(what) => Err(OltpError::Beside { database: self.name(), what: what.to_owned() }),
-        }
-    }
-
-    /// Returns the error for an unknown template name, with the names in `kept`.
-    fn not_kept(&self, name: &str, mut kept: Vec<String>) -> OltpError {
-        kept.sort();
-        OltpError::NotKept { database: self.name(), name: name.to_owned(), kept }
-    }
-}
-
 /// Classifies the contents of a server by its tables, which the statement `tables` lists.
 pub(crate) fn judged_contents(
     connection: &mut dyn Connection,
@@ -252,26 +202,4 @@ pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<LoadedData>
         warehouses,
         complete: *notes.get("complete")? == 1,
     })
-}
-
-/// Checks that a name can be part of a file name and of a database name.
-pub(crate) fn check_kept_name(name: &str) -> Result<(), OltpError> {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    match !name.is_empty() && name.len() <= KEPT_NAME_MAX && name.bytes().all(is_plain) {
-        true => Ok(()),
-        false => Err(OltpError::KeptName(name.to_owned())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_plain() {
-        assert!(check_kept_name("fresh_100w").is_ok());
-        for name in ["", "a/b", "Fresh", "x\"; DROP", &"x".repeat(41)] {
-            assert!(check_kept_name(name).is_err(), "{name}");
-        }
-    }
 }

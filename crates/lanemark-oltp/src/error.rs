@@ -75,38 +75,9 @@ pub enum OltpError {
         /// The database's name.
         name: String,
     },
-    /// A Lanemark database that also contains foreign data.
-    #[error("{database} also contains data that Lanemark did not create: {what}")]
-    Beside {
-        /// The database.
-        database: String,
-        /// The foreign data.
-        what: String,
-    },
     /// A database that must be used exclusively, but is also used by another program.
     #[error("in use: {0}")]
     InUse(String),
-    /// A template name that is not valid.
-    #[error("{0:?} is not a valid name for a kept database")]
-    KeptName(String),
-    /// A template name that is already taken.
-    #[error("{database}: a database is already kept as {name}")]
-    Kept {
-        /// The database.
-        database: String,
-        /// Name of the template.
-        name: String,
-    },
-    /// No template has this name.
-    #[error("{database}: no database is kept as {name}")]
-    NotKept {
-        /// The database.
-        database: String,
-        /// The given name.
-        name: String,
-        /// Names of the existing templates.
-        kept: Vec<String>,
-    },
     /// The database contains no Lanemark data.
     #[error("{0} contains no Lanemark data")]
     NotLoaded(String),
@@ -189,14 +160,7 @@ pub enum OltpError {
 impl OltpError {
     /// Returns whether the command refused to change data that may belong to another user or program.
     pub fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Self::Foreign(_)
-                | Self::Different { .. }
-                | Self::OverwriteMismatch { .. }
-                | Self::Beside { .. }
-                | Self::Kept { .. }
-        )
+        matches!(self, Self::Foreign(_) | Self::Different { .. } | Self::OverwriteMismatch { .. })
     }
 
     /// Returns whether an argument was invalid.
@@ -217,8 +181,6 @@ impl OltpError {
                 | Self::NoRoom { .. }
                 | Self::Lacks { .. }
                 | Self::InUse(_)
-                | Self::KeptName(_)
-                | Self::NotKept { .. }
         )
     }
 
@@ -240,14 +202,7 @@ impl OltpError {
             Self::Unknown { .. } => {
                 "run it again on a database whose server and device are on this machine".to_owned()
             }
-            Self::Beside { .. } => "use a separate database for Lanemark".to_owned(),
             Self::InUse(_) => "end the other program that uses it".to_owned(),
-            Self::KeptName(_) => "use up to 40 lower-case letters, digits and underscores".to_owned(),
-            Self::Kept { name, .. } => format!("to replace it: --overwrite {name}"),
-            Self::NotKept { kept, .. } if kept.is_empty() => {
-                "keep it first: lanemark oltp keep NAME".to_owned()
-            }
-            Self::NotKept { kept, .. } => format!("the kept databases are {}", kept.join(", ")),
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {
                 "load again with the same settings; existing data is kept".to_owned()
@@ -280,17 +235,8 @@ mod tests {
             (OltpError::NoPrograms, Some("--download")),
             (OltpError::Foreign(text("server:5432/shop")), Some("--overwrite shop")),
             (OltpError::InUse(text("shop")), Some("end the other program")),
-            (OltpError::KeptName(text("A b")), Some("lower-case letters")),
             (OltpError::NotLoaded(text("shop")), Some("oltp load")),
             (OltpError::Full(text("shop")), Some("free some space")),
-            (
-                OltpError::NotKept { database: text("d"), name: text("n"), kept: Vec::new() },
-                Some("oltp keep NAME"),
-            ),
-            (
-                OltpError::NotKept { database: text("d"), name: text("n"), kept: vec![text("m")] },
-                Some("databases are m"),
-            ),
             (OltpError::Database(text("a syntax error")), None),
             (OltpError::Stopped, None),
         ] {

@@ -18,7 +18,6 @@
 //! | `observer` | the counters of the database |
 //! | `histograms` | the ended transactions of all users |
 //! | [`progress`] | the progress of a run |
-//! | [`template`] | saved contents, and their restoration |
 //! | [`outcome`] | the result of a run |
 //!
 //! The workload is *derived from* TPC-C and is not a TPC result: it was not audited, the terminals do not have screens,
@@ -58,7 +57,6 @@ pub mod secrets;
 pub mod session;
 mod sqlite;
 mod statement;
-pub mod template;
 mod text;
 mod transactions;
 mod user;

@@ -12,7 +12,6 @@ mod errors;
 mod message;
 mod procedures;
 mod send;
-mod template;
 
 use std::io::Write;
 

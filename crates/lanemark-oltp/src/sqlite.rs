@@ -7,7 +7,6 @@ mod companions;
 mod file;
 mod opened;
 mod ownership;
-mod template;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,14 +22,12 @@ use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use file::SqliteFile;
 use lanemark_schema::result::{DatabaseCounter, DatabaseCounters};
-use opened::{FileBeginning, OpenEntry};
+use opened::OpenEntry;
 
 /// First bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Maximum time that a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(60);
-/// Maximum time to wait for all other connections to close, before exclusive access.
-const ALONE: Duration = Duration::from_secs(5);
 /// Number of prepared statements that a connection caches.
 const PREPARED: usize = 64;
 
@@ -64,33 +61,6 @@ impl SqliteConnection {
         inner.set_prepared_statement_cache_capacity(PREPARED);
         inner.execute_batch(SETTINGS).map_err(|error| at_opening(path, &error))?;
         Ok(Self { inner, counted: DatabaseCounters::default(), _entry: entry })
-    }
-
-    /// Runs a function with exclusive access to the file, after all contents of the log have been moved to the file.
-    pub(crate) fn alone<T>(
-        path: &Path,
-        act: impl FnOnce() -> Result<T, OltpError>,
-    ) -> Result<T, OltpError> {
-        let connection = Self::open(path, false)?;
-        connection.inner.busy_timeout(ALONE).map_err(from_sqlite)?;
-        let in_use = |error| match from_sqlite(error) {
-            OltpError::Conflict(text) => OltpError::InUse(format!("{}: {text}", path.display())),
-            error => error,
-        };
-        // Leaving the WAL mode requires exclusive access.
-        let end_log = "PRAGMA journal_mode = DELETE";
-        connection.inner.query_row(end_log, (), |_| Ok(())).map_err(in_use)?;
-        connection.inner.execute_batch("BEGIN EXCLUSIVE").map_err(in_use)?;
-        act()
-    }
-
-    /// Returns whether the file is an SQLite database, or could become one.
-    pub(crate) fn is_database(path: &Path) -> bool {
-        match opened::read_beginning::<16>(path) {
-            Ok(FileBeginning::OpenHere) => true,
-            Ok(FileBeginning::Read(head)) => head.is_some_and(|head| &head == MAGIC),
-            Err(_) => false,
-        }
     }
 
     /// Returns the increase of a counter of this connection since the last call; SQLite keeps the counter in 32 bits.

@@ -11,7 +11,6 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::run::{RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{
     Database, NewOrderOutcome, OltpError, TransactionKind, TransactionProfile, Value,
 };
@@ -227,55 +226,6 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
 }
 
 #[test]
-fn kept_contents_are_restored_and_replace_nothing_else() {
-    let Some((_folder, server)) = server() else { return };
-    let database = server.database();
-    load_into(&database, SCALE).unwrap();
-    let held = || contents(database.connect().unwrap().as_mut()).unwrap();
-    let script = |sql: &str| database.connect().unwrap().script(sql).unwrap();
-    let fresh = held();
-    keep(&database, "fresh", None).unwrap();
-    let mut user = User::new(&database, SCALE, &running(1), 0, 0).unwrap();
-    for _ in 0..20 {
-        user.perform(TransactionKind::Payment).unwrap();
-    }
-    assert_ne!(held(), fresh);
-    let error = restore(&database, "fresh", None).unwrap_err();
-    assert!(matches!(error, OltpError::InUse(_)), "{error}");
-    drop(user);
-    restore(&database, "fresh", None).unwrap();
-    assert_eq!(held(), fresh);
-    assert_consistent(&database);
-    assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
-    keep(&database, "fresh", Some("fresh")).unwrap();
-    let error = restore(&database, "stale", None).unwrap_err();
-    assert_eq!(error.hint().unwrap(), "the kept databases are fresh");
-    for (makes, ends) in [
-        ("CREATE TABLE public.letter (text TEXT)", "DROP TABLE public.letter"),
-        ("CREATE SCHEMA drawer", "DROP SCHEMA drawer"),
-        ("ALTER DATABASE lanemark SET work_mem = '8MB'", "ALTER DATABASE lanemark RESET work_mem"),
-        ("GRANT CONNECT ON DATABASE lanemark TO PUBLIC", "SELECT"),
-    ] {
-        script(makes);
-        let error = restore(&database, "fresh", None).unwrap_err();
-        assert!(matches!(error, OltpError::Beside { .. }), "{makes}: {error}");
-        assert!(keep(&database, "more", None).unwrap_err().is_refusal(), "{makes}");
-        script(ends);
-    }
-    restore(&database, "fresh", Some("lanemark")).unwrap();
-    assert_eq!(held(), fresh);
-    // This database is not a kept database, although it is named like one.
-    script("CREATE DATABASE lanemark_kept_letters");
-    assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
-    assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
-    // `restore` also works after the database has been dropped, through a connection to another database on the server.
-    let beside: Database = server.name("postgres").parse().unwrap();
-    beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
-    restore(&database, "fresh", None).unwrap();
-    assert_eq!(held(), fresh);
-}
-
-#[test]
 fn without_rights_or_with_a_foreign_schema_nothing_is_touched() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
@@ -331,12 +281,8 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_name_their_gaps() {
     };
     let database = direct.database();
     load_into(&database, SCALE).unwrap();
-    let fresh = contents(database.connect().unwrap().as_mut()).unwrap();
-    keep(&database, "fresh", None).unwrap();
     run(&database, SCALE, &RunOptions { procedures: true, ..running(4) }, 0, &STOP).unwrap();
     assert_consistent(&database);
-    restore(&database, "fresh", None).unwrap();
-    assert_eq!(contents(database.connect().unwrap().as_mut()).unwrap(), fresh);
     let settings = database.settings().unwrap();
     let version = settings.iter().find(|(name, _)| name == "version").unwrap();
     assert_eq!(format!("{}.0", version.1), download::VERSION);

@@ -10,7 +10,6 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::run::{RunOptions, TransactionDates, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
-use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
 use lanemark_schema::result::DatabaseCounter;
 
@@ -200,60 +199,6 @@ fn an_impossible_run_is_refused_with_the_reason() {
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
     let bound = load(&database, &options(Scale { warehouses: 0, ..SCALE }), &STOP, &|_, _| ());
     assert!(matches!(bound, Err(OltpError::Bound { .. })));
-}
-
-#[test]
-fn kept_contents_are_restored_and_replace_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = loaded(folder.path(), SCALE);
-    let held = || contents(database.connect().unwrap().as_mut()).unwrap();
-    let fresh = held();
-    keep(&database, "fresh", None).unwrap();
-    let mut user = User::new(&database, SCALE, &running(1), 0, 0).unwrap();
-    for _ in 0..20 {
-        user.perform(TransactionKind::Payment).unwrap();
-    }
-    assert_ne!(held(), fresh);
-    // Another user is connected.
-    let error = restore(&database, "fresh", None).unwrap_err();
-    assert!(matches!(error, OltpError::InUse(_)), "{error}");
-    drop(user);
-    restore(&database, "fresh", None).unwrap();
-    assert_eq!(held(), fresh);
-    assert_consistent(&database);
-    // The file is missing, but its log exists.
-    let path = folder.path().join("oltp.db");
-    std::fs::remove_file(&path).unwrap();
-    std::fs::write(folder.path().join("oltp.db-wal"), b"\x37\x7f\x06\x82 of another file").unwrap();
-    restore(&database, "fresh", None).unwrap();
-    assert_eq!(held(), fresh);
-    assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
-    assert!(matches!(
-        keep(&database, "fresh", Some("other")),
-        Err(OltpError::OverwriteMismatch { .. })
-    ));
-    keep(&database, "fresh", Some("fresh")).unwrap();
-    let error = restore(&database, "stale", None).unwrap_err();
-    assert_eq!(error.hint().unwrap(), "the kept databases are fresh");
-    assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
-    // A foreign table, contents with a different seed, or an unrelated file is overwritten only if it is named.
-    database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();
-    assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Beside { .. })));
-    assert!(matches!(keep(&database, "more", None), Err(OltpError::Beside { .. })));
-    let other = LoadOptions {
-        overwrite: Some("oltp.db".to_owned()),
-        ..options(Scale { seed: 8, ..SCALE })
-    };
-    load(&database, &other, &STOP, &|_, _| ()).unwrap();
-    let before = held();
-    assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Different { .. })));
-    assert_eq!(held(), before);
-    std::fs::write(&path, "a letter").unwrap();
-    assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Foreign(_))));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "a letter");
-    assert!(restore(&database, "fresh", Some("other.db")).unwrap_err().is_refusal());
-    restore(&database, "fresh", Some("oltp.db")).unwrap();
-    assert_eq!(held(), fresh);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use lanemark_schema::workload::{Access, Operation};
 use lanemark_sim::SilentDamage;
 
 use crate::clock::Clock;
+use crate::nbd::NbdError;
 use crate::reading::{ThreadTime, UnreadSum};
-use crate::storing::AnswerFailure;
 
 /// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
@@ -193,11 +193,34 @@ impl FailedAnswers {
     }
 }
 
+/// The reason for which a request failed although the model completed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerFailure {
+    /// The modelled drive lost power.
+    PowerLoss(NbdError),
+    /// This machine could not access the data.
+    Host(NbdError),
+}
+
+impl AnswerFailure {
+    /// Returns the error for the client.
+    pub(crate) fn error(self) -> NbdError {
+        match self {
+            Self::PowerLoss(error) | Self::Host(error) => error,
+        }
+    }
+}
+
+impl From<NbdError> for AnswerFailure {
+    fn from(error: NbdError) -> Self {
+        if error == NbdError::Shutdown { Self::PowerLoss(error) } else { Self::Host(error) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::ManualClock;
-    use crate::nbd::NbdError;
 
     fn us(us: u64) -> Duration {
         Duration::from_microseconds(us)

@@ -8,11 +8,11 @@ use lanemark_sim::{RequestStatus, SilentDamage};
 
 use crate::clock::Clock;
 use crate::data::ExportData;
-use crate::delivered::{DeliveryCounts, DueCompletion};
+use crate::delivered::{AnswerFailure, DeliveryCounts, DueCompletion};
 use crate::engine::{CompletionStep, RequestOwner};
 use crate::nbd::NbdError;
 use crate::silent_faults;
-use crate::storing::{AnswerFailure, FlushCompletion, StoringThread, flush_data};
+use crate::storing::{FlushCompletion, StoringThread, flush_data};
 
 /// Maximum number of bytes that the engine's thread writes itself; a helper thread writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;

@@ -76,7 +76,7 @@ impl Drive {
         let live = LiveSystem::new(&system, Bytes(SIZE).into(), StreamKey::from_seed(seed));
         let clock = Arc::new(ManualClock::scaled(scale));
         let delivered = Arc::new(DeliveryCounts::default());
-        // Data in memory is stored at once, and the thread has no work.
+        // Data in memory is stored at once, without the thread.
         let (storing, _) = StoringThread::start(Arc::clone(&data)).unwrap();
         let around = RequestContext {
             data,

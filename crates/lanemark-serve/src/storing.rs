@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::data::{ExportData, FlushCoverage, FlushOutcome};
+use crate::delivered::AnswerFailure;
 use crate::nbd::NbdError;
 
 /// The completion of a flush in the model and in the file. The later of the two sends the reply.
@@ -96,30 +97,6 @@ impl StoringThread {
 /// Stores all data on the host.
 fn sync_data(data: &ExportData, mark: FlushCoverage) -> SyncOutcome {
     data.sync().map(|()| mark).map_err(NbdError::from)
-}
-
-/// The reason for which a request failed although the model completed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerFailure {
-    /// The modelled drive lost power.
-    PowerLoss(NbdError),
-    /// This machine could not access the data.
-    Host(NbdError),
-}
-
-impl AnswerFailure {
-    /// Returns the error for the client.
-    pub(crate) fn error(self) -> NbdError {
-        match self {
-            Self::PowerLoss(error) | Self::Host(error) => error,
-        }
-    }
-}
-
-impl From<NbdError> for AnswerFailure {
-    fn from(error: NbdError) -> Self {
-        if error == NbdError::Shutdown { Self::PowerLoss(error) } else { Self::Host(error) }
-    }
 }
 
 /// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies. A power cut since the

@@ -150,7 +150,8 @@ fn a_kill_loses_nothing_that_was_flushed() {
     let modelled = &arguments[..4];
     let blocks = 64u64;
     let mut folder = folder();
-    let (mut round, mut flushed, mut unflushed) = (0u64, vec![0u64; blocks as usize], 0);
+    let mut round = 0u64;
+    let mut flushed = vec![0u64; blocks as usize];
     for kill in 0..count(20, 1_000) {
         let server = Server::start(folder, if kill % 2 == 0 { modelled } else { &arguments });
         let mut client = server.client();
@@ -187,9 +188,8 @@ fn a_kill_loses_nothing_that_was_flushed() {
         folder = server.kill();
         let journal = fs::read_to_string(folder.path().join("disk.lanemark")).unwrap();
         assert!(!journal.contains("closed"), "{journal}");
-        unflushed += u32::from(journal.contains("unflushed"));
     }
-    assert!(round > 2 && unflushed > 0, "{round} rounds, {unflushed}");
+    assert!(round > 2, "{round} rounds");
     let server = Server::start(folder, modelled);
     let (_, output) = server.stop();
     assert!(stderr(&output).contains("did not shut down cleanly"), "{}", stderr(&output));

@@ -179,7 +179,7 @@ fn a_volume_has_no_silent_faults_while_it_is_served() {
         (mirror, silent[0], &["serve", "--port", "0", "--memory"][..]),
         (stripe, silent[3], &["serve", "--port", "0", "--memory"]),
         (stripe, silent[1], &["trial", "--size", "64MiB"]),
-        (mirror, silent[2], &["exact"]),
+        (mirror, silent[2], &["trial", "--size", "64MiB"]),
     ] {
         let mut all = vec![words[0], volume, "--fault", fault];
         all.extend(&words[1..]);

@@ -1,9 +1,8 @@
-//! `lanemark trial` with power cuts under SQLite on ext4, with and without write barriers.
+//! `lanemark trial` with power cuts under SQLite on ext4.
 //!
 //! The writer prints the number of a row after SQLite has acknowledged its commit. After each cut, the check compares
-//! the printed numbers with the rows. SQLite flushes its log before it acknowledges a commit. With barriers these
-//! flushes reach the drive, so each printed row must exist. Without barriers they do not, so rows must be missing: this
-//! control proves that the cuts lose data. Such a loss can also leave a file system that cannot be mounted.
+//! the printed numbers with the rows. SQLite flushes its log before it acknowledges a commit, so each printed row must
+//! exist. `tests/trial/cuts.rs` contains the control: a drive that lies about flushes loses data in the same cuts.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -45,9 +44,6 @@ with open(sys.argv[1], 'a') as counts:
 sys.exit(lost > 0)
 ";
 
-/// Exit code of a check whose file system could not be mounted. mount(8) uses the same one.
-const MOUNT_FAILED: i32 = 32;
-
 /// The sums over all power cuts of a trial.
 #[derive(Debug, Default)]
 struct CutSum {
@@ -55,17 +51,15 @@ struct CutSum {
     cuts: u64,
     /// Number of cuts in which the drive lost writes that no flush had stored.
     lost_writes: u64,
-    /// Number of cuts in which the check reported a loss or could not run.
-    failed: u64,
-    /// Number of those cuts after which the file system could not be mounted. No check counts their rows.
-    unmounted: u64,
+    /// Number of cuts after which the check found all rows.
+    kept: u64,
     /// Number of rows that were acknowledged before the cuts, and number of these rows that the cuts lost.
     acknowledged: u64,
     lost: u64,
 }
 
 /// Runs a trial in which the writer commits `rows` rows, with `cuts` power cuts of each system.
-fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64, options: &[&str]) -> CutSum {
+fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64) -> CutSum {
     fs::write(folder.join("writer.py"), WRITER).unwrap();
     fs::write(folder.join("check.py"), CHECK).unwrap();
     let script = |name: &str| folder.join(name).to_str().unwrap().to_owned();
@@ -75,7 +69,7 @@ fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64, options: &[&str]
     let fixed =
         ["--check", &check, "--turns", "1", "--size", "256MiB", "--time-scale", "1", "--json"];
     let program = ["--", "python3", &writer, &rows];
-    let words = [&["trial"][..], systems, &["--cuts", &cuts], &fixed, options, &program].concat();
+    let words = [&["trial"][..], systems, &["--cuts", &cuts], &fixed, &program].concat();
     let mut trial = command(folder, &words);
     trial.env("LANEMARK_RESULTS", folder.join("results")).env("TMPDIR", folder);
     let output = trial.output().unwrap();
@@ -86,18 +80,18 @@ fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64, options: &[&str]
     assert_eq!(of.len(), systems.len(), "{outcome}");
     for (system, name) in of.iter().zip(systems) {
         assert_eq!(system["system"].as_str(), Some(*name));
-        sum.cuts += system["cuts"].as_u64().unwrap();
-        sum.lost_writes += system["lost_writes"].as_u64().unwrap();
-        for failed in system["failed"].as_array().unwrap() {
-            sum.failed += 1;
-            sum.unmounted += u64::from(failed["exit_code"] == MOUNT_FAILED);
+        for cut in system["cuts"].as_array().unwrap() {
+            sum.cuts += 1;
+            sum.lost_writes += u64::from(cut["lost_writes"] == true);
+            sum.kept += u64::from(cut["outcome"] == "kept");
         }
     }
     let counted = match fs::read_to_string(&counts) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         counted => counted.unwrap(),
     };
-    assert_eq!(counted.lines().count() as u64, sum.cuts - sum.unmounted, "{outcome}");
+    // Before the cuts the check runs once without a cut, on each system.
+    assert_eq!(counted.lines().count() as u64, sum.cuts + systems.len() as u64, "{outcome}");
     for line in counted.lines() {
         let (acknowledged, lost) = line.split_once(' ').unwrap();
         sum.acknowledged += acknowledged.parse::<u64>().unwrap();
@@ -108,7 +102,7 @@ fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64, options: &[&str]
 }
 
 #[test]
-fn sqlite_loses_acknowledged_rows_in_power_cuts_only_without_barriers() {
+fn sqlite_keeps_acknowledged_rows_in_power_cuts() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return skipped("a disk, which only root can have");
@@ -121,16 +115,9 @@ fn sqlite_loses_acknowledged_rows_in_power_cuts_only_without_barriers() {
     let systems: &[&str] = if is_long { &[SATA, NVME] } else { &[SATA] };
     let all = cuts * systems.len() as u64;
     let (folder, rows) = (folder(), count(200, 1_000));
-    let sound = trial(folder.path(), systems, cuts, rows, &[]);
-    println!("with barriers: {sound:?}");
-    assert_eq!((sound.exit_code, sound.cuts, sound.failed), (Some(0), all, 0), "{sound:?}");
+    let sound = trial(folder.path(), systems, cuts, rows);
+    println!("{sound:?}");
+    assert_eq!((sound.exit_code, sound.cuts, sound.kept), (Some(0), all, all), "{sound:?}");
     assert!(sound.acknowledged > 0 && sound.lost == 0, "{sound:?}");
     assert!(!is_long || sound.lost_writes > 0, "no cut reached the drive's cache: {sound:?}");
-    // Without flushes, a commit takes a small part of the time, and the writer must run for longer than its start.
-    let options = ["--mount-options", "barrier=0"];
-    let control = trial(folder.path(), systems, cuts, 10 * rows, &options);
-    println!("without barriers: {control:?}");
-    assert_eq!(control.cuts, all, "{control:?}");
-    assert!(control.failed > 0 && control.lost + control.unmounted > 0, "{control:?}");
-    assert_eq!(control.exit_code, Some(1), "{control:?}");
 }

@@ -1,5 +1,6 @@
 //! The rules of the tree, which ARCHITECTURE.md states. Each violation is reported as a sentence.
 
+mod budget;
 mod comments;
 mod crates;
 mod data;
@@ -86,6 +87,11 @@ fn no_circle_of_imports_grows() {
 #[test]
 fn every_file_says_what_it_is_and_is_short_enough_to_read() {
     none(&house::breaches(&TREE.root, house::MAY_BE_LONG));
+}
+
+#[test]
+fn no_crate_exceeds_its_budget_of_lines() {
+    none(&budget::breaches(&TREE.root));
 }
 
 #[test]

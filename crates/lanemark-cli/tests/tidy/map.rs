@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::budget::Lines;
+
 /// A table's rows: the name in the first column, and the cells of the other columns.
 pub(crate) type Rows = BTreeMap<String, Vec<String>>;
 
@@ -69,6 +71,18 @@ pub(crate) fn crates(root: &Path) -> BTreeMap<String, Imports> {
         found.insert(name.clone(), Imports { normal: read(&cells[1]), tests: read(&cells[2]) });
     }
     found
+}
+
+/// Returns the maximum lines of each crate.
+pub(crate) fn budget(root: &Path) -> BTreeMap<String, Lines> {
+    let read = |(name, cells): (String, Vec<String>)| {
+        let number = |cell: &String| cell.replace(',', "").parse::<usize>();
+        let (Ok(program), Ok(tests)) = (number(&cells[0]), number(&cells[1])) else {
+            panic!("ARCHITECTURE.md: the budget of `{name}` is not two numbers");
+        };
+        (name, Lines { program, tests })
+    };
+    table(root, "The budget of lines").into_iter().map(read).collect()
 }
 
 /// Returns every external crate for which ARCHITECTURE.md states a reason.

@@ -1,6 +1,6 @@
 //! A job: its own options and the options of `[global]`, with typed access to their values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use lanemark_schema::units::Duration;
@@ -15,7 +15,12 @@ use crate::error::{FormatError, OptionNote, SupportLevel, shown};
 pub(crate) struct JobProblems {
     pub(crate) faults: Vec<FormatError>,
     pub(crate) notes: Vec<OptionNote>,
+    /// All elements of `notes`.
+    noted: HashSet<OptionNote>,
 }
+
+/// Maximum number of errors that are reported; each is compared with all others.
+const FAULTS_MAX: usize = 1000;
 
 /// A job with all of its options.
 #[derive(Clone, Debug)]
@@ -32,7 +37,7 @@ pub(crate) const DIRECTIONS: usize = 3;
 
 impl JobProblems {
     pub(crate) fn add_error(&mut self, error: FormatError) {
-        if !self.faults.contains(&error) {
+        if self.faults.len() < FAULTS_MAX && !self.faults.contains(&error) {
             self.faults.push(error);
         }
     }
@@ -50,7 +55,7 @@ impl JobProblems {
             kept: support_level,
             reason: reason.into(),
         };
-        if !self.notes.contains(&note) {
+        if self.noted.insert(note.clone()) {
             self.notes.push(note);
         }
     }

@@ -6,7 +6,7 @@ use postgres::Config;
 
 use super::counters::PostgresObserver;
 use super::{PostgresConnection, parse};
-use crate::backend::{Backend, DatabaseContents, Footprint, Templates, judged_contents};
+use crate::backend::{Backend, DatabaseContents, Footprint, judged_contents};
 use crate::error::OltpError;
 use crate::observer::DatabaseObserver;
 use crate::schema::{ColumnType, INDEXES, Scale, Table};
@@ -110,10 +110,6 @@ impl Backend for PostgresDatabase {
         let rows = self.connect()?.rows(sql).unwrap_or_default();
         let most = rows.first().and_then(|row| u64::try_from(row[0].int()).ok());
         Ok(most.map_or(data, |mib| data.min(mib << 20)))
-    }
-
-    fn templates(&self) -> Option<&dyn Templates> {
-        Some(self)
     }
 
     fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {

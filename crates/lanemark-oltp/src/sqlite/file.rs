@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::{SqliteConnection, companions, ownership};
-use crate::backend::{Backend, DatabaseContents, Footprint, Templates};
+use crate::backend::{Backend, DatabaseContents, Footprint};
 use crate::error::OltpError;
 use crate::schema::{ColumnType, Scale, Table};
 use crate::session::Connection;
@@ -88,10 +88,6 @@ impl Backend for SqliteFile {
     fn log(&self, scale: &Scale, missing: i64, _data: u64) -> Result<u64, OltpError> {
         // A part is one transaction, which is written to the log before it is written to the file.
         Ok(self.footprint().bytes(scale, missing.min(1), false))
-    }
-
-    fn templates(&self) -> Option<&dyn Templates> {
-        Some(self)
     }
 }
 

@@ -109,7 +109,7 @@ mod tests {
 
     use super::super::{SqliteConnection, SqliteFile, companion_path};
     use super::*;
-    use crate::backend::{Backend as _, Templates as _};
+    use crate::backend::Backend as _;
     use crate::session::Connection as _;
 
     /// Returns the number of locks that this process has on a file.
@@ -134,11 +134,9 @@ mod tests {
         let are_locked = || files.iter().all(|file| locks(file) > 0);
         assert!(are_locked(), "{}", fs::read_to_string("/proc/locks").unwrap());
         type Access = fn(PathBuf);
-        let accesses: [(&str, Access); 5] = [
+        let accesses: [(&str, Access); 3] = [
             ("connect", |path| drop(SqliteConnection::open(&path, false).unwrap())),
             ("contents", |path| assert!(SqliteFile(path).holding().is_ok())),
-            ("is a database", |path| assert!(SqliteConnection::is_database(&path))),
-            ("refuse others", |path| drop(SqliteFile(path).refuse_others())),
             ("load", |path| drop(SqliteFile(path).loaded())),
         ];
         for (name, access) in accesses {

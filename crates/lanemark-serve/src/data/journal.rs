@@ -24,9 +24,9 @@ use super::renaming::replace_file;
 /// The first bytes of a journal of any version.
 pub(super) const OURS: &str = "lanemark-serve ";
 /// The first bytes of a journal of this version; the state follows.
-const MARK: &str = "lanemark-serve 2 ";
+const MARK: &str = "lanemark-serve 3 ";
 /// Length of the state, including the end of its line.
-const STATE: usize = 10;
+const STATE: usize = 7;
 /// Maximum number of bytes that are read from a journal or written to it.
 pub(super) const JOURNAL_MAX: u64 = 1 << 20;
 /// Length that is reserved for the line of a clean shutdown.
@@ -122,13 +122,8 @@ pub(super) enum DataState {
 }
 
 impl DataState {
-    /// The states with the lines that represent them. Older servers wrote the last two.
-    const LINES: [(Self, &str); 4] = [
-        (Self::Closed, "closed   \n"),
-        (Self::Open, "open     \n"),
-        (Self::Open, "flushed  \n"),
-        (Self::Open, "unflushed\n"),
-    ];
+    /// The states with the lines that represent them.
+    const LINES: [(Self, &str); 2] = [(Self::Closed, "closed\n"), (Self::Open, "open  \n")];
 
     /// Reads the state from the start of a text.
     fn read(text: &str) -> Option<Self> {
@@ -267,15 +262,6 @@ mod tests {
     }
 
     #[test]
-    fn states_of_older_servers_are_read() {
-        for state in ["flushed  ", "unflushed", "open     "] {
-            let old = format!("lanemark-serve 2 {state}\ndata 512 77\nover 9 8 /image\n");
-            let content = read(&old).unwrap();
-            assert_eq!((content.state, content.over.unwrap().modified), (DataState::Open, None));
-        }
-    }
-
-    #[test]
     fn a_journal_does_not_exceed_the_readable_length() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
@@ -293,7 +279,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_journals() {
-        let good = "lanemark-serve 2 closed   \ndata 512 77\n";
+        let good = "lanemark-serve 3 closed\ndata 512 77\n";
         assert!(read(good).is_some());
         for cut in 0..good.len() - 1 {
             assert_eq!(read(&good[..cut]), None, "{cut}");
@@ -301,10 +287,10 @@ mod tests {
         for wrong in [
             "",
             "x",
-            "lanemark-serve 2 closed   \ndata -1 77\n",
-            "lanemark-serve 2 closed   \ndata 512\n",
-            "lanemark-serve 2 closed   \ndata 512 77\nover 9 /image\n",
-            "lanemark-serve 1 closed   \nsize 1\n",
+            "lanemark-serve 3 closed\ndata -1 77\n",
+            "lanemark-serve 3 closed\ndata 512\n",
+            "lanemark-serve 3 closed\ndata 512 77\nover 9 /image\n",
+            "lanemark-serve 1 closed\nsize 1\n",
         ] {
             assert_eq!(read(wrong), None);
         }

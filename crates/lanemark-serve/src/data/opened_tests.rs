@@ -239,7 +239,7 @@ fn a_crash_changes_no_byte_beside_an_unflushed_write() {
 #[test]
 fn without_a_valid_journal_the_map_is_used() {
     let older = "lanemark-serve 1 closed   \nsize 1048576\n";
-    for journal in [None, Some(""), Some("lanemark-serve 2 clo"), Some(older)] {
+    for journal in [None, Some(""), Some("lanemark-serve 3 clo"), Some(older)] {
         let folder = tempfile::tempdir().unwrap();
         let plan = overlay(folder.path());
         let in_folder = |name: &str| folder.path().join(name);

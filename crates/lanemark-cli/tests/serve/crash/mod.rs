@@ -180,9 +180,13 @@ fn kill_repeatedly(data: &Path, sockets: &MountFolder, kills: u64, seed: u64) ->
     let mut random = Rng::new(StreamKey::from_seed(seed));
     let mut ledger = new_ledger();
     let mut total = Total::default();
+    // A server needs room for its journal, which the clients of the server before must not have taken.
+    let room = data.join("room");
     for kill in 0..=kills {
+        let _ = fs::remove_file(&room);
         let mut victim = Some(Victim::start(data, sockets.path()));
         let started = victim.as_ref().unwrap();
+        fs::write(&room, vec![1; 128 << 10]).unwrap();
         if kill > 0 {
             let judgement = ledger.judge(&read_export(&started.socket), Event::Kill);
             total.add(judgement, &started.notes);
