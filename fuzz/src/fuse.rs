@@ -21,6 +21,10 @@ const SIZE: u64 = 1 << 16;
 const HEADER: usize = 40;
 /// The operation with which each session begins.
 const INIT: u32 = 26;
+/// A write, with the length of its arguments and the offset of the length of its data.
+const WRITE: u32 = 16;
+const WRITE_ARGUMENTS: usize = 40;
+const WRITE_LENGTH: usize = 16;
 static SYSTEM: LazyLock<CheckedSystem> = LazyLock::new(|| SystemSpec::example().checked().unwrap());
 
 fn message(code: u32, unique: u64, body: &[u8]) -> Vec<u8> {
@@ -82,8 +86,15 @@ pub(crate) fn read(bytes: &[u8]) {
         while let [code, length, after @ ..] = rest {
             let (body, after) = after.split_at(usize::from(*length).min(after.len()));
             unique += 1;
-            if send(&kernel, &message(u32::from(*code), unique, body), SendFlags::NOSIGNAL).is_err()
-            {
+            let code = u32::from(*code);
+            let mut message = message(code, unique, body);
+            if code == WRITE && body.len() >= WRITE_ARGUMENTS {
+                // The kernel always states the length of the data, and fuser relies on it.
+                let length = (body.len() - WRITE_ARGUMENTS) as u32;
+                let at = HEADER + WRITE_LENGTH;
+                message[at..at + 4].copy_from_slice(&length.to_ne_bytes());
+            }
+            if send(&kernel, &message, SendFlags::NOSIGNAL).is_err() {
                 break;
             }
             rest = after;

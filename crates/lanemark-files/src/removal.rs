@@ -37,7 +37,7 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
         Errno::XDEV => mounted_error(&full_path),
         error => error.into(),
     })?;
-    let cleared = clear(folder);
+    let cleared = clear(&folder);
     let removed = unlinkat(&parent, name, AtFlags::REMOVEDIR);
     cleared.and(removed).map_err(|error| match error {
         Errno::XDEV => mounted_error(&full_path),
@@ -53,9 +53,9 @@ fn open_folder(parent: impl AsFd, name: impl rustix::path::Arg) -> Result<OwnedF
 }
 
 /// Removes the contents of a folder. Returns the first error after all other contents are removed.
-fn clear(folder: OwnedFd) -> Result<(), Errno> {
+fn clear(folder: &OwnedFd) -> Result<(), Errno> {
     let mut first = Ok(());
-    for entry in Dir::read_from(&folder)? {
+    for entry in Dir::read_from(folder)? {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => return first.and(Err(error)),
@@ -65,11 +65,11 @@ fn clear(folder: OwnedFd) -> Result<(), Errno> {
             continue;
         }
         let removed = match entry.file_type() {
-            FileType::Directory => remove_folder(&folder, name),
+            FileType::Directory => remove_folder(folder, name),
             // The kernel refuses to remove a file on which another file is mounted.
-            _ => match unlinkat(&folder, name, AtFlags::empty()) {
+            _ => match unlinkat(folder, name, AtFlags::empty()) {
                 // Some file systems do not list the types of their files.
-                Err(Errno::ISDIR) => remove_folder(&folder, name),
+                Err(Errno::ISDIR) => remove_folder(folder, name),
                 removed => removed,
             },
         };
@@ -83,7 +83,7 @@ fn clear(folder: OwnedFd) -> Result<(), Errno> {
 }
 
 fn remove_folder(parent: &OwnedFd, name: &CStr) -> Result<(), Errno> {
-    clear(open_folder(parent, name)?)?;
+    clear(&open_folder(parent, name)?)?;
     unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
 
@@ -157,7 +157,7 @@ mod tests {
         bind("run/folder");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let run = rustix::fs::open(path("run"), flags, Mode::empty()).unwrap();
-        assert_eq!(clear(run), Err(Errno::XDEV));
+        assert_eq!(clear(&run), Err(Errno::XDEV));
         assert!(path("user/letter").exists() && !path("run/deep").exists());
         unmount("run/folder");
         remove_tree(&path("run")).unwrap();
