@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from . import _lanemark, _toml
-from ._ask import call, seeded
+from ._ask import seeded
 from ._missing import package
 from ._model import Library, Setting, Test, inner, workload
 from ._places import PartFolder

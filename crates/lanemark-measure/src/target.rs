@@ -34,8 +34,8 @@ const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_
 /// The sizes of created and overwritten files are multiples of this size, so that direct I/O can access their last
 /// bytes.
 const SIZE_STEP: u64 = 4096;
-/// Time to wait for the lock of another program. A program that was killed holds its lock until the kernel has completed
-/// its requests.
+/// Time to wait for the lock of another program. A program that was killed holds its lock until the kernel has
+/// completed its requests.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// Interval between two attempts to lock a target.
 const LOCK_PAUSE: Duration = Duration::from_millis(10);

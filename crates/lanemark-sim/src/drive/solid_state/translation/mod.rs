@@ -535,7 +535,10 @@ impl Translation {
 
     /// Returns the memory that grows with the written data, in bytes, with the growth that may follow soon.
     pub(crate) fn bytes(&self) -> u64 {
-        self.overrides.bytes() + self.superblocks.list_bytes()
+        let SlotsWritten { host, moved, folded, padded } = self.written;
+        // Before the first write all lists are empty. A large drive has too many to visit them during each check.
+        let has_lists = host + moved + folded + padded > 0;
+        self.overrides.bytes() + if has_lists { self.superblocks.list_bytes() } else { 0 }
     }
 
     pub(crate) fn erases(&self) -> u64 {
