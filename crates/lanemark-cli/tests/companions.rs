@@ -17,22 +17,17 @@ const THEIRS: &str = "an unrelated letter, not a file of this program";
 struct Companion {
     name: &'static str,
     words: &'static [&'static str],
-    /// Whether the command succeeds with a different file name.
-    goes_on: bool,
 }
 
 const COMPANIONS: &[Companion] = &[
-    Companion { name: "disk.lanemark", words: SERVE, goes_on: false },
-    Companion { name: "disk.map", words: SERVE, goes_on: false },
-    Companion { name: "new.db-wal", words: LOAD, goes_on: false },
-    Companion { name: "new.db-shm", words: LOAD, goes_on: false },
-    Companion { name: "new.db-journal", words: LOAD, goes_on: false },
-    Companion { name: "old.db.part", words: KEEP, goes_on: true },
-    Companion { name: "old.db.kept-one.part", words: KEEP, goes_on: true },
-    Companion { name: "old.db.kept-one", words: KEEP, goes_on: false },
-    Companion { name: "target.journal", words: VERIFY, goes_on: false },
-    Companion { name: "sweep.csv.provenance.json", words: SWEEP, goes_on: false },
-    Companion { name: ".lanemark-result.json.lock", words: SIM, goes_on: false },
+    Companion { name: "disk.lanemark", words: SERVE },
+    Companion { name: "disk.map", words: SERVE },
+    Companion { name: "new.db-wal", words: LOAD },
+    Companion { name: "new.db-shm", words: LOAD },
+    Companion { name: "new.db-journal", words: LOAD },
+    Companion { name: "target.journal", words: VERIFY },
+    Companion { name: "sweep.csv.provenance.json", words: SWEEP },
+    Companion { name: ".lanemark-result.json.lock", words: SIM },
 ];
 
 const SERVE: &[&str] = &[
@@ -52,7 +47,6 @@ const SERVE: &[&str] = &[
     "served.json",
 ];
 const LOAD: &[&str] = &["oltp", "load", "--scale", "100", "--database", "sqlite:new.db"];
-const KEEP: &[&str] = &["oltp", "keep", "one", "--overwrite", "one", "--database", "sqlite:old.db"];
 const VERIFY: &[&str] = &["verify", "write", "target", "--size", "1MiB", "--duration", "50ms"];
 const SWEEP: &[&str] = &[
     "sweep",
@@ -117,14 +111,9 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn files_of_others_stay_and_no_link_is_followed() {
-    for Companion { name, words, goes_on } in COMPANIONS {
+    for Companion { name, words } in COMPANIONS {
         let folder = folder();
         let (file, victim) = (folder.path().join(name), folder.path().join("victim"));
-        if *words == KEEP {
-            let load = ["oltp", "load", "--scale", "100", "--database", "sqlite:old.db"];
-            let loaded = run(folder.path(), &load);
-            assert!(loaded.status.success(), "{}", stderr(&loaded));
-        }
         for is_link in [false, true] {
             match is_link {
                 false => fs::write(&file, THEIRS).unwrap(),
@@ -135,13 +124,9 @@ fn files_of_others_stay_and_no_link_is_followed() {
             }
             let output = run(folder.path(), words);
             let messages = stderr(&output);
-            assert_eq!(output.status.success(), *goes_on, "{name}, link {is_link}: {messages}");
-            assert!(
-                *goes_on
-                    || messages
-                        .contains(name.trim_end_matches(".lock").trim_start_matches(".lanemark-")),
-                "{name}: {messages}"
-            );
+            assert!(!output.status.success(), "{name}, link {is_link}: {messages}");
+            let shown = name.trim_end_matches(".lock").trim_start_matches(".lanemark-");
+            assert!(messages.contains(shown), "{name}: {messages}");
             assert_eq!(fs::read_to_string(&file).unwrap(), THEIRS, "{name}, link {is_link}");
             assert_eq!(file.is_symlink(), is_link, "{name}");
         }
@@ -152,18 +137,11 @@ fn files_of_others_stay_and_no_link_is_followed() {
 #[test]
 fn each_command_does_its_work_where_nothing_is() {
     let folder = folder();
-    let load = ["oltp", "load", "--scale", "100", "--database", "sqlite:old.db"];
-    for words in [SERVE, LOAD, &load, KEEP, VERIFY, SWEEP, SIM] {
+    for words in [SERVE, LOAD, VERIFY, SWEEP, SIM] {
         let output = run(folder.path(), words);
         assert!(output.status.success(), "{words:?}: {}", stderr(&output));
     }
-    for made in [
-        "disk.lanemark",
-        "disk.map",
-        "old.db.kept-one",
-        "target.journal",
-        "sweep.csv.provenance.json",
-    ] {
+    for made in ["disk.lanemark", "disk.map", "target.journal", "sweep.csv.provenance.json"] {
         assert!(folder.path().join(made).exists(), "{made}");
     }
 }
