@@ -255,7 +255,8 @@ fn a_faster_front_end_does_not_slow_mixed_sequential_loads() {
     let is_whole = std::env::var("LANEMARK_LADDERS").is_ok();
     let named = ["samsung-980-pro-1tb@", "samsung-970-evo-1tb@", "crucial-t700-2tb@"];
     let is_named = |name: &str| named.iter().any(|drive| name.starts_with(drive));
-    let (mut settled, mut lost) = (0, Vec::new());
+    let mut settled = 0;
+    let mut lost = Vec::new();
     for (name, spec) in used_systems() {
         if !is_whole && !is_named(&name) {
             continue;

@@ -200,7 +200,7 @@ pub(super) fn program_failure(
     }
 }
 
-/// Returns the number of requests until now that the model completed and this machine failed.
+/// Returns the number of requests so far that the model completed and this machine failed.
 pub(super) fn host_errors(served: &ServedDisk) -> Result<u64, Failure> {
     metric(served, HOST_ERRORS).map(|errors| errors as u64)
 }

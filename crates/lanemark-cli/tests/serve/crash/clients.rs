@@ -36,7 +36,7 @@ struct Recorded {
     acknowledged: u64,
 }
 
-/// Writes to the export behind `socket` until the connections fail or `shared.stop` is set, and adds all events to
+/// Writes to the export at `socket` until the connections fail or `shared.stop` is set, and adds all events to
 /// `ledger`. `during` runs at the same time. Returns the number of acknowledged writes.
 pub(super) fn write_during(
     socket: &Path,

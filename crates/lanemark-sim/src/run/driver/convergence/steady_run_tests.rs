@@ -30,7 +30,8 @@ fn may_end(left: u64, left_of: impl Fn(u64) -> u64, collected: impl Fn(u64) -> u
 
 #[test]
 fn transactions_end_early_only_while_reserves_last_and_nothing_is_collected() {
-    let (full, nothing) = (|_| 1_000_000, |_| 0);
+    let full = |_| 1_000_000;
+    let nothing = |_| 0;
     assert!(may_end(BATCHES, full, nothing));
     // The reserve lasts for 1,000 seconds.
     let used_up = |number| 1000 * (1000 - number);
