@@ -36,6 +36,26 @@ pub fn not_on_this_machine(what: &str) {
     eprintln!("skipped: {what}");
 }
 
+/// Returns the share of the processors that other programs use, which is measured for half a second while the caller
+/// waits. A test that compares times is [`not_on_this_machine`] if this share is large.
+///
+/// # Panics
+/// Panics if the kernel does not report the times of the processors.
+pub fn other_load() -> f64 {
+    let times = || -> Vec<f64> {
+        let text = std::fs::read_to_string("/proc/stat").expect("times of the processors");
+        let all =
+            text.lines().next().expect("a line for all processors").split_whitespace().skip(1);
+        all.take(8).map(|time| time.parse().expect("a number of ticks")).collect()
+    };
+    let before = times();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let spent: Vec<f64> = times().iter().zip(&before).map(|(now, before)| now - before).collect();
+    // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal.
+    let idle = spent[3] + spent[4];
+    1.0 - idle / spent.iter().sum::<f64>().max(1.0)
+}
+
 /// Returns whether the test runs in CI.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
