@@ -54,7 +54,7 @@ pub(crate) fn create_with_undo<T>(
     Ok((created, pending.register(Box::new(undo))))
 }
 
-/// Performs all actions, the newest first. Afterwards, [`create_with_undo`] fails.
+/// Performs all actions, the newest first. Afterwards, `create_with_undo` fails.
 pub fn undo_all() {
     loop {
         let mut pending = pending_actions();
