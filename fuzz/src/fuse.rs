@@ -21,6 +21,8 @@ const SIZE: u64 = 1 << 16;
 const HEADER: usize = 40;
 /// The operation with which each session begins.
 const INIT: u32 = 26;
+/// The operations that a served file implements. For other operations, fuser relies on lengths that the kernel states.
+const OPERATIONS: [u32; 11] = [2, 3, 4, 14, 15, WRITE, 17, 18, 20, 43, 46];
 /// A write, with the length of its arguments and the offset of the length of its data.
 const WRITE: u32 = 16;
 const WRITE_ARGUMENTS: usize = 40;
@@ -86,7 +88,11 @@ pub(crate) fn read(bytes: &[u8]) {
         while let [code, length, after @ ..] = rest {
             let (body, after) = after.split_at(usize::from(*length).min(after.len()));
             unique += 1;
+            rest = after;
             let code = u32::from(*code);
+            if !OPERATIONS.contains(&code) {
+                continue;
+            }
             let mut message = message(code, unique, body);
             if code == WRITE && body.len() >= WRITE_ARGUMENTS {
                 // The kernel always states the length of the data, and fuser relies on it.
@@ -97,7 +103,6 @@ pub(crate) fn read(bytes: &[u8]) {
             if send(&kernel, &message, SendFlags::NOSIGNAL).is_err() {
                 break;
             }
-            rest = after;
         }
         let _ = rustix::net::shutdown(&kernel, rustix::net::Shutdown::Write);
     });
