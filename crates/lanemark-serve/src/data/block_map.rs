@@ -17,7 +17,7 @@
 //! block that was not stored has either a content that a client wrote or the content of the image.
 //!
 //! While the blocks of one half are being stored, new records are appended to the other half. A half is reused when all
-//! its blocks are stored. Old records remain behind the new ones; they do no harm, because a stored block never becomes
+//! its blocks are stored. Old records remain after the new ones; they do no harm, because a stored block never becomes
 //! pending again. Half a log has room for [`LOG_RECORDS`] records; if it is full, a write first stores all blocks.
 //!
 //! Not detected: content with the checksum of another content of the same block (CRC-32).
