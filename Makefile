@@ -139,13 +139,15 @@ golden:          ## rewrite studies/golden/ after an intended change of the mode
 
 # All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with
 # that change. `MUTANTS_SHARD=1` selects the next sample; a complete run covers all samples. mutants/reasons.csv lists
-# the changes that no test needs to detect, with the reason.
+# the changes that no test needs to detect, with the reason. `MUTANTS_MODE=--witnesses` runs all fast tests that reach a
+# change, and writes how many changes only one test detects to target/mutants/witnesses.csv.
 MUTANTS       := 200
 MUTANTS_SHARD := 0
+MUTANTS_MODE  :=
 mutants: tools python-env ## make two hundred small changes to the program, one at a time, and report the changes that no test detects (forty minutes)
 	cargo test --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool
 	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
-	    --count $(MUTANTS) --shard $(MUTANTS_SHARD)
+	    --count $(MUTANTS) --shard $(MUTANTS_SHARD) $(MUTANTS_MODE)
 
 library:         ## compare every drive with its ratings, and write docs/library.md (five minutes)
 	cargo build --release --locked -p lanemark-lab --example ratings

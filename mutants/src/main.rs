@@ -12,6 +12,11 @@
 //! | `tree` | the copy of the tree with its switches |
 //! | `tests` | the tests, with their times and the switches that they reach |
 //! | `trial` | one change after the other |
+//! | `witnesses` | all tests that detect each change, for `--witnesses` |
+//!
+//! With `--witnesses`, every fast test that reaches a change runs, also after another test has failed. The result is a
+//! table of the tests: how many changes each reaches and detects, and how many only it detects. A test that is never
+//! the only witness is a candidate for removal, not more: a sample contains few changes of a small function.
 //!
 //! The first line of the output states how many samples a complete run consists of; each sample is one `--shard`.
 
@@ -20,6 +25,7 @@ mod site;
 mod tests;
 mod tree;
 mod trial;
+mod witnesses;
 
 use std::collections::HashMap;
 use std::fs;
@@ -68,6 +74,11 @@ fn run() -> Result<ExitCode, String> {
         suite.tests.len(),
         began.elapsed().as_secs()
     );
+    if arguments.iter().any(|argument| argument == "--witnesses") {
+        witnesses::write(&root.join("target/mutants/witnesses.csv"), &tree, &suite)?;
+        println!("{} s in total", began.elapsed().as_secs());
+        return Ok(ExitCode::SUCCESS);
+    }
     let verdicts = trial::run_all(&tree, &suite);
     let code = report(&root, &tree, &verdicts)?;
     println!("{} s in total", began.elapsed().as_secs());
@@ -136,17 +147,21 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
         table +=
             &format!("{},{},{},{}\n", quoted(&key.0), site.line, quoted(&key.1), quoted(reason));
     }
-    let path = root.join("target/mutants/survivors.csv");
-    let new = path.with_extension("new");
-    fs::write(&new, table)
-        .and_then(|()| fs::rename(&new, &path))
-        .map_err(|error| error.to_string())?;
+    write_whole(&root.join("target/mutants/survivors.csv"), &table)?;
     if unexplained > 0 {
         println!(
             "{unexplained} lack a reason: add a test, or, if the tests may miss the change, a line to mutants/reasons.csv"
         );
     }
     Ok(if share > UNNOTICED_MAX { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Replaces a file by one with this text.
+fn write_whole(path: &Path, text: &str) -> Result<(), String> {
+    let new = path.with_extension("new");
+    fs::write(&new, text)
+        .and_then(|()| fs::rename(&new, path))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Reads the reasons why the tests may miss changes, by file and change.
@@ -183,6 +198,7 @@ fn cells(line: &str) -> Vec<String> {
     all
 }
 
+/// Returns a CSV cell in quotation marks.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }

@@ -123,9 +123,10 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let met = folder.join(number.to_string());
         let began = Instant::now();
         let limit = if programs[*program].kind == ChangeKind::Rust { LIMIT } else { SLOW_LIMIT };
-        let ended = run(&programs[*program], &[name.as_str()], limit, |command| {
-            command.env("LANEMARK_MUTANT_MET", &met);
-        });
+        let ended = run(
+            command(&programs[*program], &[name.as_str()]).env("LANEMARK_MUTANT_MET", &met),
+            limit,
+        );
         let time = began.elapsed();
         let text = fs::read_to_string(&met).unwrap_or_default();
         let meets: BTreeSet<usize> = text.lines().filter_map(|line| line.parse().ok()).collect();
@@ -176,14 +177,8 @@ pub fn in_parallel(count: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Runs tests of a program in a separate process. After `limit`, this process and all processes that it started are
-/// ended.
-pub fn run(
-    program: &Program,
-    names: &[&str],
-    limit: Duration,
-    set: impl FnOnce(&mut Command),
-) -> Outcome {
+/// Returns the command that runs tests of a program, with its output discarded.
+pub fn command(program: &Program, names: &[&str]) -> Command {
     let mut command = Command::new(&program.path);
     match program.kind {
         ChangeKind::Rust | ChangeKind::Golden => {
@@ -204,7 +199,11 @@ pub fn run(
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0);
-    set(&mut command);
+    command
+}
+
+/// Runs a command of [`command`]. After `limit`, it and all processes that it started are ended.
+pub fn run(command: &mut Command, limit: Duration) -> Outcome {
     let Ok(mut child) = command.spawn() else { return Outcome::Failed };
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);

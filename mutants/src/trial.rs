@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::tests::{ChangeKind, Outcome, Suite, Test, in_parallel, run};
+use crate::tests::{ChangeKind, Outcome, Suite, Test, command, in_parallel, run};
 use crate::tree::Tree;
 
 /// Maximum total time of the tests that run in one process.
@@ -50,32 +50,45 @@ fn verdict(suite: &Suite, switch: usize) -> Verdict {
     }
 }
 
+/// Tests of one program that run in one process.
+pub struct Group<'suite> {
+    pub program: usize,
+    /// Total time of the tests, measured without a change.
+    pub time: Duration,
+    pub names: Vec<&'suite str>,
+}
+
+/// Removes the first test from `left`, and with it other tests of its program.
+pub fn take_group<'suite>(left: &mut Vec<&'suite Test>) -> Group<'suite> {
+    let program = left.first().map_or(0, |first| first.program);
+    let mut group = Group { program, time: Duration::ZERO, names: Vec::new() };
+    left.retain(|test| {
+        let fits = group.names.is_empty()
+            || test.program == program
+                && group.names.len() < TOGETHER_MOST
+                && group.time + test.time < TOGETHER;
+        if fits {
+            group.time += test.time;
+            group.names.push(test.name.as_str());
+        }
+        !fits
+    });
+    group
+}
+
 /// Runs tests until one fails.
 fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
     let mut spent = Duration::ZERO;
-    while let Some(first) = left.first() {
+    while !left.is_empty() {
         if spent > PATIENCE {
             return false;
         }
-        // The fastest test, with other tests of its program.
-        let (program, mut time, mut names) = (first.program, Duration::ZERO, Vec::new());
-        left.retain(|test| {
-            let fits = names.is_empty()
-                || test.program == program
-                    && names.len() < TOGETHER_MOST
-                    && time + test.time < TOGETHER;
-            if fits {
-                time += test.time;
-                names.push(test.name.as_str());
-            }
-            !fits
-        });
+        let Group { program, time, names } = take_group(&mut left);
         spent += time;
         let limit = Duration::from_secs(10) + 8 * time;
         let once = || {
-            run(&suite.programs[program], &names, limit, |command| {
-                command.env("LANEMARK_MUTANT", switch.to_string());
-            })
+            let mut command = command(&suite.programs[program], &names);
+            run(command.env("LANEMARK_MUTANT", switch.to_string()), limit)
         };
         // A test that also fails without the change is flaky and not counted.
         match once() {

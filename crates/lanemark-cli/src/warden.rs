@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lanemark_files::removal::remove_tree;
 
@@ -27,8 +27,8 @@ const PREFIX: &str = "lanemark-";
 const BEGUN: u8 = b'b';
 /// Message of the run when it is done.
 const DONE: u8 = b'd';
-/// Number of attempts to remove a folder into which other processes still write while they end.
-const ATTEMPTS: u32 = 100;
+/// Maximum time to end the run's processes and to remove its folder.
+const TIME_MAX: Duration = Duration::from_secs(120);
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -88,8 +88,10 @@ pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
 }
 
 fn clear(folder: &Path) {
-    marked::end(folder);
-    for _ in 0..ATTEMPTS {
+    let began = Instant::now();
+    while began.elapsed() < TIME_MAX {
+        // A process that was created during the previous search, or that has not ended yet, can still write.
+        marked::end(folder);
         // The folder itself shows whether the work is done: an error or a success may concern only its contents.
         let _ = remove_tree(folder);
         if fs::symlink_metadata(folder).is_err() {
@@ -101,8 +103,6 @@ fn clear(folder: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         clear(&folder);
         assert!(!folder.exists() && outer.path().exists());
         clear(&folder);
-        assert!(begun.elapsed() < PAUSE * ATTEMPTS / 4, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < TIME_MAX / 4, "{:?}", begun.elapsed());
     }
 
     #[test]

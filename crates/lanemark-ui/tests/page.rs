@@ -116,13 +116,19 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     browser.wait(SETTLED);
     browser.value("document.querySelector('#parts .more details summary').focus()");
     browser.press(" ", 32);
-    browser.wait("document.querySelectorAll('.values .field').length > 20");
+    // The table of values is rendered again when the values are there, which replaces controls.
+    browser.wait(&format!("document.querySelectorAll('.values .field').length > 20 && {SETTLED}"));
 
     // The Tab key moves the focus to each control once, and the focus is visible.
     browser.value("document.activeElement.blur(); window.scrollTo(0, 0); window.seen = new Set(); window.bare = []; addEventListener('focusin', (event) => { seen.add(event.target); requestAnimationFrame(() => { if (event.target === document.activeElement && getComputedStyle(event.target).outlineStyle === 'none') bare.push(event.target.outerHTML); }); })");
     let reached = "[...document.querySelectorAll('a[href], input, select, button, summary')].filter((one) => one.checkVisibility() && !one.disabled && !seen.has(one)).map((one) => one.outerHTML)";
-    for _ in 0..200 {
-        browser.press("Tab", 9);
+    for _ in 0..5 {
+        for _ in 0..100 {
+            browser.press("Tab", 9);
+        }
+        if browser.value(reached) == json!([]) {
+            break;
+        }
     }
     assert_eq!(browser.value(reached), json!([]));
     assert_eq!(browser.value("bare"), json!([]));
