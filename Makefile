@@ -139,8 +139,8 @@ golden:          ## rewrite studies/golden/ after an intended change of the mode
 
 # All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with
 # that change. `MUTANTS_SHARD=1` selects the next sample; a complete run covers all samples. mutants/reasons.csv lists
-# the changes that no test needs to detect, with the reason. `MUTANTS_MODE=--witnesses` runs all fast tests that reach a
-# change, and writes how many changes only one test detects to target/mutants/witnesses.csv.
+# the changes that no test needs to detect, with the reason. `MUTANTS_MODE=--witnesses` counts the changes that only
+# one fast test detects, by test, in target/mutants/witnesses.csv.
 MUTANTS       := 200
 MUTANTS_SHARD := 0
 MUTANTS_MODE  :=

@@ -12,11 +12,11 @@
 //! | `tree` | the copy of the tree with its switches |
 //! | `tests` | the tests, with their times and the switches that they reach |
 //! | `trial` | one change after the other |
-//! | `witnesses` | all tests that detect each change, for `--witnesses` |
+//! | `witnesses` | the tests that are the only one to detect a change, for `--witnesses` |
 //!
-//! With `--witnesses`, every fast test that reaches a change runs, also after another test has failed. The result is a
-//! table of the tests: how many changes each reaches and detects, and how many only it detects. A test that is never
-//! the only witness is a candidate for removal, not more: a sample contains few changes of a small function.
+//! With `--witnesses`, the fast tests that reach a change run until two have failed. The result is a table of the tests:
+//! how many changes each reaches, and how many only it detects. A test that is never the only witness is a candidate
+//! for removal, not more: a sample contains few changes of a small function.
 //!
 //! The first line of the output states how many samples a complete run consists of; each sample is one `--shard`.
 
