@@ -59,7 +59,8 @@ impl Site {
 
     /// Returns the source with both variants; switch `number` selects the change.
     pub fn switched(&self, number: usize) -> String {
-        let (before, after) = (&self.before, &self.after);
+        let before = &self.before;
+        let after = &self.after;
         match self.kind {
             ChangeKind::Expression => {
                 format!("(if crate::switch::is_on({number}) {{ {after} }} else {{ {before} }})")
@@ -84,7 +85,9 @@ pub fn all(root: &Path) -> Result<Vec<Site>, String> {
         }
     }
     files.sort();
-    let (mut all, mut parsed_files, mut unbuilt) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut parsed_files = Vec::new();
+    let mut unbuilt = Vec::new();
     for path in files {
         let text =
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -160,8 +163,7 @@ impl Finder<'_> {
     }
 
     fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: ChangeKind) {
-        let (file, before) = (self.file.clone(), self.text[range.clone()].to_owned());
-        self.sites.push(Site { file, line, range, before, after, kind });
+        self.sites.push(Site { file: self.file.clone(), line, range, before: self.text[range.clone()].to_owned(), after, kind });
     }
 
     /// Returns whether an arm has the same text as the wildcard arm, and no arm with a guard follows it.
@@ -354,9 +356,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             return self.visit_expr(&node.receiver);
         }
         if let Some((_, sibling)) = SIBLINGS.iter().find(|(own, _)| *own == name) {
-            let (whole, method) = (node.span().byte_range(), node.method.span().byte_range());
-            let (head, tail) =
-                (&self.text[whole.start..method.start], &self.text[method.end..whole.end]);
+            let whole = node.span().byte_range();
+            let method = node.method.span().byte_range();
+            let head = &self.text[whole.start..method.start];
+            let tail = &self.text[method.end..whole.end];
             let after = format!("{head}{sibling}{tail}");
             self.add(node, after);
         }

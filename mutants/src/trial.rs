@@ -58,7 +58,9 @@ fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
             return false;
         }
         // The fastest test, with other tests of its program.
-        let (program, mut time, mut names) = (first.program, Duration::ZERO, Vec::new());
+        let program = first.program;
+        let mut time = Duration::ZERO;
+        let mut names = Vec::new();
         left.retain(|test| {
             let fits = names.is_empty()
                 || test.program == program

@@ -113,7 +113,8 @@ fn main() {
     }
     println!("{}", machine());
     let memory = Memory::mounted();
-    let (mut within, mut all) = (0, 0);
+    let mut within = 0;
+    let mut all = 0;
     for kind in [Kind::File, Kind::LoopDevice, Kind::FileInMemory] {
         let holder = if kind == Kind::File { Some(folder.as_path()) } else { memory.folder() };
         let Some(holder) = holder else {
@@ -225,7 +226,8 @@ fn make_file(plan: &Plan) {
 
 /// Runs one test in all rounds and prints its row. Returns whether the medians agree.
 fn compare(case: &Case, plan: &Plan) -> bool {
-    let (mut fio, mut ours) = (Vec::new(), Vec::new());
+    let mut fio = Vec::new();
+    let mut ours = Vec::new();
     for _ in 0..plan.rounds {
         fio.push(run_fio(case, plan));
         ours.push(lanemark(case, plan));
@@ -237,12 +239,10 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         values[values.len() / 2]
     };
     let rates: Vec<f64> = fio.iter().map(|figures| figures.megabytes).collect();
-    let (low, high) = (
-        rates.iter().copied().fold(f64::INFINITY, f64::min),
-        rates.iter().copied().fold(0.0, f64::max),
-    );
-    let (theirs, own) =
-        (median(&fio, |figures| figures.megabytes), median(&ours, |figures| figures.megabytes));
+    let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = rates.iter().copied().fold(0.0, f64::max);
+    let theirs = median(&fio, |figures| figures.megabytes);
+    let own = median(&ours, |figures| figures.megabytes);
     let both = |value: fn(&RunFigures) -> f64, digits: usize| {
         format!("{:.digits$} : {:.digits$}", median(&fio, value), median(&ours, value))
     };

@@ -161,7 +161,8 @@ impl Bench {
         std::fs::create_dir_all(&rows).expect("a folder");
         // The server reads these files later, under its own account.
         std::fs::set_permissions(&rows, PermissionsExt::from_mode(0o755)).expect("ours");
-        let (mut script, mut files) = (String::new(), Vec::new());
+        let mut script = String::new();
+        let mut files = Vec::new();
         for (part, tables) in self.parts() {
             for &table in tables {
                 let file = self.file(part, table);
@@ -200,7 +201,8 @@ impl Bench {
             let script = &mut scripts[part as usize % jobs];
             *script += "BEGIN;\n";
             for &table in tables {
-                let (name, file) = (table.name(), self.file(part, table));
+                let name = table.name();
+                let file = self.file(part, table);
                 *script +=
                     &format!("{copy} copied.{name} FROM '{}' (FORMAT binary){end}\n", text(&file));
             }
@@ -240,7 +242,9 @@ impl Bench {
         let mut jobs = vec![1, cores];
         jobs.dedup();
         for jobs in jobs {
-            let (mut ours, mut client, mut server) = (Vec::new(), Vec::new(), Vec::new());
+            let mut ours = Vec::new();
+            let mut client = Vec::new();
+            let mut server = Vec::new();
             for _ in 0..self.extent.rounds {
                 let (until, all, _) = self.load(scale, jobs);
                 ours.push((until, all));
@@ -347,7 +351,9 @@ impl Bench {
             let cost = (after.seconds - before.seconds) / (many - few) * 1e6;
             (cost, many * 60.0 / long as f64)
         };
-        let (mut ours, mut called, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ours = Vec::new();
+        let mut called = Vec::new();
+        let mut theirs = Vec::new();
         for _ in 0..rounds {
             ours.push(marginal(&|seconds| self.run(&[], users, seconds)));
             called.push(marginal(&|seconds| self.run(&["--procedures"], users, seconds)));

@@ -48,7 +48,8 @@ impl ResultDelivery {
         let page = OutputFile::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
         let series = OutputFile::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let saving = ResultSaver::open(out, what, started_at)?;
-        let (printer, so_far): (ResultPrinter, _) = (Box::new(printer), Mutex::new(None));
+        let printer: ResultPrinter = Box::new(printer);
+        let so_far: _ = Mutex::new(None);
         let is_reported = AtomicBool::new(false);
         let delivery =
             Self(Arc::new(ResultOutputs { saving, page, series, printer, so_far, is_reported }));

@@ -103,7 +103,8 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     }
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
-    let (mut text, mut all) = (String::new(), Vec::new());
+    let mut text = String::new();
+    let mut all = Vec::new();
     for (title, kind) in requested {
         let mut lines = String::new();
         for id in library.names(kind) {

@@ -18,7 +18,8 @@ pub(crate) use tell;
 /// Lists the files that killed runs have left near a target, and the command that removes them.
 pub(crate) fn tell_left_over(target: &Path) {
     for left in lanemark_measure::left_over(target) {
-        let (path, size) = (left.path.display(), left.size);
+        let path = left.path.display();
+        let size = left.size;
         tell!(
             "note: {path} ({size}) was left by a run that was killed; to remove it, run: rm {}",
             quoted(&left.path)

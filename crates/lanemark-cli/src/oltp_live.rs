@@ -157,8 +157,9 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<CommandOutcome, Failure> {
     provenance.finished_at = results::now();
     let runs = [0, 1].map(|side| result(&found, side, &parts, &sizes, &provenance, others));
     let predicted = runs[0].as_ref().and_then(|run| {
-        let (scale, cores) = (found.set.scale, found.cores as u32);
-        let predicted = derived::predict(&lab, &study, &parts, run, scale, cores, &provenance);
+        let cores = found.cores as u32;
+        let predicted =
+            derived::predict(&lab, &study, &parts, run, found.set.scale, cores, &provenance);
         predicted
             .map_err(|failure| {
                 let first = &parts.sides[0].name;
@@ -201,7 +202,8 @@ fn turns(
     sizes: &LiveSettings,
     progress: &mut Progress,
 ) -> Result<Option<LiveOutcome>, Failure> {
-    let (parts, bench) = (setting.parts, setting.bench);
+    let parts = setting.parts;
+    let bench = setting.bench;
     progress.show("loading");
     let first = &parts.sides[0].arguments;
     let Some(loaded) = bench.load(first, parts.buffer_share, progress)? else { return Ok(None) };
@@ -341,7 +343,8 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     let cost = |of: &dyn Fn(ProcessorCost) -> f64| {
         means_of_both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of))
     };
-    let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
+    let all = cost(&|cost| cost.database_us);
+    let serving = cost(&|cost| cost.disk_us);
     let reads = means_of_both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
     let writes = means_of_both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
     let log = means_of_both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
@@ -411,8 +414,11 @@ fn result(
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (lateness_warning(turn), &test)
         {
-            let (test, lateness, verdict) = (test.clone(), *lateness, *verdict);
-            result.warnings.push(Warning::NotDelivered { test, lateness, verdict });
+            result.warnings.push(Warning::NotDelivered {
+                test: test.clone(),
+                lateness: *lateness,
+                verdict: *verdict,
+            });
         }
     }
     Some(result)

@@ -48,9 +48,13 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
         None => None,
     };
     if !args.no_interval {
-        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
         lab.add_intervals(
-            &DrawnSystem { library, name, settings, ranges: &[] },
+            &DrawnSystem {
+                library: &library,
+                name: args.system.as_str(),
+                settings: settings.as_slice(),
+                ranges: &[],
+            },
             &mut run,
             &mut |event| line.draw(&event),
         )?;
@@ -98,7 +102,8 @@ fn platform(
     match args.json {
         true => output::print_json(&platform)?,
         false => {
-            let (links, ports) = (platform.shown_links(), platform.shown_ports());
+            let links = platform.shown_links();
+            let ports = platform.shown_ports();
             let answer = platform_answer(&platform.name, &ports);
             let text = platform_text(&view.topology, &links, &ports, &output::style());
             output::print_sentence(&answer)?;

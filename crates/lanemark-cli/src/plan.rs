@@ -141,7 +141,8 @@ const SAME_RATE: f64 = 0.02;
 
 /// Rejects two results with different rates of work.
 fn same_rate(given_result: &OptionResult<'_>, other: &OptionResult<'_>) -> Result<(), Failure> {
-    let (a, b) = (given_result.result.iops.value, other.result.iops.value);
+    let a = given_result.result.iops.value;
+    let b = other.result.iops.value;
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
         return Ok(());
     }

@@ -94,7 +94,8 @@ impl SimulationCounts {
             Event::Advanced(at, so_far) => {
                 let share = so_far.share.map(|share| format!(", {:.0}% done", share * 100.0));
                 let seconds = so_far.now.picoseconds() as f64 / 1e12;
-                let (number, share) = (at.test + 1, share.unwrap_or_default());
+                let number = at.test + 1;
+                let share = share.unwrap_or_default();
                 format!("; test {number}: {seconds:.1} s simulated{share}")
             }
             Event::SensitivityRun { ended, total } => {
@@ -107,7 +108,8 @@ impl SimulationCounts {
                 ));
             }
             Event::Point { ended, total, .. } => {
-                let (done, all) = (ended * self.each, total * self.each);
+                let done = ended * self.each;
+                let all = total * self.each;
                 return Some(format!("{ended} of {total} points, {done} of {all} simulations"));
             }
             _ => return None,

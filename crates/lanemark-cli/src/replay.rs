@@ -44,7 +44,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
     let stem =
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let id = workload::slug(&stem);
-    let (what, json) = (format!("replay-{id}"), args.json);
+    let what = format!("replay-{id}");
+    let json = args.json;
     let printer = move |result: &RunResult| {
         formats::result_text(
             result,
@@ -155,13 +156,17 @@ fn result(
 fn replay_warnings(sample: &Sample, notes: &TraceNotes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {
-        let (requests, step_most) = (notes.backward, notes.backward_most);
-        warnings.push(Warning::TimesBackward { requests, step_most });
+        warnings.push(Warning::TimesBackward {
+            requests: notes.backward,
+            step_most: notes.backward_most,
+        });
     }
     let Some(replay) = &sample.replay else { return warnings };
     if replay.held_back > 0 && replay.speed.is_some() {
-        let (requests, outstanding) = (replay.held_back, replay.outstanding_max);
-        warnings.push(Warning::HeldBack { requests, outstanding });
+        warnings.push(Warning::HeldBack {
+            requests: replay.held_back,
+            outstanding: replay.outstanding_max,
+        });
     }
     if replay.wrapped > 0 {
         warnings.push(Warning::Wrapped { requests: replay.wrapped });

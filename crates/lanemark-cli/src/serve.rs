@@ -52,8 +52,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         Some(file) => DataLocation::File(file.clone()),
         None => DataLocation::Memory,
     };
-    let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
-    let plan = DataPlan { location, over, size, overwrite };
+    let plan =
+        DataPlan { location, over: args.over.clone(), size, overwrite: args.overwrite.clone() };
     let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own_provenance(args.seed);
@@ -212,7 +212,8 @@ fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     if paths.is_empty() || session.reading().is_none() {
         return None;
     }
-    let (system, of_session) = (system.clone(), Arc::downgrade(session));
+    let system = system.clone();
+    let of_session = Arc::downgrade(session);
     let answer = move || match of_session.upgrade() {
         Some(session) => reading(&system, &session),
         None => "error: the server ends\n".to_owned(),
@@ -250,7 +251,8 @@ fn open_control(
 /// Waits for the end, and prints progress.
 fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
     let mut progress = Progress::new();
-    let (mut last, mut before) = (Instant::now(), is_reporting.then(|| session.figures()));
+    let mut last = Instant::now();
+    let mut before = is_reporting.then(|| session.figures());
     while !is_over() {
         std::thread::sleep(LOOK);
         if let Some(figures) = &mut before
@@ -314,8 +316,11 @@ pub(crate) fn not_delivered(test: &str, live: &LiveDelivery) -> Option<Warning> 
         let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
         lanemark_schema::units::Duration::from_nanoseconds(ns)
     };
-    let (lateness, verdict) = ((lateness_at(50.0), lateness_at(99.0)), live.verdict());
-    let warning = Warning::NotDelivered { test: test.to_owned(), lateness, verdict };
+    let warning = Warning::NotDelivered {
+        test: test.to_owned(),
+        lateness: (lateness_at(50.0), lateness_at(99.0)),
+        verdict: live.verdict(),
+    };
     (!live.holds()).then_some(warning)
 }
 

@@ -34,7 +34,8 @@ pub(crate) fn note_short_stroke(system: &System, size: u64) {
     if !matches!(system.spec.first().drive.media, MediaSpec::Disk(_)) {
         return;
     }
-    let (size, capacity) = (Bytes(size), system.capacity());
+    let size = Bytes(size);
+    let capacity = system.capacity();
     let drive = system.spec.device_side();
     let of = |span| needs::latency(&drive, span).map(Duration::as_seconds);
     if let (Some(short), Some(whole)) = (of(size), of(capacity))

@@ -108,7 +108,8 @@ impl DiskParameters<'_> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM"]);
         if let ServedForm::Disk { outside } = self.form {
-            let (process, number) = (std::process::id(), outside.as_raw_fd());
+            let process = std::process::id();
+            let number = outside.as_raw_fd();
             command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{process}/fd/{number}")]);
             // A real drive has its own processors, so the server has a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
@@ -163,7 +164,9 @@ impl ServedDisk {
         wanted: &DiskParameters<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>, Failure> {
-        let (out, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
+        let out = wanted.file("out");
+        let errors = wanted.file("err");
+        let result = wanted.file("json");
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
         let mut command = wanted.command()?;
         command.stdin(Stdio::null());
@@ -251,7 +254,8 @@ impl ServedDisk {
         options: &str,
     ) -> Result<(), Failure> {
         let fail = |error: &dyn std::fmt::Display| {
-            let (node, mount_point) = (self.node.display(), mount_point.display());
+            let node = self.node.display();
+            let mount_point = mount_point.display();
             Failure::run(format!("{node} can't be mounted at {mount_point}: {error}"))
         };
         let daemon = match self.is_file {
@@ -496,7 +500,8 @@ mod tests {
                 ServedForm::File => 3,
                 ServedForm::Disk { .. } => {
                     assert_eq!(all[2..4], ["nsenter", "--wd=."]);
-                    let (own, number) = (std::process::id(), outside.as_raw_fd());
+                    let own = std::process::id();
+                    let number = outside.as_raw_fd();
                     assert_eq!(all[4], format!("--mount=/proc/{own}/fd/{number}"));
                     assert_eq!(all[5..8], ["chrt", "--rr", "1"]);
                     9
@@ -506,7 +511,8 @@ mod tests {
             assert_eq!(all[at + 1..at + 6], ["d@p:s", "--set", "x=1", "--size", "4096 B"]);
             all[at + 6..].to_vec()
         };
-        let (file, image) = (Path::new("/run/a"), Path::new("/run/b"));
+        let file = Path::new("/run/a");
+        let image = Path::new("/run/b");
         let disk = ServedForm::Disk { outside: &outside };
         assert_eq!(
             arguments(disk, Contents::File(file), None),

@@ -42,8 +42,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<CommandOutcome, Failure> {
     let mut provenance = provenance::own_provenance(args.run.seed);
     provenance.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, provenance)?;
-    let (mut ended, total, file_name) =
-        (file.before(), file.total(), views.csv.display().to_string());
+    let mut ended = file.before();
+    let total = file.total();
+    let file_name = views.csv.display().to_string();
     if ended > 0 {
         tell!("{file_name} already contains {ended} of {total} points");
     }

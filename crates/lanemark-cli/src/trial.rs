@@ -151,7 +151,8 @@ fn systems(
     args: &TrialArgs,
     library: &lanemark_study::Library,
 ) -> Result<Vec<TrialSystem>, Failure> {
-    let (set, faults) = (settings(&args.set)?, faults(&args.fault)?);
+    let set = settings(&args.set)?;
+    let faults = faults(&args.fault)?;
     let mut systems: Vec<TrialSystem> = Vec::new();
     for name in &args.systems {
         if systems.iter().any(|earlier| earlier.name == *name) {
@@ -159,8 +160,12 @@ fn systems(
         }
         let system = assemble(library, name, &set)?;
         serve::one_target(&system, name)?;
-        let (name, faults, samples) = (name.clone(), faults.clone(), Vec::new());
-        systems.push(TrialSystem { name, system, faults, samples });
+        systems.push(TrialSystem {
+            name: name.clone(),
+            system,
+            faults: faults.clone(),
+            samples: Vec::new(),
+        });
     }
     Ok(systems)
 }
@@ -269,7 +274,8 @@ fn trial(
     for number in 0..args.turns {
         let mut samples = Vec::new();
         for (index, system) in systems.iter().enumerate() {
-            let (turn, name) = (number + 1, &system.name);
+            let turn = number + 1;
+            let name = &system.name;
             progress.show(&format!("{name} · turn {turn} of {}", args.turns));
             let file = format!("turn-{turn}-{index}");
             match bench.turn(&file, name, scale, args.seed.wrapping_add(number.into()))? {

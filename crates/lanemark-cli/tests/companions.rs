@@ -113,7 +113,8 @@ fn stderr(output: &Output) -> String {
 fn files_of_others_stay_and_no_link_is_followed() {
     for Companion { name, words } in COMPANIONS {
         let folder = folder();
-        let (file, victim) = (folder.path().join(name), folder.path().join("victim"));
+        let file = folder.path().join(name);
+        let victim = folder.path().join("victim");
         for is_link in [false, true] {
             match is_link {
                 false => fs::write(&file, THEIRS).unwrap(),

@@ -66,7 +66,8 @@ fn sample_with_protected_buffer() -> Sample {
 fn unreadable_ranges_fail_their_reads_alone_and_each_takes_the_drives_recovery() {
     // The range is half of the 1 GiB span.
     let half = sample(READS, "media-error range=0B..512MiB recovery=1ms");
-    let (failed, good) = (half.errors.total() as f64, half.operations() as f64);
+    let failed = half.errors.total() as f64;
+    let good = half.operations() as f64;
     assert!((failed / (failed + good) - 0.5).abs() < 0.02, "{failed} of {good}");
     assert_eq!(of(&half, ErrorKind::Media), half.errors.total());
     let writes = sample(WRITES, "media-error range=0B..512MiB recovery=1ms");
@@ -106,7 +107,8 @@ fn a_share_fails_its_part_and_silent_faults_are_counted_without_errors() {
         (WRITES, "write-error share=5% recovery=0ps"),
     ] {
         let sample = sample(workload, fault);
-        let (failed, good) = (sample.errors.total() as f64, sample.operations() as f64);
+        let failed = sample.errors.total() as f64;
+        let good = sample.operations() as f64;
         assert!((failed / (failed + good) - 0.05).abs() < 0.01, "{fault}: {failed} of {good}");
     }
     for (workload, fault) in [

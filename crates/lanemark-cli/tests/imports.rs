@@ -61,7 +61,8 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let (reads, writes) = (row("reads"), row("writes"));
+    let reads = row("reads");
+    let writes = row("writes");
     for (row, values) in
         [(&reads, ["60.0", "43.2", "140", "247"]), (&writes, ["120", "86.4", "281", "494"])]
     {

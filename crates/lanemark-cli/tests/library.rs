@@ -137,8 +137,8 @@ fn drives_behind_one_uplink_show_their_loss_to_it() {
     );
     let found = json(&[&["path", system, "--no-interval", "--json"], &narrow[..]].concat());
     let loss = &found["limit"]["loss"];
-    let (share, with) =
-        (loss["share"].as_f64().unwrap(), loss["bytes_per_second"].as_f64().unwrap());
+    let share = loss["share"].as_f64().unwrap();
+    let with = loss["bytes_per_second"].as_f64().unwrap();
     let now = found["simulated"].as_f64().unwrap();
     assert!((1.0 - now / with - share).abs() < 1e-6 && (0.4..0.8).contains(&share), "{share}");
     // Without the loss, the reported throughput equals the total throughput of the four drives' links.

@@ -82,7 +82,8 @@ fn columns_are_exported_as_csv() {
     simulated(&folder, "one.json", &["--full"]);
     let text = printed(folder.path(), &["export", "one.json", "--output-format", "csv"]);
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let (names, row) = (lines.next().unwrap(), lines.next().unwrap());
+    let names = lines.next().unwrap();
+    let row = lines.next().unwrap();
     assert_eq!(names.len(), row.len());
     let at = |name: &str| row[names.iter().position(|known| *known == name).unwrap()];
     assert_eq!((at("test"), at("repeats"), at("block_bytes")), ("RND4K Q32T1 read", "3", "4096"));
@@ -141,7 +142,8 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     let mut reader = csv::Reader::from_reader(points.as_bytes());
     let names = reader.headers().unwrap().clone();
     let at = |name: &str| names.iter().position(|known| known == name).unwrap();
-    let (depths, rates) = (at("queue_depth"), at("bytes_per_second"));
+    let depths = at("queue_depth");
+    let rates = at("bytes_per_second");
     let number = |row: &csv::StringRecord, column: usize| row[column].parse::<f64>().unwrap();
     let points: Vec<(f64, f64)> = reader
         .records()

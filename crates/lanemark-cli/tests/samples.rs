@@ -92,7 +92,8 @@ fn every_listed_sample_is_copied_and_can_be_read() {
     expected.sort_unstable();
     assert_eq!(names(&all), expected);
     for sample in listed {
-        let (name, about) = (sample["name"].as_str().unwrap(), sample["about"].as_str().unwrap());
+        let name = sample["name"].as_str().unwrap();
+        let about = sample["about"].as_str().unwrap();
         assert!(text.contains(name.trim_end_matches(".toml")) && text.contains(about), "{name}");
         match sample["kind"].as_str().unwrap() {
             // `tests/golden.rs` runs all studies.

@@ -162,7 +162,9 @@ mod tests {
     fn folders_are_private_and_go_with_their_owner_or_with_the_process() {
         let outer = tempfile::tempdir().unwrap();
         let make = || PrivateFolder::within(outer.path(), "lanemark-test-").unwrap();
-        let (dropped, left, others) = (make(), make(), make());
+        let dropped = make();
+        let left = make();
+        let others = make();
         assert_eq!(mode(dropped.path()), 0o700);
         let gone = dropped.path().to_owned();
         fs::write(gone.join("serial"), "S1").unwrap();

@@ -374,7 +374,8 @@ fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test
     }
     test.start.delay = delay(job, findings);
     pace::apply_limits(job, placed, &mut test, findings);
-    let (mean, threads) = (test.block_mean(), test.threads);
+    let mean = test.block_mean();
+    let threads = test.threads;
     if let Some(requests) = test.requests_mut() {
         pace::arrivals(job, direction, mean, threads, requests, findings);
     }
@@ -389,7 +390,8 @@ fn read_share(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Rat
             ratio.ok_or("a percentage from 0 to 100")
         })
     };
-    let (reads, writes) = (percent("rwmixread", findings), percent("rwmixwrite", findings));
+    let reads = percent("rwmixread", findings);
+    let writes = percent("rwmixwrite", findings);
     match (direction.reads, direction.writes) {
         (true, true) => {
             let rest = writes.and_then(|writes| Ratio::new(1.0 - writes.get()));

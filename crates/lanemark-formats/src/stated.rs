@@ -161,8 +161,11 @@ impl ReportedRun {
             let test = Test { name: name.clone(), ..one.test(size, supplied) };
             let (what, options): (Vec<&str>, Vec<&str>) = test.unstated().into_iter().unzip();
             if !what.is_empty() {
-                let (what, option) = (what.join(" and "), options.join(" and "));
-                warnings.push(Warning::NotStated { test: name, what, option });
+                warnings.push(Warning::NotStated {
+                    test: name,
+                    what: what.join(" and "),
+                    option: options.join(" and "),
+                });
             }
             tests.push(TestResult::new(&workload, &test, vec![sample]));
             workload.tests.push(test);
@@ -249,7 +252,8 @@ impl ReportedTest {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };
         let sample = &self.sample;
-        let (reads, writes) = (count(&sample.reads), count(&sample.writes));
+        let reads = count(&sample.reads);
+        let writes = count(&sample.writes);
         let operations = reads + writes + count(&sample.unified);
         let mean = match operations > 0.0 {
             true => sample.bytes().get() as f64 / operations,

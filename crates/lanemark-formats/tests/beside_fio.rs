@@ -20,7 +20,8 @@ fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (job, log) = (folder.join(format!("{name}.fio")), folder.join(format!("{name}.log")));
+    let job = folder.join(format!("{name}.fio"));
+    let log = folder.join(format!("{name}.log"));
     let _ = fs::remove_file(&log);
     let text =
         format!("[job]\nioengine=null\nfilename=target\n{options}write_iolog={}\n", log.display());
@@ -124,7 +125,8 @@ fn sizes_and_directions_have_the_same_shares() {
             requests.iter().for_each(|request| *counts.entry(request.2).or_default() += 1);
             counts
         };
-        let (theirs, own) = (lengths(&fio), lengths(&ours));
+        let theirs = lengths(&fio);
+        let own = lengths(&ours);
         for length in theirs.keys().chain(own.keys()) {
             let part = |of: &BTreeMap<u64, usize>, all: usize| {
                 *of.get(length).unwrap_or(&0) as f64 / all as f64

@@ -137,7 +137,8 @@ proptest! {
         });
         run.tests[0] = TestResult::new(&run.workload, &run.workload.tests[0], samples);
         let again = import(&fio_json::write(&run, 0));
-        let (before, after) = (&run.tests[0], &again.tests[0]);
+        let before = &run.tests[0];
+        let after = &again.tests[0];
         prop_assert_eq!(&before.throughput_bytes_per_second, &after.throughput_bytes_per_second);
         prop_assert_eq!(&before.iops, &after.iops);
         prop_assert_eq!(&before.latency_mean_ns, &after.latency_mean_ns);

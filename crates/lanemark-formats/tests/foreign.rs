@@ -204,7 +204,8 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
 fn the_kilobytes_of_fio_2_have_1024_bytes() {
     let result = result(sample("fio-2.txt"));
     let one = only(test(&result, "old"));
-    let (reads, writes) = (one.reads.as_ref().unwrap(), one.writes.as_ref().unwrap());
+    let reads = one.reads.as_ref().unwrap();
+    let writes = one.writes.as_ref().unwrap();
     assert_eq!((reads.bytes, writes.bytes), (Bytes(10_000 * 8192), Bytes(5_000 * 8192)));
     // The unit differs between lines: ms for the minimum and maximum, and us for the percentiles.
     assert_eq!(
@@ -252,8 +253,8 @@ fn terse_output_states_neither_pattern_nor_depth() {
     for name in ["fio-terse-3.txt", "fio-terse-5.txt"] {
         let result = result(sample(name));
         let one = test(&result, "mix");
-        let (reads, writes) =
-            (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+        let reads = only(one).reads.as_ref().unwrap();
+        let writes = only(one).writes.as_ref().unwrap();
         // The rates of 1999.8 and 999.9 requests a second are truncated to 1,999 and 999.
         assert_eq!((reads.latency.count(), writes.latency.count()), (20_000, 10_000), "{name}");
         assert_eq!((reads.bytes, one.test.block), (Bytes(20_000 * 4096), Bytes(4096)));
@@ -285,8 +286,8 @@ fn diskspd_text_and_xml_state_the_same() {
     let xml = import(sample("diskspd.xml"), &SuppliedSettings::default());
     for imported in [&text, &xml] {
         let one = test(&imported.result, "RND8K Q8T4 R75W25");
-        let (reads, writes) =
-            (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+        let reads = only(one).reads.as_ref().unwrap();
+        let writes = only(one).writes.as_ref().unwrap();
         assert_eq!((reads.bytes, reads.latency.count()), (Bytes(245_760_000), 30_000));
         assert_eq!((writes.bytes, writes.latency.count()), (Bytes(81_920_000), 10_000));
         assert_eq!(
@@ -336,7 +337,8 @@ fn a_part_of_diskspds_text_has_its_command_line() {
 fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
     let own = result(sample("iometer.csv"));
     let one = test(&own, "4 KiB; 67% read; random");
-    let (reads, writes) = (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+    let reads = only(one).reads.as_ref().unwrap();
+    let writes = only(one).writes.as_ref().unwrap();
     assert_eq!((reads.bytes, reads.latency.count()), (Bytes(163_840_000), 40_000));
     assert_eq!((one.iops.value, only(one).elapsed), (6000.0, Duration::from_seconds(10)));
     assert_eq!(

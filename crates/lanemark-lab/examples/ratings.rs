@@ -86,7 +86,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Prints the ratings of each rated drive that the drive's model reaches.
 fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
-    let (mut reached, mut all, mut lines) = (0, 0, Vec::new());
+    let mut reached = 0;
+    let mut all = 0;
+    let mut lines = Vec::new();
     for name in library.names(LibraryKind::Drive) {
         if only.is_some_and(|only| only != name) {
             continue;
@@ -111,7 +113,8 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
 }
 
 fn out_of_reach(met: &RatingComparison) -> String {
-    let (rated, model) = (met.rated, met.simulated);
+    let rated = met.rated;
+    let model = met.simulated;
     format!(
         "{} {rated:.0} {unit}, {model:.0} ({:+.0}%)",
         met.what,
@@ -165,8 +168,8 @@ fn what(rating: &Rating) -> String {
 }
 
 fn row(drive: &str, rating: &Rating, rated: &ModelledRating) -> String {
-    let (unit, digits) =
-        (rating.metric.unit(), usize::from(rating.metric == FigureMetric::Latency));
+    let unit = rating.metric.unit();
+    let digits = usize::from(rating.metric == FigureMetric::Latency);
     format!(
         "| {drive} | {} | {:.digits$} {unit} | {:.digits$} {unit} | {:+.1}% | {} |",
         what(rating),

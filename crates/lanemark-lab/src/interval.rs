@@ -396,7 +396,8 @@ impl IntervalDraws {
     ) -> Option<PredictionInterval> {
         let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
-        let (before, after) = (one.base?.rate, two.base?.rate);
+        let before = one.base?.rate;
+        let after = two.base?.rate;
         let ratios = (0..DRAWS).map(|draw| {
             let drawn = two.figures(draw)?.rate / after;
             Some(if ratio { drawn / (one.figures(draw)?.rate / before) } else { drawn })

@@ -49,7 +49,10 @@ impl Pool {
             let (sender, receiver) = mpsc::sync_channel(2 * threads.max(1));
             for _ in 0..threads {
                 let sender = sender.clone();
-                let (next, ended, start, work) = (&next, &ended, &start, &work);
+                let next = &next;
+                let ended = &ended;
+                let start = &start;
+                let work = &work;
                 scope.spawn(move || {
                     let mut state = start();
                     while !ended.load(Ordering::Relaxed) {

@@ -58,14 +58,21 @@ impl ReservedName {
         let lock = LockFile::take(path).map_err(|error| unwritable(path, &error))?;
         let lock = lock.ok_or_else(|| {
             let lock = sibling_path(path, ".lock").unwrap_or_default();
-            let (path, lock) = (path.display(), lock.display());
+            let path = path.display();
+            let lock = lock.display();
             LabError::input(format!(
                 "{path}: another run is writing it, according to its lock {lock}"
             ))
             .hint("wait until that run ends, or use a different file")
         })?;
-        let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
-        Ok(Self { path, lock, made, written, fresh: false, mode: FOR_ALL })
+        Ok(Self {
+            path: path.to_owned(),
+            lock,
+            made: Vec::new(),
+            written: AtomicBool::new(false),
+            fresh: false,
+            mode: FOR_ALL,
+        })
     }
 
     /// Reserves `path`, and creates its parent folders.

@@ -93,7 +93,8 @@ impl<'de> Visitor<'de> for JsonWeigher<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<JsonKind, A::Error> {
-        let (mut has_number, mut has_container) = (false, false);
+        let mut has_number = false;
+        let mut has_container = false;
         while let Some(kind) = items.next_element_seed(JsonWeigher(&mut *self.0))? {
             has_number |= kind == JsonKind::Number;
             has_container |= kind == JsonKind::Container;

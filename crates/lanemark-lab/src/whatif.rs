@@ -62,7 +62,8 @@ impl WhatIfSide {
         let Some(test) = self.workload.tests.iter().find(|test| test.end() > capacity) else {
             return Ok(());
         };
-        let (end, name) = (test.end(), &self.name);
+        let end = test.end();
+        let name = &self.name;
         Err(LabError::input(format!(
             "{name}: test `{}` reaches {end}, but the capacity is {capacity}",
             test.name
@@ -98,7 +99,8 @@ impl Lab {
         watch: &mut EventObserver<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
         let WhatIfJob { present, other, subjects, measured, seed, .. } = job;
-        let (mut present, mut other) = (present.clone(), other.clone());
+        let mut present = present.clone();
+        let mut other = other.clone();
         let shortened: Vec<Option<u64>> = (0..present.workload.tests.len())
             .map(|at| measured.and_then(|(_, run)| shorten([&mut present, &mut other], at, run)))
             .collect();
@@ -293,7 +295,8 @@ mod tests {
             system: system.clone(),
             workload: workload.clone(),
         };
-        let (mut one, mut other) = (side(), side());
+        let mut one = side();
+        let mut other = side();
         let requests = shorten([&mut one, &mut other], 0, &measured).unwrap();
         let rate = measured.tests[0].iops.value;
         for side in [one, other] {

@@ -193,9 +193,12 @@ impl<'a> Bench<'a> {
                 EngineKind::Null => u32::MAX,
             };
             if test.queue_depth() > most {
-                let (test, queue_depth) = (test.name.clone(), test.queue_depth());
-                let engine = self.settings.engine.name();
-                return Err(MeasureError::QueueDepth { test, queue_depth, engine, most });
+                return Err(MeasureError::QueueDepth {
+                    test: test.name.clone(),
+                    queue_depth: test.queue_depth(),
+                    engine: self.settings.engine.name(),
+                    most,
+                });
             }
             let needed = Arena::size(test.queue_depth(), test.block.get())
                 .saturating_mul(u64::from(test.threads));
@@ -342,8 +345,10 @@ impl<'a> Bench<'a> {
                 note(&mut outcome.warnings, Warning::NotRegistered { reason });
             }
             if sample.complete && sample.elapsed < SHORT_SAMPLE {
-                let (test, elapsed) = (test.name.clone(), sample.elapsed);
-                note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
+                note(
+                    &mut outcome.warnings,
+                    Warning::ShortSample { test: test.name.clone(), elapsed: sample.elapsed },
+                );
             }
             if let Some(warning) = sample.steady.as_ref().and_then(|one| one.warning(&test.name)) {
                 note(&mut outcome.warnings, warning);
@@ -390,7 +395,8 @@ impl<'a> Bench<'a> {
         {
             self.forget_pages(target)?;
         }
-        let (clock, abort) = (Clock::new(), AtomicBool::new(false));
+        let clock = Clock::new();
+        let abort = AtomicBool::new(false);
         let jobs: Vec<ConcurrentTest<'_>> = tests()
             .map(|(index, test)| ConcurrentTest {
                 shared: TestState {
@@ -419,11 +425,13 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             processors: &processors,
         };
-        let (before, limits) = (CounterReading::take(clock, device), ThreadLimits::read(device));
+        let before = CounterReading::take(clock, device);
+        let limits = ThreadLimits::read(device);
         let mut history = RequestHistory::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
-            let (index, test) = (turn.first, &all[turn.first]);
+            let index = turn.first;
+            let test = &all[turn.first];
             let SampleProgress { elapsed, requests, bytes } = look;
             let repeat = turn.repeat;
             on(Event::Running(&SampleInProgress {

@@ -452,8 +452,11 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
     }
 
     fn engine_error(&self, source: io::Error) -> MeasureError {
-        let (path, action) = (self.shared.path.to_owned(), "submit requests to");
-        MeasureError::System { path, action, source }
+        MeasureError::System {
+            path: self.shared.path.to_owned(),
+            action: "submit requests to",
+            source,
+        }
     }
 
     /// Returns whether one more request could be counted. The quota does not limit the load during a ramp.

@@ -84,7 +84,8 @@ fn tool(name: &str, arguments: &[&str]) -> bool {
 }
 
 fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<MeasureOutcome, MeasureError> {
-    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let workload = workload([test]);
+    let stop = AtomicBool::new(false);
     let bench = Bench { offered, ..Bench::new(path, &workload, 3, &stop) };
     bench.run(&mut |_| ())
 }
@@ -125,7 +126,8 @@ fn a_mounted_device_is_refused_by_every_name() {
     // A second node refers to the same device.
     let stat = rustix::fs::stat(&device.node).unwrap();
     let node = device.folder.path().join("node");
-    let (kind, mode) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::RUSR);
+    let kind = rustix::fs::FileType::BlockDevice;
+    let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &node, kind, mode, stat.st_rdev).unwrap();
     is_in_use(&node, "is mounted on");
     // Another loop device uses the same medium.
@@ -272,7 +274,8 @@ fn a_file_is_not_offered_as_a_device() {
 #[test]
 fn a_device_is_purged_and_written_twice_over_on_request() {
     let Some(device) = LoopDevice::holding(&content(4 * MIB)) else { return };
-    let (workload, stop) = (workload([write()]), AtomicBool::new(false));
+    let workload = workload([write()]);
+    let stop = AtomicBool::new(false);
     let offered = Some(device.node.as_path());
     let plain = Bench { offered, ..Bench::new(&device.node, &workload, 3, &stop) };
     let mark = device.folder.path().join("purged");

@@ -29,7 +29,8 @@ fn run(
     settings: MeasureSettings,
     meanwhile: impl FnOnce(),
 ) -> Result<MeasureOutcome, MeasureError> {
-    let (stop, mut meanwhile) = (AtomicBool::new(false), Some(meanwhile));
+    let stop = AtomicBool::new(false);
+    let mut meanwhile = Some(meanwhile);
     let mut bench = Bench::new(path, workload, 42, &stop);
     bench.settings = settings;
     bench.overwrite = workload.tests.iter().any(Test::writes).then_some(path);

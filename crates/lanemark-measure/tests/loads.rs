@@ -79,7 +79,8 @@ fn waiting_for_an_overloaded_target_counts_as_latency() {
     let open = sample(test.clone(), MeasureSettings::default());
     let closed =
         sample(test.with(|requests| requests.load = Load::Closed), MeasureSettings::default());
-    let (open_ns, closed_ns) = (open.latency().mean_ns(), closed.latency().mean_ns());
+    let open_ns = open.latency().mean_ns();
+    let closed_ns = closed.latency().mean_ns();
     assert!(
         open_ns > 20.0 * closed_ns,
         "{open_ns} ns in an open loop, {closed_ns} in a closed one"

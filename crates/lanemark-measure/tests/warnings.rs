@@ -25,7 +25,8 @@ fn wide(test: Test) -> Test {
 }
 
 fn bench(path: &Path, test: Test, settings: MeasureSettings) -> MeasureOutcome {
-    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let workload = workload([test]);
+    let stop = AtomicBool::new(false);
     Bench { settings, ..Bench::new(path, &workload, 5, &stop) }.run(&mut |_| ()).unwrap()
 }
 
@@ -186,7 +187,8 @@ fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
     let megabytes = outcome.tests[0].megabytes_per_second();
     assert!(megabytes < 12.0, "{megabytes} MB/s past a limit of 8");
     // The limit is removed in the middle of a sample.
-    let (workload, stop) = (workload([timed(wide(read()), 3000)]), AtomicBool::new(false));
+    let workload = workload([timed(wide(read()), 3000)]);
+    let stop = AtomicBool::new(false);
     let bench = Bench::new(device.node(), &workload, 5, &stop);
     let outcome = bench
         .run(&mut |event| {
@@ -236,10 +238,12 @@ fn a_stall_at_the_end_of_a_sample_shows() {
     let Some(device) = loop_device(true) else { return };
     let Some(group) = Group::reads_a_second(device.node(), 2000) else { return };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 500);
-    let (workload, stop) = (workload([test]), AtomicBool::new(false));
+    let workload = workload([test]);
+    let stop = AtomicBool::new(false);
     let (sender, stalled) = std::sync::mpsc::channel();
     let outcome = std::thread::scope(|scope| {
-        let (group, device) = (&group, &device);
+        let group = &group;
+        let device = &device;
         scope.spawn(move || {
             if stalled.recv().is_ok() {
                 std::thread::sleep(std::time::Duration::from_millis(900));

@@ -115,7 +115,8 @@ impl Database {
     /// Finishes a load after all rows are present: creates keys and indexes, and marks the load as complete.
     pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
         let complete = "UPDATE lanemark_oltp SET value = 1 WHERE \"key\" = 'complete';\nCOMMIT;\n";
-        let (keys, analysis) = (self.0.keys(), self.0.analysis());
+        let keys = self.0.keys();
+        let analysis = self.0.analysis();
         connection.script(&format!("BEGIN;\n{keys}{complete}{analysis}"))
     }
 
@@ -126,8 +127,7 @@ impl Database {
         match given.filter(|&given| given != name && given != full_name) {
             None => Ok(()),
             Some(given) => {
-                let (given, name) = (given.to_owned(), name.to_owned());
-                Err(OltpError::OverwriteMismatch { given, name })
+                Err(OltpError::OverwriteMismatch { given: given.to_owned(), name: name.to_owned() })
             }
         }
     }

@@ -135,7 +135,8 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let record = wal_bytes.div_ceil(sums.changing).max(1);
     // If a database does not count its log writes, one write per commit is assumed.
     let log_writes = sums.wal_writes.unwrap_or(sums.changing).min(sums.writes);
-    let (reads, writes) = (each(sums.reads), each(sums.writes - log_writes));
+    let reads = each(sums.reads);
+    let writes = each(sums.writes - log_writes);
     let flushes = sums.flushes > 0;
     let processor_us = sums.processor_s * 1e6 / all;
     let cycle_us = f64::from(users) * sums.seconds * 1e6 / all;

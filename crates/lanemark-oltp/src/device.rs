@@ -80,7 +80,8 @@ impl BlockDevice {
     /// Returns the device that stores `path`, if there is exactly one.
     pub(crate) fn containing(path: &Path) -> Option<Self> {
         let number = path.metadata().ok()?.dev();
-        let (major, minor) = (rdev_major(number), rdev_minor(number));
+        let major = rdev_major(number);
+        let minor = rdev_minor(number);
         let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
         let name = folder.canonicalize().ok()?.file_name()?.to_str()?.to_owned();
         Some(Self { name, counters: folder.join("stat") })

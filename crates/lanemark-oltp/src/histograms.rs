@@ -85,13 +85,11 @@ mod tests {
                 scope.spawn(|| {
                     let mut notes = all.notes();
                     for micros in 0..1_000 {
-                        let (kind, latency) =
-                            (TransactionKind::Payment, Duration::from_micros(micros));
                         notes.add(EndedTransaction {
-                            kind,
+                            kind: TransactionKind::Payment,
                             rolled_back: micros < 10,
                             retries: 2,
-                            latency,
+                            latency: Duration::from_micros(micros),
                         });
                     }
                 });

@@ -260,7 +260,8 @@ mod tests {
     fn orders_have_5_to_15_lines_of_which_one_in_a_hundred_is_remote() {
         for profile in [TransactionProfile::Tpcc, TransactionProfile::Hammerdb] {
             let mut inputs = inputs(profile);
-            let (mut lines, mut remote) = (0, 0);
+            let mut lines = 0;
+            let mut remote = 0;
             for _ in 0..50_000 {
                 let order = inputs.new_order(0);
                 assert!((5..=15).contains(&order.lines.len()));

@@ -117,8 +117,10 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
         DatabaseContents::Nothing => crate::free_space::require(backend, &options.scale, None, 0)?,
         DatabaseContents::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
-                let (database, found) = (database.name(), loaded.version);
-                return Err(OltpError::Version { database, found });
+                return Err(OltpError::Version {
+                    database: database.name(),
+                    found: loaded.version,
+                });
             }
             if loaded.scale != options.scale {
                 return Err(backend.differs(&loaded, &options.scale));

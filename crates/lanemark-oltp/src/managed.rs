@@ -308,14 +308,16 @@ fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError>
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| to_error(error.into()))?;
     fchmod(&folder, Mode::RWXU).map_err(|error| to_error(error.into()))?;
     let (user, group) = account.unzip();
-    let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
+    let user = user.map(Uid::from_raw);
+    let group = group.map(Gid::from_raw);
     fchown(&folder, user, group).map_err(|error| to_error(error.into()))
 }
 
 /// Creates the server's data next to its final path and then renames it, so that the data exists completely or not at
 /// all.
 fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
-    let (part, data) = (folder.join("data.part"), folder.join("data"));
+    let part = folder.join("data.part");
+    let data = folder.join("data");
     match remove_tree(&part) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(path_error(&part, &error));
@@ -463,7 +465,8 @@ mod tests {
         }
         install(&packages.join("17/bin"), &["initdb"]);
         assert_eq!(programs_in(empty, &packages), Some(packages.join("15/bin")));
-        let (other, own) = (root.path().join("other"), root.path().join("own"));
+        let other = root.path().join("other");
+        let own = root.path().join("own");
         install(&other, &["postgres"]);
         install(&own, &["initdb", "postgres"]);
         let path = std::env::join_paths([&other, &own]).unwrap();

@@ -229,7 +229,9 @@ impl Connection for MysqlConnection {
     }
 
     fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
-        let (name, columns, width) = (table.name(), table.column_names(), table.columns().len());
+        let name = table.name();
+        let columns = table.column_names();
+        let width = table.columns().len();
         let one_row = format!("({})", vec!["?"; width].join(", "));
         let mut insert = |held: &mut Vec<mysql::Value>| {
             let rows = vec![one_row.as_str(); held.len() / width].join(", ");

@@ -125,7 +125,9 @@ impl RunObserver {
         let mut printer =
             ProgressPrinter::new(true, (counts_from, ends), shared, first.device.clone());
         let mut observations = RepeatObservations::default();
-        let (mut waits, mut edge_read, mut next) = (SessionWaits::default(), false, counts_from);
+        let mut waits = SessionWaits::default();
+        let mut edge_read = false;
+        let mut next = counts_from;
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
             edge_read = edge_read || self.first_edge(shared, &mut observations)?;

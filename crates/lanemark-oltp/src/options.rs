@@ -44,7 +44,8 @@ pub struct RunOptions {
 impl RunOptions {
     /// Checks that the scale has a terminal for every user.
     pub fn check(&self, scale: &Scale) -> Result<(), OltpError> {
-        let (users, warehouses) = (i64::from(self.users), scale.warehouses);
+        let users = i64::from(self.users);
+        let warehouses = scale.warehouses;
         match self.users {
             0 => Err(OltpError::Bound { what: "users", value: 0, min: 1, max: 1_000_000 }),
             _ if users > warehouses * USERS_A_WAREHOUSE => {

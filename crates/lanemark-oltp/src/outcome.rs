@@ -186,7 +186,8 @@ pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) 
         procedures: options.procedures,
         pause: time(options.pause),
     };
-    let (ramp, duration) = (time(options.ramp), time(options.duration));
+    let ramp = time(options.ramp);
+    let duration = time(options.duration);
     workload_of(users, options.users, ramp, duration, data, repeats)
 }
 

@@ -56,8 +56,12 @@ impl Population {
     }
 
     fn rng(&self, test: u32, warehouse: i64, district: i64) -> Rng {
-        let (repeat, thread) = (warehouse as u32, district as u32);
-        Rng::new(StreamKey { seed: self.scale.seed, test, repeat, thread })
+        Rng::new(StreamKey {
+            seed: self.scale.seed,
+            test,
+            repeat: warehouse as u32,
+            thread: district as u32,
+        })
     }
 
     fn items(&self, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
@@ -98,7 +102,8 @@ impl Population {
         let [street_1, street_2, city, state] = address(&mut rng);
         let zip = zip(&mut rng);
         let tax = between(&mut rng, 0, 2_000);
-        let (ytd, next) = (1_000 * self.scale.customers(), self.scale.customers() + 1);
+        let ytd = 1_000 * self.scale.customers();
+        let next = self.scale.customers() + 1;
         sink(&values![d, warehouse, name, street_1, street_2, city, state, zip, tax, ytd, next])
     }
 

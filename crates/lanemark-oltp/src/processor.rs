@@ -156,7 +156,8 @@ impl KernelTask {
 impl TaskTime {
     fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split_whitespace().map(str::parse);
-        let (running, ready) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        let running = fields.next()?.ok()?;
+        let ready = fields.next()?.ok()?;
         Some(Self { running, ready })
     }
 

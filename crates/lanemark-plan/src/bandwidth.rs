@@ -51,7 +51,8 @@ impl Video {
     /// # Errors
     /// Returns the first input that is not above zero.
     pub fn plan(&self) -> Result<(Plan, Stream), PlanError> {
-        let (width, height) = (f64::from(self.width), f64::from(self.height));
+        let width = f64::from(self.width);
+        let height = f64::from(self.height);
         check_range("width", width, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
         check_range("height", height, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
         check_range("bits", f64::from(self.bits), 1.0..=64.0, "must be from 1 to 64")?;

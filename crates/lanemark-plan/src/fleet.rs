@@ -132,7 +132,8 @@ impl Fleet {
     pub fn servers(&self) -> Result<Plan, PlanError> {
         self.check()?;
         let mut plan = Plan::new("How many servers does this load take?");
-        let (present, other) = (&self.present, &self.other);
+        let present = &self.present;
+        let other = &self.other;
         let present_nodes = self.nodes(&mut plan, present)?;
         let ratio = other.rate / present.rate;
         plan.step(
@@ -152,10 +153,11 @@ impl Fleet {
         positive("demand", self.demand)?;
         match (0.0..1.0).contains(&self.spare_share) {
             true => Ok(()),
-            false => {
-                let (input, value) = ("spare share", self.spare_share.to_string());
-                Err(PlanError { input, value, bound: "from 0 to less than 1" })
-            }
+            false => Err(PlanError {
+                input: "spare share",
+                value: self.spare_share.to_string(),
+                bound: "from 0 to less than 1",
+            }),
         }
     }
 

@@ -61,7 +61,8 @@ fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
     let parameters = fit(&measured, 1600);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
     let (low, high) = share.range_80.as_ref().expect("a range");
-    let (low, high) = (number(low), number(high));
+    let low = number(low);
+    let high = number(high);
     println!("{low} to {high}%");
     assert!(low <= 12.0 && high >= 8.0, "{low} to {high}% for 10%");
     let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();

@@ -78,7 +78,8 @@ pub(crate) fn simulate(
     command: Vec<String>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
-    let (system, workload) = (system.get(), workload.get());
+    let system = system.get();
+    let workload = workload.get();
     let length = RunLength::of(extras.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let requested = &workload.workload;
@@ -100,7 +101,8 @@ pub(crate) fn simulate(
         look.ended(result)
     })?;
     if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
-        let (lab, reporter) = (&lab, &progress);
+        let lab = &lab;
+        let reporter = &progress;
         let add_extras = move || {
             let mut run = result?;
             if extras.bottleneck {
@@ -109,8 +111,12 @@ pub(crate) fn simulate(
                 })?;
             }
             if extras.interval {
-                let (name, settings) = (system.name.as_str(), system.settings.as_slice());
-                let subject = DrawnSystem { library: &library, name, settings, ranges: &[] };
+                let subject = DrawnSystem {
+                    library: &library,
+                    name: system.name.as_str(),
+                    settings: system.settings.as_slice(),
+                    ranges: &[],
+                };
                 lab.add_intervals(&subject, &mut run, &mut |event| reporter.note(&event))?;
             }
             Ok::<_, LabError>(run)

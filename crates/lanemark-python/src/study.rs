@@ -87,7 +87,9 @@ impl Study {
             .systems()
             .map(|(_, system, workload)| lab.samples(&LabRun { system, workload }));
         let progress = Progress::of(repeats.sum());
-        let (study, at_work, reporter) = (&self.study, &lab, &progress);
+        let study = &self.study;
+        let at_work = &lab;
+        let reporter = &progress;
         let run = move || {
             let intervals = extras.interval.then_some(&library);
             let requested = StudyExtras { bottleneck: extras.bottleneck, intervals };

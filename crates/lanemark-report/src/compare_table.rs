@@ -132,7 +132,8 @@ fn rows<'r>(
     shared: &[TestPair<'r>],
     parts: &'r [Vec<(TestResult, TestResult)>],
 ) -> (Vec<TestPair<'r>>, Vec<TestPair<'r>>) {
-    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    let mut rates = Vec::new();
+    let mut latencies = Vec::new();
     for (pair, parts) in shared.iter().zip(parts) {
         rates.push(*pair);
         rates.extend(parts.iter().map(|(own, other)| (own, other)));
@@ -237,7 +238,8 @@ fn directions(
 
 /// Returns the warnings about both runs. A warning that applies to both appears once.
 fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
-    let (of_a, of_b) = (target::warnings(a), target::warnings(b));
+    let of_a = target::warnings(a);
+    let of_b = target::warnings(b);
     let name = |name: &str, (warning, advice): &(String, &'static str)| {
         (format!("{name}: {warning}"), *advice)
     };
@@ -316,7 +318,8 @@ impl FigurePair {
 
     /// Returns the range of the ratio, if both runs have more than one repeat.
     fn range(&self) -> Option<(f64, f64)> {
-        let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
+        let a = self.a.as_ref()?;
+        let b = self.b.as_ref()?;
         let (low, high) = b.ratio_range(a);
         (a.has_range() && b.has_range() && low.is_finite() && high.is_finite())
             .then_some((low, high))

@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn the_end_of_each_kind_of_credits_is_stated_the_soonest_first() {
-        let (io, bytes) = (Reserve::OperationCredits, Reserve::ThroughputCredits);
+        let io = Reserve::OperationCredits;
+        let bytes = Reserve::ThroughputCredits;
         let text = |credits| sentences(&[result("a", credits)]);
         assert_eq!(text(Vec::new()), None);
         assert_eq!(

@@ -94,7 +94,8 @@ impl<'a> ErrorSummary<'a> {
             false => format!(" (including {})", breakdown.join("; ")),
         };
         let error = |value: Option<f64>| value.map_or(ABSENT.to_owned(), percent);
-        let (median, mean) = (error(self.median()), error(self.mean()));
+        let median = error(self.median());
+        let mean = error(self.mean());
         let worst = self.worst.map_or(String::new(), |check| {
             format!(", worst {} ({})", percent_signed(check.error), figure_name(outcome, check))
         });

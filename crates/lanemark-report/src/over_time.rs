@@ -216,7 +216,8 @@ pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
 /// Returns part `number` of `parts` of a series as one point; `None` if the part does not contain a point.
 fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
     let count = series.points.len();
-    let (from, to) = (number * count / parts, (number + 1) * count / parts);
+    let from = number * count / parts;
+    let to = (number + 1) * count / parts;
     let last = if to == count { series.last } else { series.interval };
     let points = series.points[from..to].to_vec();
     (from < to).then(|| Series { interval: series.interval, last, points }.condensed(1))

@@ -153,8 +153,14 @@ mod tests {
     ) -> ChangeGain {
         let utilisation = (!load).then_some(0.97);
         let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Link(0)) };
-        let (hop, change) = (hop.to_owned(), change.to_owned());
-        ChangeGain { id, hop, change, utilisation, throughput_gain, latency_gain }
+        ChangeGain {
+            id,
+            hop: hop.to_owned(),
+            change: change.to_owned(),
+            utilisation,
+            throughput_gain,
+            latency_gain,
+        }
     }
 
     #[test]

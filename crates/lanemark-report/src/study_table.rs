@@ -111,7 +111,8 @@ pub fn study_answer(outcome: &StudyOutcome) -> String {
     match outcome.figures_of(FigureRole::Predicted).next() {
         Some(_) => format!("{}: {}", outcome.title, predicted.sentence(outcome)),
         None => {
-            let (systems, tests) = (outcome.systems.len(), figure_table::tests(outcome).len());
+            let systems = outcome.systems.len();
+            let tests = figure_table::tests(outcome).len();
             format!("{}: {tests} tests on {systems} systems.", outcome.title)
         }
     }

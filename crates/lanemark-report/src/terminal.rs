@@ -226,7 +226,8 @@ impl TableLayout {
     /// Returns the lines of a cell in the column at `index`: one line, unless the shortened name would equal another
     /// row's name.
     fn lines(&self, table: &Table, cell: &Cell, index: usize) -> Vec<String> {
-        let (width, text) = (self.widths[index], without_styles(&cell.text));
+        let width = self.widths[index];
+        let text = without_styles(&cell.text);
         match table.columns[self.kept[index]].kind {
             _ if cell.repeated => vec![String::new()],
             ColumnKind::Name if text.width() > width && self.is_ambiguous(table, index) => {

@@ -278,7 +278,8 @@ fn served_text(live: &LiveDelivery) -> String {
     text.extend(live.content.map(content));
     for (name, direction) in [("Reads", &live.reads), ("Writes", &live.writes)] {
         if let Some(direction) = direction {
-            let (p50, p99) = (us(&direction.latency, 50.0), us(&direction.latency, 99.0));
+            let p50 = us(&direction.latency, 50.0);
+            let p99 = us(&direction.latency, 99.0);
             text.push_str(&format!(
                 " {name} were delivered within {p50} at the median and {p99} at p99."
             ));

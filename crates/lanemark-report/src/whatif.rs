@@ -79,7 +79,8 @@ pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     texts.extend(widest_interval_note(whatif));
     let shortened = whatif.tests.iter().filter_map(|test| test.shortened_to);
     if let Some(most) = shortened.clone().max() {
-        let (count, all) = (shortened.count(), whatif.tests.len());
+        let count = shortened.count();
+        let all = whatif.tests.len();
         texts.push(format!(
             "{count} of {all} tests were simulated in shortened form, with at most {most} counted requests."
         ));
@@ -194,8 +195,7 @@ fn parties(whatif: &WhatIf) -> String {
 /// to be shown.
 fn unchanged_note(whatif: &WhatIf) -> Option<&'static str> {
     let is_same = |test: &WhatIfTest| {
-        let (now, then) = (&test.present, &test.other);
-        let waits = then.latency_mean_ns / now.latency_mean_ns - 1.0;
+        let waits = test.other.latency_mean_ns / test.present.latency_mean_ns - 1.0;
         [test.change(), waits].iter().all(|change| percent_whole(change.abs()) == "0%")
     };
     if !whatif.tests.iter().all(is_same) {
@@ -279,11 +279,13 @@ fn tail_note(test: &WhatIfTest) -> Option<String> {
     ];
     let percentile_phrase = |(percentile, name, of): (f64, &str, PercentileOf)| {
         let interval = test.interval.as_ref()?.percentile(percentile)?;
-        let (now, then) = (of(&test.present)?, of(&test.other)?);
+        let now = of(&test.present)?;
+        let then = of(&test.other)?;
         let [low, high] = [interval.low_ratio, interval.high_ratio].map(|ratio| ratio * then);
         let unit = LatencyUnit::fitting([now, then].into_iter());
         let text = |ns: f64| grouped(&significant(unit.of(ns)));
-        let (ends, unit) = (interval_text(low, high, text), unit.name());
+        let ends = interval_text(low, high, text);
+        let unit = unit.name();
         Some(format!("{name} {} {unit} (80% in {ends}) instead of {}", text(then), text(now)))
     };
     let parts: Vec<String> = percentiles.into_iter().filter_map(percentile_phrase).collect();

@@ -136,7 +136,8 @@ mod tests {
     }
 
     fn scaled_bench(scale: TimeScale) -> (Arc<ManualClock>, Arc<DeliveryCounts>, TimedReader) {
-        let (clock, delivered) = (Arc::new(ManualClock::scaled(scale)), Arc::default());
+        let clock = Arc::new(ManualClock::scaled(scale));
+        let delivered = Arc::default();
         let arrivals = TimedReader::new(clock.clone(), Arc::clone(&delivered));
         (clock, delivered, arrivals)
     }

@@ -204,7 +204,8 @@ mod tests {
     fn a_scaled_clock_goes_slower_and_never_ahead() {
         let clock = WallClock::start("10".parse().unwrap());
         std::thread::sleep(time::Duration::from_millis(20));
-        let (now, real) = (clock.now(), clock.start.elapsed());
+        let now = clock.now();
+        let real = clock.start.elapsed();
         assert!(now >= after_us(2_000), "{now:?}");
         assert!(u128::from(now.picoseconds()) * 10 <= real.as_nanos() * 1_000);
         assert_eq!(clock.real(Duration::from_microseconds(3)), Duration::from_microseconds(30));
@@ -224,7 +225,8 @@ mod tests {
     fn a_bell_ends_a_wait_also_one_that_begins_later() {
         let clock = WallClock::start(TimeScale::ONE);
         let bell = std::sync::Arc::new(WakeUp::default());
-        let (there, waited) = (std::sync::Arc::clone(&bell), clock);
+        let there = std::sync::Arc::clone(&bell);
+        let waited = clock;
         let waiter = std::thread::spawn(move || {
             there.wait_here();
             while !there.was_rung() {

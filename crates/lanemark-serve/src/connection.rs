@@ -85,7 +85,8 @@ fn receive(
 
 impl<'s> ClientInput<'s> {
     fn new(outbox: &'s Outbox) -> Self {
-        let (arrivals, came) = (None, units::Instant::ZERO);
+        let arrivals = None;
+        let came = units::Instant::ZERO;
         Self { outbox, bytes: vec![0; READ], start: 0, end: 0, arrivals, came }
     }
 
@@ -265,7 +266,8 @@ impl ServerState {
         };
         let writer = ReplyWriter::new(agreed.replies);
         let reports = self.data.new_client();
-        let (clock, delivered) = (Arc::clone(engine.clock()), Arc::clone(&self.delivered));
+        let clock = Arc::clone(engine.clock());
+        let delivered = Arc::clone(&self.delivered);
         input.arrivals = Some(TimedReader::new(clock, delivered));
         // Some bytes may have arrived during the negotiation.
         input.came = engine.clock().now();
@@ -345,7 +347,8 @@ impl ServerState {
         let writer = ReplyWriter::new(agreed.replies);
         let socket = input.outbox.socket();
         let mut out = Vec::with_capacity(GATHERED);
-        let (mut payload, mut piece) = (Vec::new(), Vec::new());
+        let mut payload = Vec::new();
+        let mut piece = Vec::new();
         loop {
             // Replies to waiting clients are sent before this thread waits.
             if input.here() < length || out.len() >= GATHERED {
@@ -370,7 +373,8 @@ impl ServerState {
                     continue;
                 }
             };
-            let (offset, length) = (header.offset, header.length);
+            let offset = header.offset;
+            let length = header.length;
             let mut is_stored = false;
             let done = match command {
                 NbdCommand::Read => {

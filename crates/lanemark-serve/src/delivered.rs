@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn a_request_that_was_submitted_late_is_late() {
-        let (counts, clock) = (DeliveryCounts::default(), ManualClock::default());
+        let counts = DeliveryCounts::default();
+        let clock = ManualClock::default();
         let access =
             Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
         let at = |time: u64| Instant::ZERO + us(time);

@@ -157,7 +157,8 @@ impl<A: Requester> RequestJob<A> {
 
     /// Changes the data in a helper thread.
     fn change_later(mut self, stored: bool, due: &DueCompletion) -> CompletionStep {
-        let (helper, due) = (self.asker.helper(), *due);
+        let helper = self.asker.helper();
+        let due = *due;
         if !stored {
             helper.later(Box::new(move || {
                 let outcome = self.task.change(self.range, &self.around.data);
@@ -167,7 +168,8 @@ impl<A: Requester> RequestJob<A> {
         }
         let both = Arc::new(FlushCompletion::default());
         let task = std::mem::replace(&mut self.task, DataTask::Stored(Arc::clone(&both)));
-        let (around, range) = (self.around.clone(), self.range);
+        let around = self.around.clone();
+        let range = self.range;
         helper.later(Box::new(move || match task.change(range, &around.data) {
             Ok(_) => around.storing.store_for(around.data.mark(), &both),
             Err(error) => both.real(Err(error)),
@@ -203,7 +205,8 @@ impl<A: Requester> RequestOwner for RequestJob<A> {
             }
             DataTask::Write { .. } | DataTask::Zero { .. } => self.change_now(due),
             DataTask::Stored(both) => {
-                let (both, due) = (Arc::clone(both), *due);
+                let both = Arc::clone(both);
+                let due = *due;
                 let mut waiting = Some(self);
                 let outcome = both.modelled(|| {
                     let job = waiting.take();

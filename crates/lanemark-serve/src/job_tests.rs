@@ -280,8 +280,12 @@ fn wrong_bits_are_in_the_data_and_not_in_the_head_of_a_reply() {
     for draw in 0..200 {
         let drive = Drive::new(1, TimeScale::ONE);
         let task = DataTask::Read(vec![0; 20 + 64]);
-        let (asker, range) = (drive.requester('r'), (0, 64));
-        let mut job = RequestJob { around: drive.around.clone(), asker, range, task };
+        let mut job = RequestJob {
+            around: drive.around.clone(),
+            asker: drive.requester('r'),
+            range: (0, 64),
+            task,
+        };
         let kind = FaultKind::BitFlips { range: None, bits: 8 };
         job.apply_damage(&SilentDamage { kind, draw });
         let DataTask::Read(bytes) = &job.task else { panic!("a read") };

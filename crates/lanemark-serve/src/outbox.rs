@@ -75,8 +75,13 @@ enum WaitingReply {
 
 impl Outbox {
     pub(crate) fn new(socket: Socket, delivered: Arc<DeliveryCounts>) -> Self {
-        let (work, room) = (Condvar::new(), Condvar::new());
-        Self { socket, delivered, state: Mutex::default(), work, room }
+        Self {
+            socket,
+            delivered,
+            state: Mutex::default(),
+            work: Condvar::new(),
+            room: Condvar::new(),
+        }
     }
 
     /// Returns whether the client waits for an answer.

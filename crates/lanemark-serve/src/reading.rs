@@ -205,7 +205,8 @@ mod tests {
 
     /// Counters after `parts`; each part is a number of reads of 100 µs and their lateness in µs.
     fn counted(parts: &[(u64, u64)]) -> SessionCounters {
-        let (mut modelled, mut lateness) = (LatencyHistogram::new(), LatencyHistogram::new());
+        let mut modelled = LatencyHistogram::new();
+        let mut lateness = LatencyHistogram::new();
         let mut reads = DirectionResult::new();
         for (requests, late) in parts {
             for _ in 0..*requests {
@@ -239,7 +240,8 @@ mod tests {
 
     #[test]
     fn a_measurement_gets_the_verdict_of_its_own_time() {
-        let (early, all) = (counted(&[(1_000, 60)]), counted(&[(1_000, 60), (2_000, 0)]));
+        let early = counted(&[(1_000, 60)]);
+        let all = counted(&[(1_000, 60), (2_000, 0)]);
         assert_eq!(early.live().verdict(), LiveVerdict::Late);
         let mut interval = all.since(&early);
         interval.unread = UnreadSum::default();
@@ -300,8 +302,15 @@ mod tests {
                 assert!(live.evidence.unread <= bounded_duration(TIME_MAX_NS));
             }
             let counters = SessionCounters { time_scale: extreme, ..reading };
-            let (system, drive) = (String::new(), String::new());
-            assert!(!SystemReading { system, drive, faults: Vec::new(), counters }.is_possible());
+            assert!(
+                !SystemReading {
+                    system: String::new(),
+                    drive: String::new(),
+                    faults: Vec::new(),
+                    counters
+                }
+                .is_possible()
+            );
         }
     }
 

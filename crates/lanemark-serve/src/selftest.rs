@@ -84,10 +84,9 @@ impl MachineSpeed {
             true => SpeedTrial::start(system, scale, over_tcp)?.run(1)?,
             false => single,
         };
-        let (trip, delivered) = (
-            ns(&timed.round_trips, 50.0).unwrap_or(0),
-            timed.live.as_ref().and_then(|live| ns(&live.delivered(), 50.0)).unwrap_or(0),
-        );
+        let trip = ns(&timed.round_trips, 50.0).unwrap_or(0);
+        let delivered =
+            timed.live.as_ref().and_then(|live| ns(&live.delivered(), 50.0)).unwrap_or(0);
         let late = timed.live.as_ref().and_then(|live| ns(&live.lateness, 50.0)).unwrap_or(0);
         Ok(Self {
             rate: result_at_depth.rate,
@@ -102,7 +101,8 @@ impl MachineSpeed {
     pub fn scale_for(&self, needs: &DriveNeeds, deviation: f64) -> u32 {
         let by_rate = needs.rate / (self.rate * MARGIN).max(1.0);
         let added = (self.client + self.late).as_seconds();
-        let (latency, host) = (needs.latency.as_seconds(), needs.host.as_seconds());
+        let latency = needs.latency.as_seconds();
+        let host = needs.host.as_seconds();
         let by_latency = added / (deviation * (latency + host) + host).max(1e-9);
         by_rate.max(by_latency).ceil().clamp(1.0, 1e5) as u32
     }
@@ -206,7 +206,9 @@ impl TestClient {
             self.send(cookie)?;
         }
         let began = Instant::now();
-        let (mut slice, mut answers, mut rate) = (began, 0u32, 0.0f64);
+        let mut slice = began;
+        let mut answers = 0u32;
+        let mut rate = 0.0f64;
         while began.elapsed() < TRIAL {
             let cookie = self.answer()?;
             let now = Instant::now();

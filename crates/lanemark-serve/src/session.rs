@@ -104,7 +104,8 @@ impl Session {
                 let content = prior_content(plan.content);
                 let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
                 let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
-                let (counts, clock) = (Arc::clone(&delivered), Arc::clone(&clock));
+                let counts = Arc::clone(&delivered);
+                let clock = Arc::clone(&clock);
                 Some(Engine::start(SimulatedSystem::new(live, plan.faults, held, counts, clock))?)
             }
         };
@@ -123,7 +124,8 @@ impl Session {
         });
         let server = listener.map(|listener| Server::start(listener, Arc::clone(&shared)));
         let server = server.transpose()?;
-        let (scale, began) = (plan.scale, std::time::Instant::now());
+        let scale = plan.scale;
+        let began = std::time::Instant::now();
         let content = is_content_free(&system).then_some(plan.content);
         let storing_thread = Some(storing_thread);
         Ok(Self {
@@ -419,7 +421,8 @@ mod processor_tests {
 
     #[test]
     fn processor_time_is_in_seconds() {
-        let (before, begun) = (processor_s(), std::time::Instant::now());
+        let before = processor_s();
+        let begun = std::time::Instant::now();
         while begun.elapsed() < std::time::Duration::from_millis(50) {
             std::hint::spin_loop();
         }

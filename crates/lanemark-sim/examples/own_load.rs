@@ -107,7 +107,8 @@ mod tests {
     /// Tests Little's law. At the end, each user is in the middle of a lookup that is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
-        let (users, report) = (16.0, run(16));
+        let users = 16.0;
+        let report = run(16);
         let counted = report.latency.count() as f64 * report.latency.mean_ns() / 1e9;
         let all = users * report.elapsed_s;
         let most = users * report.latency.max_ns().unwrap() as f64 / 1e9;

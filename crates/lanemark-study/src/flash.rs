@@ -113,7 +113,8 @@ fn read_page_times(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), St
 pub(crate) fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {
     let numbers = text.split(':').map(|number| number.trim().parse::<u32>().ok());
     let numbers: Vec<u32> = numbers.collect::<Option<_>>()?;
-    let (low, high) = (*numbers.iter().min()?, *numbers.iter().max()?);
+    let low = *numbers.iter().min()?;
+    let high = *numbers.iter().max()?;
     let fits = numbers.len() == pages && low > 0 && u64::from(high) <= 100 * u64::from(low);
     fits.then_some(numbers)
 }

@@ -51,8 +51,8 @@ impl ValueRange {
         let number = |text: &str| {
             magnitude(text).ok_or_else(|| format!("{text}: not a quantity above zero"))
         };
-        let ((middle, kind), [low, high]) =
-            (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
+        let (middle, kind) = number(value)?;
+        let [low, high] = [number(&ends[0])?, number(&ends[1])?];
         if low.1 != kind || high.1 != kind {
             return Err(format!(
                 "{} and {} do not have the same unit as {value}",
@@ -96,9 +96,10 @@ impl ValueRecord {
             Some(ValueRange { low: 1.0 / spread, high: spread })
         };
         let range = self.range.or_else(usual_range)?;
-        (range.low < range.high).then(|| {
-            let (parameter, text) = (self.parameter.clone(), self.text.clone());
-            UncertainValue { parameter, text, range }
+        (range.low < range.high).then(|| UncertainValue {
+            parameter: self.parameter.clone(),
+            text: self.text.clone(),
+            range,
         })
     }
 }
@@ -109,8 +110,11 @@ impl UncertainValue {
     #[must_use]
     pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
         let range = ValueRange::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
-        let (parameter, text) = (parameter.to_owned(), text.to_owned());
-        (range.low < range.high).then_some(Self { parameter, text, range })
+        (range.low < range.high).then_some(Self {
+            parameter: parameter.to_owned(),
+            text: text.to_owned(),
+            range,
+        })
     }
 
     /// Returns the bounds of the range, with their units.

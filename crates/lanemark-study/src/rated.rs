@@ -52,7 +52,8 @@ pub struct ExplainedDrive {
 /// # Errors
 /// Returns an error if the file or its values cannot be read.
 pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let overrides = Overrides::default();
     let context = Context { ledger: &ledger, overrides: &overrides };
     let file = library.open(LibraryKind::Drive, name)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
@@ -82,8 +83,7 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
 /// # Errors
 /// Returns all errors in the text.
 pub fn check(library: &Library, text: &str) -> Result<(), StudyError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
-    let context = Context { ledger: &ledger, overrides: &overrides };
+    let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
     let file = Document::parse("the drive file", text)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
     let spec = Drive::read(&completed, context)?.spec;

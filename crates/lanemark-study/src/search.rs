@@ -102,8 +102,7 @@ impl LibraryIndex {
     /// # Errors
     /// Returns an error if the file is not a platform.
     pub fn add_platform(&mut self, id: &str, file: &Document) -> Result<(), StudyError> {
-        let (ledger, overrides) = (Ledger::default(), Overrides::default());
-        let context = Context { ledger: &ledger, overrides: &overrides };
+        let context = Context { ledger: &Ledger::default(), overrides: &Overrides::default() };
         let Platform { name, ports, .. } = Platform::read(file, context)?;
         let names = NameWords::new(&format!("{id} {name}"));
         self.platforms.retain(|(known, _)| known.id != id);
@@ -131,7 +130,8 @@ impl LibraryIndex {
         }
         let by_drive = weights(&words, &self.drives);
         let by_platform = weights(&words, &self.platforms);
-        let (mut drives, mut platforms) = (by_drive.scores(&[]), by_platform.scores(&[]));
+        let mut drives = by_drive.scores(&[]);
+        let mut platforms = by_platform.scores(&[]);
         // Part numbers do not occur as words in names.
         for id in model_names::drives_of(library, &text, None).same {
             if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == id) {

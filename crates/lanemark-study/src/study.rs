@@ -135,9 +135,12 @@ impl Study {
         }
         let (answer, written) = read_answer(root, &systems)?;
         let not_modelled = root.each("not_modelled", |section, _: &[UnmodelledFigures]| {
-            let (figures, reason) = (section.texts("figures")?, section.text("reason")?);
+            let unmodelled = UnmodelledFigures {
+                figures: section.texts("figures")?,
+                reason: section.text("reason")?,
+            };
             section.finish()?;
-            Ok(UnmodelledFigures { figures, reason })
+            Ok(unmodelled)
         })?;
         root.finish()?;
         Ok(Self {
@@ -178,9 +181,10 @@ impl Study {
     ) -> StudyOutcome {
         let runs = self.systems.iter().zip(runs).filter(|(_, run)| !run.tests.is_empty());
         let systems: Vec<StudySystem> = runs
-            .map(|(column, run)| {
-                let (name, label) = (column.name.clone(), column.label.clone());
-                StudySystem { name, label, run }
+            .map(|(column, run)| StudySystem {
+                name: column.name.clone(),
+                label: column.label.clone(),
+                run,
             })
             .collect();
         let figures = self.figures.iter().filter_map(|figure| check(figure, &systems)).collect();

@@ -87,7 +87,8 @@ impl SweepDefinition {
 
     fn read_document(root: &Section<'_>) -> Result<Self, StudyError> {
         let head = root.table("sweep")?;
-        let (system, workload) = (head.text("system")?, head.text("workload")?);
+        let system = head.text("system")?;
+        let workload = head.text("workload")?;
         head.finish()?;
         let axes = root.each("axis", |section, _: &[Axis]| {
             let mut texts = section.scalars("values")?;
@@ -97,7 +98,8 @@ impl SweepDefinition {
             Ok(axis)
         })?;
         let settings = root.each("set", |section, _: &[(ParameterOverride, Location)]| {
-            let (parameter, value) = (section.text("parameter")?, section.text("value")?);
+            let parameter = section.text("parameter")?;
+            let value = section.text("value")?;
             let calibration = ParameterOverride { parameter, value, figure: None, reason: None };
             section.finish()?;
             Ok((calibration, section.location_of("value")))
@@ -307,7 +309,8 @@ impl Sweep {
     fn hash_of_inputs(&self, library: &Library) -> String {
         let axes = self.axes.iter().map(|axis| (&axis.name, &axis.values));
         let settings = self.settings.iter().map(|(set, _)| (&set.parameter, &set.value));
-        let (axes, settings): (Vec<_>, Vec<_>) = (axes.collect(), settings.collect());
+        let axes: Vec<_> = axes.collect();
+        let settings: Vec<_> = settings.collect();
         // Equal files at different paths have equal hashes.
         let files: BTreeSet<String> = library.used().into_values().collect();
         sha256(&format!(
@@ -361,8 +364,8 @@ impl<'s> PointRunner<'s> {
             None => {
                 if self.last.as_ref().is_none_or(|(by, _)| *by != made_by) {
                     let named_at = NameLocations::all(&Location::file(&system));
-                    let (library, parts) = (&self.library, &parts);
-                    let made = System::assemble(library, parts, &named_at, &system, &settings);
+                    let made =
+                        System::assemble(&self.library, &parts, &named_at, &system, &settings);
                     let made = made.map(|made| made.with_memory(self.memory));
                     self.last = Some((made_by, made.map_err(|error| error.to_string())));
                 }
@@ -437,7 +440,8 @@ pub fn key(inputs: &str, number: u64, values: &[String]) -> String {
 
 /// Returns the setting that applies to a model value at a point.
 fn setting(axis: &Axis, value: &str) -> (ParameterOverride, Location) {
-    let (parameter, value) = (axis.name.clone(), value.to_owned());
+    let parameter = axis.name.clone();
+    let value = value.to_owned();
     let location = Location::file(format!("{parameter} = {value}"));
     (ParameterOverride { parameter, value, figure: None, reason: None }, location)
 }

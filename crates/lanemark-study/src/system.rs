@@ -325,8 +325,8 @@ impl System {
         for group in workload.groups() {
             for repeat in 0..workload.repeats {
                 let watch = &mut |_: &Progress| true;
-                let (first, length) = (group.start, RunLength::Whole);
-                let taken = self.samples(workload, first, repeat, seed, length, watch)?;
+                let length = RunLength::Whole;
+                let taken = self.samples(workload, group.start, repeat, seed, length, watch)?;
                 for (test, sample) in group.clone().zip(taken.into_iter().flatten()) {
                     samples[test].push(sample);
                 }
@@ -338,7 +338,8 @@ impl System {
     /// Returns whether the test of `workload` with this index may end when its figures have converged. Repeats of the
     /// test would differ only in their random numbers, so one repeat suffices.
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
-        let (spec, load) = (&self.spec, &workload.tests[test]);
+        let spec = &self.spec;
+        let load = &workload.tests[test];
         let is_plain = workload.is_alone(test) && workload.faults.is_empty();
         is_plain && (may_converge(spec, load) || is_shortened(spec, load))
     }

@@ -63,7 +63,8 @@ pub fn open_set(
 /// # Errors
 /// Returns all errors in the text.
 pub fn parse(id: &str, text: &str) -> Result<Workload, StudyError> {
-    let (document, ledger) = (Document::parse(id, text)?, Ledger::default());
+    let document = Document::parse(id, text)?;
+    let ledger = Ledger::default();
     read(&document, id, Context { ledger: &ledger, overrides: &Overrides::default() })
 }
 
@@ -145,8 +146,15 @@ fn read_test_tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError
         Ok(test)
     })?;
     defaults.map_or(Ok(()), |section| section.finish())?;
-    let (id, faults) = (id.to_owned(), Vec::new());
-    Ok(Workload { id, name: workload_name, repeats, average, order, faults, tests })
+    Ok(Workload {
+        id: id.to_owned(),
+        name: workload_name,
+        repeats,
+        average,
+        order,
+        faults: Vec::new(),
+        tests,
+    })
 }
 
 /// A test's own table, and the table of defaults.
@@ -308,7 +316,8 @@ boot = \"100 ms\"
     fn no_text_makes_the_reader_of_scenarios_panic() {
         let mut random =
             lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(1));
-        let (mut good, mut bad) = (0, 0);
+        let mut good = 0;
+        let mut bad = 0;
         for _ in 0..3_000 {
             let mut bytes = SCENARIO.as_bytes().to_vec();
             for _ in 0..=random.below(3) {

@@ -130,7 +130,8 @@ impl Claim {
             true => section.number(key).map(Some),
             false => Ok(None),
         };
-        let (from, to) = (end("from")?, end("to")?);
+        let from = end("from")?;
+        let to = end("to")?;
         section.finish()?;
         match (from, to) {
             (None, None) => {
@@ -146,7 +147,8 @@ impl Claim {
 
     fn checked(&self, systems: &[StudySystem]) -> Option<StudyClaim> {
         let value = self.expression.value(systems)?;
-        let (from, to) = (self.from, self.to);
+        let from = self.from;
+        let to = self.to;
         let holds = from.is_none_or(|from| value >= from) && to.is_none_or(|to| value <= to);
         Some(StudyClaim { claim: self.text.clone(), value, from, to, holds })
     }

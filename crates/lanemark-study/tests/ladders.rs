@@ -175,7 +175,8 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     let systems = systems();
     assert!(systems.len() > 30, "{} drives have a port", systems.len());
     let mut random = Rng::new(StreamKey::from_seed(seed));
-    let (mut climbed, mut lost) = (0, Vec::new());
+    let mut climbed = 0;
+    let mut lost = Vec::new();
     for number in 0..count {
         let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
         let (part, faster) = PARTS[random.below(PARTS.len() as u64) as usize];
@@ -353,7 +354,8 @@ fn four_writes_over_two_phys_have_two_orders() {
             .into_test();
         rungs(&spec, &test, *faster, 1)
     };
-    let (one, two) = (of(1), of(2));
+    let one = of(1);
+    let two = of(2);
     let near = |rate: f64, other: f64| (rate / other - 1.0).abs() < 0.005;
     assert!(one[0] > 1.025 * one[1], "one thread: {one:?}");
     assert!(near(two[0], two[1]) && near(two[0], one[1]), "two threads: {two:?}, one: {one:?}");

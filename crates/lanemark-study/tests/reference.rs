@@ -60,7 +60,8 @@ fn read_all(folder: &Path) {
         rated::explain(&library, &name).unwrap();
     }
     for name in library.names(LibraryKind::Platform) {
-        let (ledger, overrides) = (Ledger::default(), Overrides::default());
+        let ledger = Ledger::default();
+        let overrides = Overrides::default();
         let document = library.open(LibraryKind::Platform, &name).unwrap();
         Platform::read(&document, Context { ledger: &ledger, overrides: &overrides }).unwrap();
     }

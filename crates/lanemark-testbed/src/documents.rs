@@ -157,7 +157,8 @@ impl EmptyFolder {
     /// last `…` from the end, and lines between two `…` start at the output line with the same first word.
     pub fn rewritten(&self, text: &str, commands: &[QuotedCommand]) -> String {
         let lines: Vec<&str> = text.lines().collect();
-        let (mut rewritten, mut at) = (String::new(), 0);
+        let mut rewritten = String::new();
+        let mut at = 0;
         for QuotedCommand { arguments, shown_at: (from, to), .. } in commands {
             let printed = String::from_utf8_lossy(&self.run(arguments).stdout).into_owned();
             if from == to {
@@ -190,7 +191,8 @@ fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
     if parts.len() == 1 {
         return printed.to_vec();
     }
-    let (mut lines, mut at) = (Vec::new(), 0);
+    let mut lines = Vec::new();
+    let mut at = 0;
     for (number, part) in parts.iter().enumerate() {
         let first = part.iter().find(|line| !line.trim().is_empty());
         let word = first.and_then(|line| line.split_whitespace().next());
@@ -248,8 +250,8 @@ mod tests {
             again(&["old", OMITTED, "head", "row 9", OMITTED, "old"]),
             "answer|…|head|row 1|…|end 2"
         );
-        let (folder, text) =
-            (EmptyFolder::new("echo", "/tmp"), "a\n```console\n$ lanemark x y\nold\n```\nb\n");
+        let folder = EmptyFolder::new("echo", "/tmp");
+        let text = "a\n```console\n$ lanemark x y\nold\n```\nb\n";
         let wanted = "a\n```console\n$ lanemark x y\nx y\n```\nb\n";
         assert_eq!(folder.rewritten(text, &commands(text)), wanted);
         assert_eq!(folder.rewritten(wanted, &commands(wanted)), wanted);

@@ -61,7 +61,8 @@ impl ColumnsParser {
             length: 0,
             flush_first: false,
         };
-        let (mut offset, mut length) = (None, None);
+        let mut offset = None;
+        let mut length = None;
         for column in &self.columns {
             match column {
                 Column::Time(unit) => {

@@ -82,7 +82,8 @@ impl<'l> Field<'l> {
         if fraction.is_empty() {
             return Err(self.not_a_number());
         }
-        let (mut digits, mut scale): (u128, u128) = (0, 1);
+        let mut digits: u128 = 0;
+        let mut scale: u128 = 1;
         for byte in fraction {
             let digit = u128::from(byte.wrapping_sub(b'0'));
             if digit > 9 {

@@ -95,7 +95,8 @@ fn title(text: &str) -> String {
     let kind = words.next().unwrap_or_default().replace('-', " ");
     let mut letters = kind.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    let (mut at, mut settings) = (String::new(), Vec::new());
+    let mut at = String::new();
+    let mut settings = Vec::new();
     for (key, value) in words.filter_map(|word| word.split_once('=')) {
         match key {
             "at" => at = value.to_owned(),

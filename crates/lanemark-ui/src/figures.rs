@@ -296,8 +296,11 @@ mod tests {
         use lanemark_schema::units::Bytes;
         let (asked, test) = example();
         let filled = |buffered: u64| {
-            let (host_written, buffered) = (Bytes(10_000), Bytes(buffered));
-            let drive = DriveUse { host_written, buffered, ..DriveUse::default() };
+            let drive = DriveUse {
+                host_written: Bytes(10_000),
+                buffered: Bytes(buffered),
+                ..DriveUse::default()
+            };
             Sample { drive: Some(drive), ..sample(10, &[50]) }
         };
         let count = |samples: &[Sample]| {

@@ -126,7 +126,8 @@ fn platform(library: &Library, id: &str) -> Result<Platform, LabError> {
 }
 
 fn read(file: &Document) -> Result<Platform, LabError> {
-    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let overrides = Overrides::default();
     Ok(Platform::read(file, Context { ledger: &ledger, overrides: &overrides })?)
 }
 

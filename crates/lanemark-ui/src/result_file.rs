@@ -326,7 +326,8 @@ mod tests {
     fn a_text_of_another_program_is_shown_as_a_measurement() {
         let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
         let summary = read(text.as_bytes().to_vec()).unwrap();
-        let (first, target) = (&summary.tests[0], "D:");
+        let first = &summary.tests[0];
+        let target = "D:";
         assert_eq!((first.test.as_str(), first.target.as_str()), ("SEQ1M Q8T1 read", target));
         assert_eq!((first.how, first.latency_us.len()), ("measured", 0));
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));

@@ -156,7 +156,8 @@ impl UiServerState {
         machine: MachineSource,
         threads: usize,
     ) -> Arc<Self> {
-        let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
+        let jobs = Jobs::new(threads);
+        let library = Mutex::new(library);
         let files = Semaphore::new(FILES_AT_ONCE);
         Arc::new(Self {
             guard,
@@ -401,7 +402,8 @@ async fn simulate_curve(
 ) -> Result<Response, RouteError> {
     let request: SimulateRequest = question(&headers, body).await?;
     let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
-    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    let jobs = Arc::clone(&server.jobs);
+    let library = server.library();
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
         let assembled = request.system.assemble(library)?;
@@ -467,7 +469,8 @@ async fn simulate(
 ) -> Result<Response, RouteError> {
     let request: SimulateRequest = question(&headers, body).await?;
     let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
-    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    let jobs = Arc::clone(&server.jobs);
+    let library = server.library();
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
         let assembled = request.system.assemble(library)?;
@@ -483,7 +486,8 @@ async fn simulate_all(
 ) -> Result<Response, RouteError> {
     let request: SimulateAllRequest = question(&headers, body).await?;
     let job = server.jobs.begin(answer_destination(request.page, request.slot)?);
-    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    let jobs = Arc::clone(&server.jobs);
+    let library = server.library();
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let tests = match &request.workload {
             Some(name) => suite::open(library, name)?.tests,

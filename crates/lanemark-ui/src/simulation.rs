@@ -289,7 +289,8 @@ mod tests {
     fn a_test_that_may_converge_is_one_long_repeat_and_others_are_several_short_ones() {
         let test = Test::of_blocks(Bytes(4096));
         // At 10,000 requests a second, the test takes a minute, or the time of 20,000 requests.
-        let (minute, short) = (Duration::from_seconds(60), Duration::from_seconds(2));
+        let minute = Duration::from_seconds(60);
+        let short = Duration::from_seconds(2);
         assert_eq!(time_of(1, &test, 1e4), minute);
         assert_eq!(end_of(1, minute), TestEnd::Whole(minute));
         for repeats in [2, REPEATS] {
@@ -316,7 +317,9 @@ mod tests {
         let mut sample = run(&assembled, &test, end, 0, &CancelFlag::default()).unwrap().unwrap();
         let drive = sample.drive.as_mut().unwrap();
         (drive.host_written, drive.buffered) = (Bytes(1000), Bytes(500));
-        let (time, quick, slow) = (Duration::from_seconds(1), WallTime::ZERO, LONGER_BELOW);
+        let time = Duration::from_seconds(1);
+        let quick = WallTime::ZERO;
+        let slow = LONGER_BELOW;
         assert_eq!(longer_duration(&sample, time, quick), Some(Duration::from_seconds(4)));
         assert_eq!(longer_duration(&sample, time, slow), None);
         assert_eq!(longer_duration(&sample, Duration::from_seconds(599), quick), Some(LONGEST));

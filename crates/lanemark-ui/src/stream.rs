@@ -96,8 +96,10 @@ pub fn begin(
             if cancel.is_cancelled() {
                 return;
             }
-            let (own, cancel) = (state.take(), cancel.clone());
-            let (make, lent) = (begin.take(), library.take());
+            let own = state.take();
+            let cancel = cancel.clone();
+            let make = begin.take();
+            let lent = library.take();
             // The interval requires many short tests, which use the free cores.
             let is_wide = own.as_ref().is_some_and(|(steps, _)| steps.is_wide());
             let more = if is_wide { jobs.more_permits() } else { Vec::new() };

@@ -35,7 +35,8 @@ pub struct WorkloadRun {
 pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     let names = library.names(LibraryKind::Workload);
     if !names.iter().any(|known| known == name) {
-        let (location, known) = (Location::file("the library"), names.iter().map(String::as_str));
+        let location = Location::file("the library");
+        let known = names.iter().map(String::as_str);
         let name: String = name.chars().take(80).collect();
         return Err(StudyError::unknown(location, "workload", &name, known).into());
     }

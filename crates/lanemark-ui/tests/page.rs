@@ -75,7 +75,8 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
 
-    let (depth, before) = (browser.value(DEPTH), browser.value(FIRST));
+    let depth = browser.value(DEPTH);
+    let before = browser.value(FIRST);
     assert_eq!(depth, json!("8"));
     browser.value("document.getElementById('test-queue_depth').focus()");
     for _ in 0..3 {

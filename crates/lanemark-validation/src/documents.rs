@@ -207,7 +207,8 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
 
 /// Returns the index of the first line in which two texts differ, and that line in each text.
 fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
-    let (mut ones, mut others) = (one.lines(), other.lines());
+    let mut ones = one.lines();
+    let mut others = other.lines();
     let mut number = 0;
     loop {
         match (ones.next(), others.next()) {

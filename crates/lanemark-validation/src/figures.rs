@@ -265,7 +265,8 @@ impl GridFigures {
                 above_percent: cells.optional("above_percent")?,
                 width: cells.optional("width")?,
             };
-            let (run, kind) = (cells.text("run").to_owned(), cells.text("kind").to_owned());
+            let run = cells.text("run").to_owned();
+            let kind = cells.text("kind").to_owned();
             if figures.rows.iter().any(|row| row.run == run && row.kind == kind) {
                 return Err(cells.fault("an earlier line has the same run and kind"));
             }

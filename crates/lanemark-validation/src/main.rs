@@ -59,7 +59,8 @@ struct GridArguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let (mut out, mut notes) = (io::stdout(), io::stderr());
+    let mut out = io::stdout();
+    let mut notes = io::stderr();
     match run(&arguments, &mut Outputs { out: &mut out, notes: &mut notes }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -36,7 +36,8 @@ pub fn drive_file(row: &CorpusRow, rated: Option<&CorpusRow>) -> String {
     let kind = if row.text("drive_kind") == "hdd" { "hdd" } else { "ssd" };
     let capacity = capacity(row.text("drive"));
     let name = row.text("drive").replace('"', "'");
-    let (protocol, toml) = (plug.protocol(), plug.toml());
+    let protocol = plug.protocol();
+    let toml = plug.toml();
     let mut text = format!(
         "[drive]\nname = \"{name}\"\nkind = \"{kind}\"\ncapacity = \"{capacity:.0} B\"\n\
          port = {{ protocol = \"{protocol}\", {toml} }}\n\n[rated]\n"
@@ -400,7 +401,8 @@ mod tests {
 
     #[test]
     fn a_platform_has_a_port_for_each_drive_on_its_board() {
-        let (nvme, sata) = (Connector::Pcie(4, 4), Connector::Sata(6.0));
+        let nvme = Connector::Pcie(4, 4);
+        let sata = Connector::Sata(6.0);
         let port = |number: u32| format!("[[port]]\nname = \"p{number}\"\n");
         let uplink = |keys: String| {
             format!("[[link]]\nname = \"uplink\"\nto = \"controller\"\nlabel = \"uplink\"\n{keys}")

@@ -142,7 +142,8 @@ impl<'a> HistoryReader<'a> {
     pub(super) fn finish(self, tail_missing: bool) -> History {
         let mut history = self.history;
         history.tail_missing = tail_missing && !history.ended;
-        let (from, unit) = (history.header.from, u64::from(history.header.unit));
+        let from = history.header.from;
+        let unit = u64::from(history.header.unit);
         let mut touches = Vec::new();
         for (number, change) in (0u32..).zip(&history.changes) {
             let first = ((change.offset - from) / unit) as u32;

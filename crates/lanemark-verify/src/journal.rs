@@ -221,7 +221,9 @@ pub(super) fn read_records(
     take: &mut dyn FnMut(u64, Record) -> Result<(), VerifyError>,
 ) -> Result<JournalEnd, VerifyError> {
     let mut from = BufReader::with_capacity(1 << 16, from);
-    let (mut number, mut bad, mut tail) = (0, None, 0);
+    let mut number = 0;
+    let mut bad = None;
+    let mut tail = 0;
     let mut bytes = [0; RECORD];
     loop {
         let length = fill(&mut from, &mut bytes)
@@ -240,8 +242,10 @@ pub(super) fn read_records(
             (Some((_, synced)), Some(hole)) => {
                 let damaged = if header.sync { synced > hole } else { !cut };
                 if damaged {
-                    let (path, record) = (path.to_owned(), hole);
-                    return Err(VerifyError::JournalDamaged { path, record });
+                    return Err(VerifyError::JournalDamaged {
+                        path: path.to_owned(),
+                        record: hole,
+                    });
                 }
             }
             (None, Some(_)) => {}

@@ -99,10 +99,13 @@ impl Judge<'_> {
         let unit = JudgedUnit { judge: self, number, offset, bytes };
         match Stamp::read(bytes) {
             Some(stamp) if stamp.run != header.run => unit.foreign(stamp),
-            Some(stamp) if stamp.offset != offset => {
-                let (offset_bytes, generation) = (Bytes(stamp.offset), stamp.generation);
-                unit.wrong(DamageKind::Misplaced, FoundData::Elsewhere { offset_bytes, generation })
-            }
+            Some(stamp) if stamp.offset != offset => unit.wrong(
+                DamageKind::Misplaced,
+                FoundData::Elsewhere {
+                    offset_bytes: Bytes(stamp.offset),
+                    generation: stamp.generation,
+                },
+            ),
             Some(stamp) => unit.stamped(stamp),
             None if bytes.iter().all(|&byte| byte == 0) => unit.zeros(),
             None => unit.by_sectors(),
@@ -191,7 +194,9 @@ impl<'a> JudgedUnit<'a> {
 
     fn zeros(&self) -> UnitVerdict {
         let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
-        let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
+        let acknowledged = self.acknowledged();
+        let firm = self.firm();
+        let previous = self.previous();
         let allowed_trim =
             |bar: &RequiredChange<'_>| trims.clone().find(|(_, change)| bar.allows(change));
         if let Some((number, _)) = allowed_trim(&acknowledged) {
@@ -221,7 +226,8 @@ impl<'a> JudgedUnit<'a> {
     /// Judges an incomplete unit: each sector must come from an allowed change.
     fn by_sectors(&self) -> UnitVerdict {
         let sectors = self.bytes.len() / SECTOR;
-        let (acknowledged, firm) = (self.acknowledged(), self.firm());
+        let acknowledged = self.acknowledged();
+        let firm = self.firm();
         let newest = firm.newest.map(|(number, _)| number);
         // Whether each sector is allowed, is allowed if unflushed changes may be missing, and is known.
         let mut known = vec![[false; 3]; sectors];

@@ -86,7 +86,8 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         mut self,
         source: &mut dyn FnMut() -> Option<Access>,
     ) -> Result<(), VerifyError> {
-        let (mut more, mut failed) = (true, None);
+        let mut more = true;
+        let mut failed = None;
         loop {
             more &= failed.is_none() && !self.shared.abort.load(Ordering::Relaxed);
             while more && self.prepared.len() < BATCH {
@@ -141,8 +142,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         let generation = kind.map_or(0, |_| self.shared.generation.fetch_add(1, Ordering::Relaxed));
         if access.operation == Operation::Write {
             let buffer = &mut self.engine.buffer_mut(slot)[..access.length.get() as usize];
-            let (unit, run) = (self.shared.unit, self.shared.run);
-            stamp_write(buffer, unit, run, access.offset.get(), generation);
+            stamp_write(buffer, self.shared.unit, self.shared.run, access.offset.get(), generation);
         }
         self.slots[slot as usize] = RequestSlot { access, generation, done: 0 };
         if let Some(kind) = kind {
@@ -200,7 +200,8 @@ impl<'a, E: Engine> LoadThread<'a, E> {
     }
 
     fn count(&self, slot: u32) {
-        let (counts, access) = (&self.shared.counts, self.slots[slot as usize].access);
+        let counts = &self.shared.counts;
+        let access = self.slots[slot as usize].access;
         let counter = match access.operation {
             Operation::Read => &counts.reads,
             Operation::Write => &counts.writes,

@@ -57,7 +57,8 @@ impl PlatformEntry {
         name: &str,
         settings: &[(ParameterOverride, Location)],
     ) -> Result<Self, LabError> {
-        let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+        let ledger = Ledger::default();
+        let mut overrides = Overrides::default();
         for (setting, location) in settings {
             overrides.set(&setting.parameter, &setting.value, location.clone());
         }
@@ -69,7 +70,8 @@ impl PlatformEntry {
 
     fn of(platform: &Platform, values: Vec<ValueRecord>) -> Self {
         let topology = path::platform_tree(platform);
-        let (mut seen, mut links) = (BTreeSet::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        let mut links = Vec::new();
         for link in platform.ports.iter().flat_map(|port| &port.behind) {
             if seen.insert(&link.name) {
                 links.push(Link {

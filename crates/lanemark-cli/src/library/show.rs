@@ -115,7 +115,8 @@ fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure>
         return print("platform", id, platform, &values);
     }
     let style = output::style();
-    let (links, ports) = (platform.shown_links(), platform.shown_ports());
+    let links = platform.shown_links();
+    let ports = platform.shown_ports();
     let mut text = platform_text(&platform.topology, &links, &ports, &style);
     let values: Vec<DriveValue> = platform.values.iter().map(shown_value).collect();
     text += "\n";

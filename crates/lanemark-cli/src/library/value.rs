@@ -26,7 +26,8 @@ impl ValueJson {
             Origin::Assumed(text) => ("assumed", text.clone().unwrap_or_default()),
             Origin::Overridden => ("set", String::new()),
         };
-        let (parameter, value) = (record.parameter.clone(), record.text.clone());
+        let parameter = record.parameter.clone();
+        let value = record.text.clone();
         let range_ratios = record.range.map(|range| [range.low, range.high]);
         Self { parameter, value, origin, note, range_ratios }
     }

@@ -122,7 +122,8 @@ impl TurnCalibration<'_> {
     ) -> Result<Option<(LoadedContents, f64)>, Failure> {
         let wanted = self.reads().filter(|_| !self.is_short);
         // The nearest size with too many reads, and the nearest with too few.
-        let (mut small, mut large) = (None, (loaded.data_mib as f64, 0.0));
+        let mut small = None;
+        let mut large = (loaded.data_mib as f64, 0.0);
         for probe in 1.. {
             let name = format!("{} MiB buffer, without latency", loaded.buffer_mib);
             let turn = self.of_first(
@@ -251,7 +252,8 @@ fn unknown() -> Failure {
 /// the nearest size with too many reads and the nearest size with too few reads; each size is paired with its reads.
 fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
     // If no smaller size is known, half of the larger size is assumed to cause twice the target number of reads.
-    let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
+    let least = small.unwrap_or((large.0 / 2.0, 2.0 * wanted));
+    let most = large;
     let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
     ((least.0 + share * (most.0 - least.0)).round() as u64).max(1)
 }

@@ -43,7 +43,8 @@ impl StudyParts {
             fail("the study does not compare systems")
                 .hint("name two systems in [answer], with the keys `compare` and `with`")
         })?;
-        let (base, other) = (answer.base, answer.system);
+        let base = answer.base;
+        let other = answer.system;
         let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);
         let side = |name: &str| {
             let at =
@@ -58,7 +59,8 @@ impl StudyParts {
             }
             Ok::<_, Failure>((StudySide { name: name.to_owned(), arguments }, at))
         };
-        let ((first, at), (second, _)) = (side(&base)?, side(&other)?);
+        let (first, at) = side(&base)?;
+        let (second, _) = side(&other)?;
         let (_, system, workload) = study.systems().nth(at).ok_or_else(|| fail("lacks systems"))?;
         let of_database =
             || fail("its tests do not use a database").hint("use a study with transactions");
@@ -115,8 +117,8 @@ impl StudyParts {
             };
             outcome.figures.iter().find(is_published).map(|figure| figure.figure.published)
         };
-        let (rate, busy) =
-            (figure(FigureMetric::Transactions)?, figure(FigureMetric::ProcessorUse)?);
+        let rate = figure(FigureMetric::Transactions)?;
+        let busy = figure(FigureMetric::ProcessorUse)?;
         (rate > 0.0 && busy > 0.0).then_some((rate, busy / 100.0))
     }
 }

@@ -171,8 +171,8 @@ impl TableInputs<'_> {
             .filter(|&(a, _)| a > 0.0)
             .map(|(a, b)| b / a)
             .collect();
-        let (least, most) =
-            (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+        let least = ratios.iter().copied().reduce(f64::min)?;
+        let most = ratios.iter().copied().reduce(f64::max)?;
         (ratios.len() > 1).then_some((least, most))
     }
 
@@ -382,14 +382,20 @@ mod tests {
             check("a", FigureMetric::ProcessorUse, 70.4, 71.6),
             check("a", FigureMetric::Transactions, 1.37e6, 1.40e6),
         ]);
-        let (a, b) = (turns("a", first, &[0.5, 0.6], false), turns("b", second, &[0.7], true));
+        let a = turns("a", first, &[0.5, 0.6], false);
+        let b = turns("b", second, &[0.7], true);
         let sides = [&a, &b];
         let predicted = outcome_of(vec![
             check("b", FigureMetric::Transactions, 1.71e6, 1.69e6),
             check("a", FigureMetric::Transactions, 1.37e6, 1.30e6),
         ]);
-        let (outcome, predicted) = (&outcome, Some(&predicted));
-        check_of(&TableInputs { outcome, predicted, sides, scale: 4.0, nodes: 1_000 });
+        check_of(&TableInputs {
+            outcome: &outcome,
+            predicted: Some(&predicted),
+            sides,
+            scale: 4.0,
+            nodes: 1_000,
+        });
     }
 
     #[test]

@@ -114,8 +114,15 @@ impl TurnEnvironment {
         scale: Option<f64>,
     ) -> Result<Option<ServedDisk>, Failure> {
         let system = [system, &self.library].concat();
-        let (folder, form) = (self.folder.as_path(), ServedForm::Disk { outside: &self.outside });
-        let wanted = DiskParameters { form, folder, name, system, contents, size, scale };
+        let wanted = DiskParameters {
+            form: ServedForm::Disk { outside: &self.outside },
+            folder: self.folder.as_path(),
+            name,
+            system,
+            contents,
+            size,
+            scale,
+        };
         ServedDisk::start(&wanted, &self.stop)
     }
 
@@ -204,8 +211,8 @@ impl TurnEnvironment {
         let file = turn.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let image = self.image();
         let contents = Contents::Over(&image);
-        let (size, scale) = (loaded.size, turn.scale);
-        let Some(mut served) = self.start(&file, turn.system, contents, size, scale)? else {
+        let Some(mut served) = self.start(&file, turn.system, contents, loaded.size, turn.scale)?
+        else {
             return Ok(None);
         };
         self.mount(&mut served)?;
@@ -224,9 +231,11 @@ impl TurnEnvironment {
         };
         let (target, data) = outcome::target(&database)?;
         let mut show = |moment: &lanemark_oltp::progress::ProgressSnapshot| {
-            let (done, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
+            let done = moment.elapsed.as_secs_f64();
+            let of = moment.of.as_secs_f64();
             let phase = if moment.counts { "counted" } else { "ramp" };
-            let (name, tpm) = (&turn.name, moment.tpm());
+            let name = &turn.name;
+            let tpm = moment.tpm();
             progress
                 .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
         };

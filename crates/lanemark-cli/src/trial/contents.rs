@@ -93,7 +93,8 @@ pub(super) fn image(
         // The kernel must not initialise parts of the file system later. This user becomes the owner of the root
         // folder.
         FileSystem::Ext4 => {
-            let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+            let user = rustix::process::geteuid();
+            let group = rustix::process::getegid();
             let owner = format!("root_owner={}:{}", user.as_raw(), group.as_raw());
             let extended = format!("lazy_itable_init=0,lazy_journal_init=0,{owner}");
             ("mkfs.ext4", vec!["-q".into(), "-F".into(), "-E".into(), extended])

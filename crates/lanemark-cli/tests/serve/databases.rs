@@ -110,7 +110,8 @@ fn commit(mut psql: Command, session: usize, from: u64) -> u64 {
     let mut child = psql.spawn().unwrap();
     let mut statements = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap());
-    let (mut last, mut line) = (from, String::new());
+    let mut last = from;
+    let mut line = String::new();
     loop {
         let next = last + 1;
         let statement = format!(
@@ -139,7 +140,8 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
     let Some(programs) = Programs::find() else { return };
     let mut random = Rng::new(StreamKey::from_seed(18));
     let mut committed = [0u64; SESSIONS];
-    let (mut kept, mut lost) = (Some(folder()), 0);
+    let mut kept = Some(folder());
+    let mut lost = 0;
     let cuts = count(2, 50);
     for cut in 0..=cuts {
         let seed = (cut + 1).to_string();
@@ -188,7 +190,8 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
         std::thread::scope(|scope| {
             let sessions: Vec<_> = (0..SESSIONS)
                 .map(|session| {
-                    let (psql, from) = (programs.psql(), committed[session]);
+                    let psql = programs.psql();
+                    let from = committed[session];
                     scope.spawn(move || commit(psql, session, from))
                 })
                 .collect();

@@ -222,7 +222,9 @@ fn a_run_is_invalid_exactly_if_fio_sees_other_figures() {
     println!(
         "drive, load | requests/s simulated, fio | p50 µs simulated, fio | difference, verdict"
     );
-    let (mut agrees, mut close, mut differs) = (0, 0, 0);
+    let mut agrees = 0;
+    let mut close = 0;
+    let mut differs = 0;
     for (system, load) in rows {
         match compare(SYSTEMS[system], LOADS[load], seconds) {
             Agreement::Agrees => agrees += 1,
@@ -254,7 +256,8 @@ fn a_served_drive_starts_as_a_simulated_one() {
         (sample.latency().percentile_ns(50.0).unwrap() + host.nanoseconds()) as f64 / 1e3
     };
     let simulated = LOADS[0].simulated(system, 0.05).p50;
-    let (written, rested) = (p50("just-written"), p50("rested"));
+    let written = p50("just-written");
+    let rested = p50("rested");
     assert!((written / simulated - 1.0).abs() < 0.03, "{written} us, simulated {simulated}");
     // The drive's pseudo-SLC cache is read in 25 µs, and its TLC flash in 45 µs.
     assert!((rested - written - 20.0).abs() < 2.0, "{written} us, rested {rested} us");

@@ -56,7 +56,8 @@ pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
 pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
     let allowed = map::crates(root);
     let reasons = map::dependencies(root);
-    let (mut found, mut needed) = (Vec::new(), Names::new());
+    let mut found = Vec::new();
+    let mut needed = Names::new();
     for package in &metadata.packages {
         let name = package.name.as_str();
         let Some(own) = allowed.get(name) else {

@@ -179,7 +179,8 @@ fn measurement_faults(text: &str) -> Vec<String> {
         if !row["value"].parse().is_ok_and(|value: f64| value > 0.0 && value < 1e9) {
             fault(format!("the value {:?} is not a number above 0", row["value"]));
         }
-        let (read_percent, drives) = (whole(&row["read_percent"]), whole(&row["drives"]));
+        let read_percent = whole(&row["read_percent"]);
+        let drives = whole(&row["drives"]);
         if read_percent.is_none_or(|share| share > 100) {
             fault(format!("read_percent {:?} is not 0 to 100", row["read_percent"]));
         }
@@ -302,7 +303,8 @@ fn a_model_belongs_to_the_same_half_however_it_is_written() {
 fn all_faults_of_a_measurement_are_reported_at_once() {
     let text = reference("measurements.csv");
     let mut lines = text.lines();
-    let (header, good) = (lines.next().unwrap(), lines.next().unwrap());
+    let header = lines.next().unwrap();
+    let good = lines.next().unwrap();
     let broken = |from: &str, to: &str| {
         assert!(good.contains(from), "{good}");
         measurement_faults(&format!("{header}\n{}\n", good.replacen(from, to, 1)))

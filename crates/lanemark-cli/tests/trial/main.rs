@@ -84,7 +84,8 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
         &script,
     ];
     let output = run(&folder, &words);
-    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+    let printed = text(&output.stdout);
+    let errors = text(&output.stderr);
     assert!(output.status.success(), "{printed}{errors}");
     let first = printed.lines().next().unwrap();
     // On a busy machine, the answers can be late; in that case the systems are not ranked.
@@ -140,7 +141,8 @@ fn the_usual_programs_run_on_a_served_drive() {
         let script = format!("set -e; {command}; sync");
         let words = [SATA, "--turns", "1", "--size", "64MiB", "--time-scale", "1"];
         let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
-        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        let printed = text(&output.stdout);
+        let errors = text(&output.stderr);
         assert!(output.status.success(), "{name}: {printed}{errors}");
         assert!(
             is_unranked(&printed) || printed.starts_with("The command takes "),
@@ -281,7 +283,8 @@ fn a_trial_needs_no_privileges() {
         let method = [&method[..], &["sh", "-c", THEN_MOUNTS, "sh"]].concat();
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let output = in_front(&method, &trial, folder.path()).output().unwrap();
-        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        let printed = text(&output.stdout);
+        let errors = text(&output.stderr);
         assert!(output.status.success(), "{name}: {printed}{errors}");
         let results = saved(&folder, &systems);
         assert_eq!(results.len(), systems.len(), "{name}");

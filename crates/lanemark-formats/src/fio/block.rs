@@ -135,7 +135,8 @@ fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     /// Maximum number of sizes. If a range contains more sizes, only some of them, evenly spaced, are used.
     const COUNT_MAX: u64 = 4096;
     let (least, most) = text.split_once('-').or_else(|| text.split_once(':')).ok_or(EXPECTED)?;
-    let (least, most) = (number::bytes(least, kb_base)?, number::bytes(most, kb_base)?);
+    let least = number::bytes(least, kb_base)?;
+    let most = number::bytes(most, kb_base)?;
     if least == 0 || most < least {
         return Err(EXPECTED);
     }

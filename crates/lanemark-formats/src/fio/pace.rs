@@ -138,7 +138,8 @@ pub(crate) fn arrivals(
         _ => Err("linear or poisson"),
     });
     let mut rate = f64::INFINITY;
-    let (reads, trims) = (requests.read_share.get(), requests.mix.trim_share.get());
+    let reads = requests.read_share.get();
+    let trims = requests.mix.trim_share.get();
     let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
     let rate_of = |kind: usize| {
         let of_direction =

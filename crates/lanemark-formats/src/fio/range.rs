@@ -234,7 +234,8 @@ fn ranges_at(
         // A share of a file is rounded down to a multiple of 4 KiB.
         WrittenSize::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
     };
-    let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
+    let offset = bytes(wanted.offset);
+    let increment = bytes(wanted.increment);
     // The rest of the file that is left for the last clone, which has the highest offset.
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);

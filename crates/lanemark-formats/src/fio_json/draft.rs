@@ -221,15 +221,16 @@ impl TestDraft {
         }
         let count =
             |side: &Option<DirectionResult>| side.as_ref().map_or(0, |side| side.latency.count());
-        let (reads, writes) = (count(&self.sample.reads), count(&self.sample.writes));
+        let reads = count(&self.sample.reads);
+        let writes = count(&self.sample.writes);
         if reads > 0 && !test.reads() && !test.trims() {
             return Some(format!("the options request no reads, but {reads} were counted"));
         }
         if writes > 0 && !test.writes() && !test.trims() {
             return Some(format!("the options request no writes, but {writes} were counted"));
         }
-        let (stated, counted) =
-            (test.read_share().get(), reads as f64 / (reads + writes).max(1) as f64);
+        let stated = test.read_share().get();
+        let counted = reads as f64 / (reads + writes).max(1) as f64;
         if reads + writes >= SHARE_FROM && (stated - counted).abs() > SHARE_SLACK && !test.trims() {
             return Some(format!(
                 "the options request {:.0}% reads, but {:.0}% were counted",
@@ -243,7 +244,8 @@ impl TestDraft {
             return None;
         }
         let most = test.mix().sizes.iter().map(|size| size.block).max().unwrap_or(test.block);
-        let (least, most) = (test.block_least().get() as f64, most.get() as f64);
+        let least = test.block_least().get() as f64;
+        let most = most.get() as f64;
         let sides = [("read", &self.sample.reads), ("write", &self.sample.writes)];
         sides.into_iter().find_map(|(name, side)| {
             let side = side.as_ref().filter(|side| side.latency.count() > 0)?;
@@ -300,7 +302,8 @@ impl TestDraft {
         let side = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };
-        let (reads, writes) = (side(&self.sample.reads), side(&self.sample.writes));
+        let reads = side(&self.sample.reads);
+        let writes = side(&self.sample.writes);
         let unified = side(&self.sample.unified);
         let operations = reads + writes + unified;
         let mean =

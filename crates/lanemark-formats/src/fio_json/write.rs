@@ -215,7 +215,8 @@ fn over_time(
     result: &TestResult,
     per: fn(&Sample) -> &Option<DirectionResult>,
 ) -> (Statistic, Statistic) {
-    let (mut kib, mut requests) = (Vec::new(), Vec::new());
+    let mut kib = Vec::new();
+    let mut requests = Vec::new();
     for sample in &result.samples {
         let seconds = sample.elapsed.as_seconds();
         let Some(of) = per(sample).as_ref().filter(|of| of.latency.count() > 0 && seconds > 0.0)
@@ -330,7 +331,8 @@ fn disk_util(run: &RunResult) -> Vec<Json> {
         }
     }
     let entry = |device: &lanemark_schema::result::DeviceUse| {
-        let (reads, writes) = (milliseconds(device.read_time), milliseconds(device.write_time));
+        let reads = milliseconds(device.read_time);
+        let writes = milliseconds(device.write_time);
         object([
             ("name", Text(device.name.clone())),
             ("read_ios", Integer(device.reads)),

@@ -42,12 +42,11 @@ impl SettingsReader<'_> {
             if given.is_empty() {
                 given = self.specifications.iter().map(line_and_name).collect();
             }
-            let (sectors, start) = (0, 0);
             self.workers.push(IometerWorker {
                 line: 1,
                 depth: 1,
-                sectors,
-                start,
+                sectors: 0,
+                start: 0,
                 specifications: given,
                 targets: Vec::new(),
             });

@@ -77,7 +77,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
         Err(problem) => return Ok(Err(problem)),
     };
     let folder = PrivateFolder::new("lanemark-lspci-")?;
-    let (mut drives, mut controllers) = (0, 0);
+    let mut drives = 0;
+    let mut controllers = 0;
     let mut denied = Vec::new();
     write_step(|| {
         let root = folder.path();
@@ -102,7 +103,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
                 symlink(format!("../../bus/pci/drivers/{driver}"), at.join("driver"))?;
             }
             if function.class == Some(0x01_0802) {
-                let (controller, block) = (format!("nvme{drives}"), format!("nvme{drives}n1"));
+                let controller = format!("nvme{drives}");
+                let block = format!("nvme{drives}n1");
                 let block_path = format!("nvme/{controller}/{block}");
                 fs::create_dir_all(at.join(&block_path))?;
                 write(&at.join("nvme").join(&controller), "model", &function.name)?;
@@ -166,7 +168,8 @@ impl LspciFunction {
     /// Returns a configuration space with the values of the PCI Express capability from the text; `None` if the text
     /// does not contain them.
     fn config(&self) -> Option<Vec<u8>> {
-        let (capable, set) = (self.payload_capable?, self.payload?);
+        let capable = self.payload_capable?;
+        let set = self.payload?;
         let mut config = vec![0; 256];
         // The list consists of one capability, at 40h, with its id, the end of the list, flags, supported values and
         // set values.

@@ -113,7 +113,8 @@ mod tests {
             assert_eq!(sufficient_length(&probes), wanted, "{probes:?}");
         }
         // The bound for a latency percentile is wider.
-        let (near, far) = (0.5 * 0.0299_f64.exp(), 0.5 * 0.0301_f64.exp());
+        let near = 0.5 * 0.0299_f64.exp();
+        let far = 0.5 * 0.0301_f64.exp();
         assert!(is_brief_enough_for_tail(&[of(0.5, near), of(near, 0.5)]));
         for probes in [vec![of(0.5, far)], vec![of(far, 0.5)], vec![of(0.5, 0.5), None], vec![]] {
             assert!(!is_brief_enough_for_tail(&probes), "{probes:?}");

@@ -141,7 +141,9 @@ mod tests {
         let library = Library::built_in();
         let system = |name: &str| crate::assemble(&library, name, &[]).unwrap();
         let rated = |name: &str| System { is_rated: true, ..system(name) };
-        let (plain, cached, arm) = (rated(PLAIN), rated(CACHED), rated(ARM));
+        let plain = rated(PLAIN);
+        let cached = rated(CACHED);
+        let arm = rated(ARM);
         let idle = (0.2, 0.5);
         // Each row contains the share of reads, the interval of flushes, the use of link and drive, the rate, and the
         // factors.

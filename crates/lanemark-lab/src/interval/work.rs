@@ -314,7 +314,8 @@ mod tests {
             drawn[SCREENED - 1] = last;
             DrawnOutcomes { middle: None, base: Some(base), drawn, has_tails, is_unaffected: true }
         };
-        let (none, first) = ([false, false], [true, false]);
+        let none = [false, false];
+        let first = [true, false];
         for (last, has_tails, expected) in [
             (Some(base), first, true),
             (Some(figures(1009.0, base.tails)), first, true),

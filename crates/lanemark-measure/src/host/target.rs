@@ -73,7 +73,8 @@ impl ProtocolName {
 
     /// Returns the protocol of the device with this number, if sysfs knows the device.
     fn of_device(number: u64) -> Self {
-        let (major, minor) = (libc::major(number), libc::minor(number));
+        let major = libc::major(number);
+        let minor = libc::minor(number);
         let path = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
         path.map_or(Self::Other, |path| Self::of(&path))
     }

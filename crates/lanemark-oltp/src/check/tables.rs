@@ -37,7 +37,9 @@ fn absent_or(column: &str, low: i64, high: i64) -> String {
 
 /// Returns the columns that identify a row, each with its maximum at this scale; the minimum is 1.
 fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
-    let (w, d, c) = (scale.warehouses, DISTRICTS, scale.customers());
+    let w = scale.warehouses;
+    let d = DISTRICTS;
+    let c = scale.customers();
     match table {
         Table::Item => vec![("i_id", scale.items())],
         Table::Warehouse => vec![("w_id", w)],
@@ -174,7 +176,8 @@ pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
 
 /// Returns the rules that compare several tables.
 fn together(scale: &Scale) -> [TableRule; 6] {
-    let (fresh, delivered) = (scale.customers(), scale.delivered());
+    let fresh = scale.customers();
+    let delivered = scale.delivered();
     [
         TableRule {
             table: Table::Stock,

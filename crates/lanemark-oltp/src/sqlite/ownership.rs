@@ -125,7 +125,8 @@ fn look(path: &Path, mode: &str) -> Result<(SqliteConnection, Option<bool>), Olt
     inner.busy_timeout(BUSY).map_err(from_sqlite)?;
     let mut connection =
         SqliteConnection { inner, counted: DatabaseCounters::default(), _entry: entry };
-    let (names, marks) = (connection.rows(NAMES)?, connection.rows(MARKS)?);
+    let names = connection.rows(NAMES)?;
+    let marks = connection.rows(MARKS)?;
     let marked = marks.iter().flatten().any(|mark| mark.int() != 0);
     let ours = names.iter().any(|row| row[0].text() == "lanemark_oltp");
     Ok((connection, (marked || !names.is_empty()).then_some(ours)))
@@ -161,7 +162,8 @@ mod tests {
             (&["foreign", "ours"], &[false, true], 0),
             (&["foreign", "foreign", "ours"], &[true, false, true], 1),
         ] {
-            let (reads, state) = (Cell::new(0), Cell::new(0));
+            let reads = Cell::new(0);
+            let state = Cell::new(0);
             let read = || {
                 let number = reads.get();
                 reads.set(number + 1);
@@ -176,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_file_that_never_settles_is_read_a_limited_number_of_times() {
-        let (reads, state) = (Cell::new(0), Cell::new(0));
+        let reads = Cell::new(0);
+        let state = Cell::new(0);
         let read = || reads.set(reads.get() + 1);
         let count = || {
             state.set(state.get() + 1);

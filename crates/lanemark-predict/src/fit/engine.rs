@@ -115,7 +115,8 @@ impl TrialSimulator {
     /// Simulates one trial. If too few requests ended because the model is much slower than the measurement, the trial
     /// is simulated for a longer time.
     fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<ModelFigures, PredictError> {
-        let (index, trial) = (trial as u32, &self.trials[trial]);
+        let index = trial as u32;
+        let trial = &self.trials[trial];
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
         let mut short = trial.short.clone();
         for _ in 0..4 {

@@ -196,7 +196,8 @@ mod tests {
             ((256, 8), (64, 4), 3.0),
             ((8, 1), (4, 32), 6.0),
         ] {
-            let (one, other) = (geometry(one.0, one.1), geometry(other.0, other.1));
+            let one = geometry(one.0, one.1);
+            let other = geometry(other.0, other.1);
             assert_eq!((one.distance(other), other.distance(one)), (distance, distance));
         }
     }
@@ -233,7 +234,8 @@ mod tests {
             (own.dies, 32),
             (own.dies, 1),
         ] {
-            let (wanted, mut drive) = (geometry(dies, unit), drive.clone());
+            let wanted = geometry(dies, unit);
+            let mut drive = drive.clone();
             wanted.apply_to(&mut drive);
             let now = flash(&drive).unwrap();
             assert_eq!(FlashGeometry::of(&drive), Some(wanted));

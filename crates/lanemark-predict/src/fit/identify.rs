@@ -106,7 +106,8 @@ pub(super) fn identify(
                 }
             };
             let standings: Vec<ValueDetermination> = (0..count).map(determination).collect();
-            let (logs, scatter) = (search_result.logs, covariance.scatter);
+            let logs = search_result.logs;
+            let scatter = covariance.scatter;
             engine.budget.begin(FitStage::Ranges);
             let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
             return Ok(FittedValues { logs, standings, reaches, scatter });

@@ -207,8 +207,12 @@ fn trial_of(test: Test, throughput: f64, read_ns: Option<f64>) -> Trial {
 }
 
 fn measurements(trials: Vec<Trial>) -> Measurements {
-    let (drive, host) = ("sda".to_owned(), MeasuredHost::default());
-    Measurements { drive, trials, warnings: Vec::new(), host }
+    Measurements {
+        drive: "sda".to_owned(),
+        trials,
+        warnings: Vec::new(),
+        host: MeasuredHost::default(),
+    }
 }
 
 fn seconds(time: Duration) -> f64 {

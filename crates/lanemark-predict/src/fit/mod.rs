@@ -145,8 +145,12 @@ pub fn fit(
     if let Some((test, read)) = measurements.read_alone()
         && (is_disk && read < FLASH_MOST || !is_disk && read > FLASH_MOST)
     {
-        let (test, read_ms) = (test.to_owned(), read.as_seconds() * 1e3);
-        return Err(PredictError::OtherMedia { test, read_ms, template, is_disk });
+        return Err(PredictError::OtherMedia {
+            test: test.to_owned(),
+            read_ms: read.as_seconds() * 1e3,
+            template,
+            is_disk,
+        });
     }
     if let Some(least) = least_read(&base) {
         measurements.without_flash(least)?;
@@ -170,17 +174,21 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let (seed, cancel) = (job.provenance.seed, job.cancel.clone());
-    let mut engine =
-        TrialSimulator::new(base, trials, parameters, seed, job.pool, cancel, job.work_max);
+    let mut engine = TrialSimulator::new(
+        base,
+        trials,
+        parameters,
+        job.provenance.seed,
+        job.pool,
+        job.cancel.clone(),
+        job.work_max,
+    );
     let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
         let indices = 0..engine.parameters.len();
         indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
     };
-    let (reading, writing) = (
-        visible(&engine, &[AffectedTests::Reads, AffectedTests::Both]),
-        visible(&engine, &[AffectedTests::Writes]),
-    );
+    let reading = visible(&engine, &[AffectedTests::Reads, AffectedTests::Both]);
+    let writing = visible(&engine, &[AffectedTests::Writes]);
     let reads = engine.trials_of(|trial| !trial.writes());
     let writes = engine.trials_of(|trial| !trial.reads());
     let all_trials = engine.trials_of(|_| true);
@@ -239,7 +247,8 @@ fn least_read(system: &SystemSpec) -> Option<Duration> {
 
 /// Returns the name of the generic drive that fits a port.
 fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, PredictError> {
-    let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
+    let ledger = Ledger::default();
+    let mut overrides = Overrides::default();
     for (setting, location) in job.settings {
         overrides.set(&setting.parameter, &setting.value, location.clone());
     }

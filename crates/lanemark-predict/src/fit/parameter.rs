@@ -348,7 +348,8 @@ mod tests {
         for parameter in ALL.into_iter().chain([COLLECTION]).chain(disk::PARAMETERS) {
             let (low, high) = parameter.bounds;
             for value in [low, 52.1349, 1234.56, f64::midpoint(low, high), high] {
-                let (text, rounded) = (parameter.text(value), parameter.rounded(value));
+                let text = parameter.text(value);
+                let rounded = parameter.rounded(value);
                 let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
                 assert_eq!(number.parse(), Ok(rounded), "{}: {text}", parameter.name);
                 // The value is rounded to four digits, but not more finely than a nanosecond or a whole number.

@@ -165,9 +165,13 @@ impl FinishedFit<'_> {
         for (trial, answers) in self.engine.trials.iter().zip(&answers) {
             for (measured, answers) in trial.figures.iter().zip(answers) {
                 let Some(modelled) = *answers else { continue };
-                let (test, kind) = (trial.test.name.clone(), measured.kind);
-                let (request_bytes, measured) = (trial.test.block_mean(), measured.value);
-                figures.push(FittedFigure { test, kind, request_bytes, measured, modelled });
+                figures.push(FittedFigure {
+                    test: trial.test.name.clone(),
+                    kind: measured.kind,
+                    request_bytes: trial.test.block_mean(),
+                    measured: measured.value,
+                    modelled,
+                });
             }
         }
         Ok(figures)
@@ -332,10 +336,8 @@ mod tests {
             FlashGeometry::of(&original.attachments[0].drive).unwrap();
         let other = FlashGeometry { dies, unit: unit * 2 };
         other.apply_to(&mut engine.base.attachments[0].drive);
-        let (now, before) = (
-            flash(&engine.base.attachments[0].drive).unwrap().clone(),
-            flash(&original.attachments[0].drive).unwrap().clone(),
-        );
+        let now = flash(&engine.base.attachments[0].drive).unwrap().clone();
+        let before = flash(&original.attachments[0].drive).unwrap().clone();
         let rows = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1)).geometry();
         let values: Vec<(&str, Option<&str>, Option<&str>)> = rows
             .iter()

@@ -194,7 +194,8 @@ pub fn nodes_saved(
         return Ok(None);
     }
     let saved = |present: f64, other: f64| {
-        let (present, other) = (present.round(), other.round());
+        let present = present.round();
+        let other = other.round();
         let node =
             |name: &str, rate| Node { name: name.to_owned(), rate, watts: 0.0, drive_price: 0.0 };
         let fleet = Fleet {

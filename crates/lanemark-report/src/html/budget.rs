@@ -102,7 +102,8 @@ fn draw_panels(panels: &[BudgetPanel<'_>]) -> PanelPicture {
     // Hops with the same colour, such as the first link of every system, share a legend entry.
     let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
-        let (colour, name) = (colour(hop), hop.label());
+        let colour = colour(hop);
+        let name = hop.label();
         match entries.iter_mut().find(|(known, _)| *known == colour) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
@@ -263,7 +264,8 @@ struct HopTimePart<'b> {
 
 impl<'b> BudgetBar<'b> {
     fn new(budget: &'b Budget, unit: LatencyUnit, axis: &Axis, top: f64) -> Self {
-        let (mut from, mut parts) = (0.0, Vec::new());
+        let mut from = 0.0;
+        let mut parts = Vec::new();
         for hop in &budget.hops {
             for (is_wait, ns) in [(true, hop.wait_ns), (false, hop.service_ns)] {
                 let width = axis.place(unit.of(ns));
@@ -409,7 +411,8 @@ mod tests {
         };
         let whole = budget(&[(HopId::Cpu, 1.0), (HopId::Link(0), 2.0), (HopId::Media, 3.0)]);
         let short = budget(&[(HopId::Media, 3.0)]);
-        let (all, one) = (swatches(&[whole]), swatches(&[short]));
+        let all = swatches(&[whole]);
+        let one = swatches(&[short]);
         assert_eq!(all.len(), 3);
         assert_eq!(all[2], one[0]);
         assert!(all[0].contains("\"h0\"") && all[2].contains("\"h3\""), "{all:?}");

@@ -314,7 +314,9 @@ impl Bar {
             @if self.kind == ChartKind::Published { path class="ground" d=(shape) {} }
             path class=(format!("{} {colour}", self.kind.class())) d=(shape) {}
             @if let Some((min, max)) = self.range {
-                @let (from, to, high) = (num(axis.place(min)), num(axis.place(max)), num(middle - 3.0));
+                @let from = num(axis.place(min));
+                @let to = num(axis.place(max));
+                @let high = num(middle - 3.0);
                 @let end = if from == to { String::new() } else { format!("M{to} {high}v6M{from} {}H{to}", num(middle)) };
                 path class="whisker" d=(format!("M{from} {high}v6{end}")) {}
             }

@@ -100,7 +100,8 @@ impl HeatMap {
                         true => x_of(self.series.elapsed()),
                         false => x_of(self.series.start(column)),
                     };
-                    let (end, middle) = (end.round(), num(below(row) - self.row / 2.0));
+                    let end = end.round();
+                    let middle = num(below(row) - self.row / 2.0);
                     paths[of] += &match ends[of] {
                         Some(last) => format!("m{} 0h{}", start - last, end - start),
                         None => format!("M{start} {middle}h{}", end - start),

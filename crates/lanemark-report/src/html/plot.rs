@@ -190,7 +190,8 @@ fn render(picture: &PanelPicture, heading: &Heading, style: PlotStyle) -> Result
 
 /// Returns the positions of the legend entries, row by row.
 fn legend_positions(entries: &[LegendEntry], width: f64) -> Vec<(f64, f64, &LegendEntry)> {
-    let (mut x, mut y) = (0.0, 0.0);
+    let mut x = 0.0;
+    let mut y = 0.0;
     let arranged = |entry| {
         let taken = entry_width(entry);
         if x > 0.0 && x + taken > width {

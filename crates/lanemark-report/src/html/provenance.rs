@@ -25,7 +25,8 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
             }
         };
     }
-    let (common, agreed) = (common(results), common_files(results));
+    let common = common(results);
+    let agreed = common_files(results);
     html! {
         @if !common.is_empty() {
             p class="soft" { "All of these results:" }

@@ -353,7 +353,8 @@ fn shading(
 ) -> Markup {
     html! {
         @for span in spans {
-            @let (from, to) = (x_of(span.from), x_of(span.to));
+            @let from = x_of(span.from);
+            @let to = x_of(span.to);
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
                 // The name is above the plot, away from all lines, and moves to the left if its span is too narrow.
@@ -476,8 +477,13 @@ mod tests {
         let series = Series { interval: second, last: second, points };
         let shaded = |first_round: u32, outcome: RoundsOutcome| -> Vec<(Duration, Duration)> {
             let rule = RoundSettings { length: second * 4, tracked: Default::default() };
-            let (mean, range, slope, slope_range) = (1.0, 0.0, 0.0, 0.0);
-            let window = Some(SteadyWindow { first_round, mean, range, slope, slope_range });
+            let window = Some(SteadyWindow {
+                first_round,
+                mean: 1.0,
+                range: 0.0,
+                slope: 0.0,
+                slope_range: 0.0,
+            });
             let steady = Some(SteadyState { rule, rounds: Vec::new(), outcome, window });
             let sample = Sample { steady, ..Sample::empty() };
             spans(&sample, &series).iter().map(|span| (span.from, span.to)).collect()

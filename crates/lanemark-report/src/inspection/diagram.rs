@@ -130,9 +130,11 @@ mod tests {
 
     #[test]
     fn paths_share_the_boxes_of_their_common_steps() {
-        let step = |position: &'static str| {
-            let (name, words) = (format!("step {position}"), String::new());
-            PathStep { link: None, position, name, words }
+        let step = |position: &'static str| PathStep {
+            link: None,
+            position,
+            name: format!("step {position}"),
+            words: String::new(),
         };
         let mut root = HopNode::new("", "CPU".to_owned(), false);
         for (controller, device) in [("1", "a"), ("2", "b"), ("2", "c"), ("1", "d"), ("2", "b")] {

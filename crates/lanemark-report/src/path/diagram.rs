@@ -172,7 +172,8 @@ fn notes(layout: &TreeLayout<'_>, scale: Option<RateScale>, dashed: &str) -> Opt
         || links().filter_map(|placed| placed.node.link_rate).map(|rate| rate.as_megabytes());
     let mut notes = Vec::new();
     if let Some(scale) = scale {
-        let (least, most) = (scale.megabytes(THIN), scale.megabytes(WIDE));
+        let least = scale.megabytes(THIN);
+        let most = scale.megabytes(WIDE);
         if rates().any(|rate| rate > most) {
             notes.push(format!("Lines have the maximum width above {} MB/s.", significant(most)));
         }

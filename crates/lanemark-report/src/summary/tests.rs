@@ -11,11 +11,15 @@ fn of(repeats: &[f64]) -> Statistic {
 
 #[test]
 fn a_lead_within_the_repeats_is_none() {
-    let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
+    let low = of(&[100.0, 101.0]);
+    let high = of(&[103.0, 104.0]);
+    let wide = of(&[99.0, 120.0]);
     assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
     assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
     // A run without repeats leads only if it is ahead by one per cent or more.
-    let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
+    let one = of(&[100.0]);
+    let equal = of(&[100.5]);
+    let more = of(&[102.0]);
     assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
     assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
     // A run leads only if it is ahead of every other run.

@@ -194,9 +194,12 @@ mod tests {
         let points = depths.iter().map(|&depth| {
             let throughput = f64::from(depth).min(full) * 1e6;
             let latency_mean_us = f64::from(depth) / throughput * 1e9;
-            let (bytes_per_second, iops) = (throughput, throughput / 4096.0);
-            let figures =
-                SweepFigures { iops, bytes_per_second, latency_mean_us, ..Default::default() };
+            let figures = SweepFigures {
+                iops: throughput / 4096.0,
+                bytes_per_second: throughput,
+                latency_mean_us,
+                ..Default::default()
+            };
             CurvePoint { x: depth.into(), text: depth.to_string(), figures }
         });
         Curve { name: String::new(), points: points.collect() }
@@ -237,8 +240,11 @@ mod tests {
             let points: Vec<SweepPoint> = blocks
                 .iter()
                 .map(|block| {
-                    let (iops, bytes_per_second) = (1000.0, 1000.0 * block);
-                    let figures = SweepFigures { iops, bytes_per_second, ..Default::default() };
+                    let figures = SweepFigures {
+                        iops: 1000.0,
+                        bytes_per_second: 1000.0 * block,
+                        ..Default::default()
+                    };
                     SweepPoint { outcome: Ok(figures), ..point(0, &[]) }
                 })
                 .collect();

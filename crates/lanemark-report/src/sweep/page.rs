@@ -368,8 +368,13 @@ mod tests {
         let points = rates.iter().enumerate().map(point_of).collect();
         let curve = Curve { name: "one".to_owned(), points };
         let panel = CurvePanel { name: String::new(), curves: vec![curve] };
-        let (x, by) = ("queue_depth".to_owned(), None);
-        Curves { x, by, logarithmic: false, data: false, panels: vec![panel] }
+        Curves {
+            x: "queue_depth".to_owned(),
+            by: None,
+            logarithmic: false,
+            data: false,
+            panels: vec![panel],
+        }
     }
 
     #[test]
@@ -380,8 +385,8 @@ mod tests {
             let value = |point: &CurvePoint| point.figures.iops;
             let plot = FigurePlot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();
-            let (base, lines) =
-                (drawn.matches("\"base\"").count(), drawn.matches("\"grid\"").count());
+            let base = drawn.matches("\"base\"").count();
+            let lines = drawn.matches("\"grid\"").count();
             assert_eq!((base, lines >= 1), (1, true), "{most}: {drawn}");
             let each = step(most / 5.0);
             let full = each * lines as f64;

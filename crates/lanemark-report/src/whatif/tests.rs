@@ -49,8 +49,13 @@ fn random(carried: Option<f64>) -> WhatIfTest {
 }
 
 fn of(tests: Vec<WhatIfTest>) -> WhatIf {
-    let (present, other) = ("d@p:sata".to_owned(), "d@p:m2".to_owned());
-    WhatIf { present, other, changed: Vec::new(), measured: None, tests }
+    WhatIf {
+        present: "d@p:sata".to_owned(),
+        other: "d@p:m2".to_owned(),
+        changed: Vec::new(),
+        measured: None,
+        tests,
+    }
 }
 
 #[test]
@@ -59,9 +64,12 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         let text = answer(&of(tests));
         text.strip_prefix("d in m2 instead of sata: ").unwrap().to_owned()
     };
-    let (gain, more) = (test("a", 1.2, 1.0), test("b", 1.5, 1.0));
-    let (loss, worse) = (test("c", 0.9, 1.0), test("d", 0.4, 1.0));
-    let (same, slower) = (test("e", 1.004, 1.0), test("f", 1.0, 1.2));
+    let gain = test("a", 1.2, 1.0);
+    let more = test("b", 1.5, 1.0);
+    let loss = test("c", 0.9, 1.0);
+    let worse = test("d", 0.4, 1.0);
+    let same = test("e", 1.004, 1.0);
+    let slower = test("f", 1.0, 1.2);
     for (tests, wanted) in [
         (vec![], "no test has ended."),
         (vec![&gain], "you gain 20% in a, 240 instead of 200 MB/s."),
@@ -101,8 +109,14 @@ fn two_systems_are_named_by_their_difference() {
         ("d@p:sata", "d@p:sata Q8", "d@p:sata Q8"),
         ("d@p:sata", "d@p:sata2", "d in sata2 instead of sata"),
     ] {
-        let (present, other) = (present.to_owned(), other.to_owned());
-        assert_eq!(parties(&WhatIf { present, other, ..of(Vec::new()) }), named);
+        assert_eq!(
+            parties(&WhatIf {
+                present: present.to_owned(),
+                other: other.to_owned(),
+                ..of(Vec::new())
+            }),
+            named
+        );
     }
 }
 

@@ -164,7 +164,8 @@ const STYLE: Style = Style { width: 100, colour: false };
 
 #[test]
 fn the_published_chart_comes_out_as_published() {
-    let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
+    let sata = three(1.37e6, (440, 290), 0.51);
+    let sas = three(1.71e6, (210, 40), 0.61);
     let changes = compare(&sata, &sas);
     let change = |name: &str| changes.iter().find(|change| change.name == name).unwrap();
     for (name, per_cent) in [
@@ -193,7 +194,8 @@ fn the_published_chart_comes_out_as_published() {
 
 #[test]
 fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
-    let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
+    let sata = three(1.37e6, (440, 290), 0.51);
+    let sas = three(1.71e6, (210, 40), 0.61);
     let saved = nodes_saved(&sata, &sas, 5).unwrap().unwrap();
     assert!(saved.plan.answer.contains("no servers saved"), "{}", saved.plan.answer);
     assert!(saved.greatest.answer.contains("1 saved (20%)"), "{}", saved.greatest.answer);

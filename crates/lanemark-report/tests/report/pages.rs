@@ -43,7 +43,8 @@ fn a_study_without_published_figures_has_no_section_about_them() {
 
 #[test]
 fn a_drawing_has_its_title_its_chart_and_the_names_of_its_systems() {
-    let (run, other) = (fixture::simulated(), fixture::measured());
+    let run = fixture::simulated();
+    let other = fixture::measured();
     let drawn = |chart| plot(None, &[&run, &other], chart, None, STYLE).unwrap();
     for (chart, name) in [
         (ResultChart::Throughput, "Throughput"),

@@ -364,7 +364,8 @@ fn check_series(at: &ValuePath, series: &Series) -> RangeCheck {
             }
         }
         check_within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
-        let (steps, requests) = (&point.latency_steps, point.requests());
+        let steps = &point.latency_steps;
+        let requests = point.requests();
         if !steps.is_empty() && !steps.counts_all(requests) {
             let rule = format!("steps in ascending order, of {requests} requests in all");
             return at.key("latency_steps").fail("invalid", rule);

@@ -273,8 +273,8 @@ impl fmt::Display for Finding {
                 capable_bits_per_second,
                 drive_known,
             } => {
-                let (runs, could) =
-                    (LineRate(*negotiated_bits_per_second), LineRate(*capable_bits_per_second));
+                let runs = LineRate(*negotiated_bits_per_second);
+                let could = LineRate(*capable_bits_per_second);
                 match drive_known {
                     true => write!(f, "{hop} runs at {runs}, but port and drive support {could}"),
                     false => write!(

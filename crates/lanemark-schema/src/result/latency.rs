@@ -106,7 +106,8 @@ impl LatencyHistogram {
     /// Creates a histogram of `count` requests with a known mean latency, in ns, and with the minimum and the maximum
     /// if the source states them.
     pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
-        let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
+        let min_ns = min_ns.unwrap_or(u64::MAX);
+        let max_ns = max_ns.unwrap_or(0);
         let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, min_ns, max_ns);
         Self { detail: LatencyDetail::Mean, ..histogram }
     }
@@ -253,7 +254,8 @@ impl LatencyHistogram {
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let mut thinned = Self::new();
-        let (mut before, mut kept) = (0, 0);
+        let mut before = 0;
+        let mut kept = 0;
         for bin in self.buckets.iter_recorded() {
             before += bin.count_at_value();
             let all = (before as f64 * factor).round() as u64;
@@ -262,8 +264,8 @@ impl LatencyHistogram {
         }
         if kept > 0 {
             thinned.sum_ns = self.sum_ns * (kept as f64 / before as f64);
-            let (least, most) = (thinned.buckets.min(), thinned.buckets.max());
-            thinned.min_ns = least.max(self.min_ns);
+            let most = thinned.buckets.max();
+            thinned.min_ns = thinned.buckets.min().max(self.min_ns);
             thinned.max_ns = most.min(self.max_ns);
         }
         thinned

@@ -57,8 +57,11 @@ impl ValuePath {
 
     /// Returns an error for the value at this path.
     pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> RangeCheck {
-        let (path, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
-        Err(OutOfRangeValue { path, value, bound })
+        Err(OutOfRangeValue {
+            path: self.0.clone(),
+            value: value.to_string(),
+            bound: bound.to_string(),
+        })
     }
 }
 

@@ -56,7 +56,8 @@ impl Statistic {
     /// of the interval, as a share of the value.
     #[must_use]
     pub fn with_half_width(self, half_width: f64) -> Self {
-        let (min, max) = (self.value * (1.0 - half_width), self.value * (1.0 + half_width));
+        let min = self.value * (1.0 - half_width);
+        let max = self.value * (1.0 + half_width);
         Self { min, max, interval_95: Some((min, max)), ..self }
     }
 

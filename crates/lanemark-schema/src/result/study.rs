@@ -293,7 +293,8 @@ impl FigureMetric {
 
     /// Returns the gain in throughput of `result` over `base`, in per cent.
     pub fn gain(result: &TestResult, base: &TestResult) -> Statistic {
-        let (above, below) = (result.throughput_bytes_per_second, base.throughput_bytes_per_second);
+        let above = result.throughput_bytes_per_second;
+        let below = base.throughput_bytes_per_second;
         let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
         let (low, high) = above.ratio_range(&below);
         Statistic {
@@ -381,7 +382,8 @@ impl StudyOutcome {
                 && within(check.simulated.value, other.simulated.value)
         };
         let repeats = |check: &FigureCheck, other: &FigureCheck| {
-            let (own, before) = (&check.figure, &other.figure);
+            let own = &check.figure;
+            let before = &other.figure;
             let same_drive = drive(check).is_some() && drive(check) == drive(other);
             own.metric == before.metric
                 && (own.test == before.test && same_drive && are_near(check, other, NEAR)

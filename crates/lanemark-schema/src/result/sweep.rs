@@ -112,7 +112,8 @@ impl DirectionFigures {
         average: AverageMethod,
     ) -> Option<Self> {
         let mut latency = LatencyHistogram::new();
-        let (mut rates, mut means) = (Vec::new(), Vec::new());
+        let mut rates = Vec::new();
+        let mut means = Vec::new();
         for sample in samples {
             let seconds = sample.elapsed.as_seconds();
             let own = direction(sample).filter(|own| own.latency.count() > 0);
@@ -184,7 +185,8 @@ mod tests {
     #[test]
     fn figures_of_a_direction_are_means_over_repeats_in_microseconds() {
         let sample = |count: u64, latency_ns: u64| {
-            let (bins, mean_ns) = ([(latency_ns, count)], latency_ns as f64);
+            let bins = [(latency_ns, count)];
+            let mean_ns = latency_ns as f64;
             let latency = LatencyHistogram::from_bins(bins, mean_ns, latency_ns, latency_ns);
             let bytes = Bytes(4096 * count);
             let reads = Some(DirectionResult { bytes, latency });

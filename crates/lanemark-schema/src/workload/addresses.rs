@@ -119,7 +119,8 @@ fn parts(zones: &[PatternZone], count: u64) -> Box<[(f64, u64, u64)]> {
     // A boundary that equals a position except for rounding is treated as that position. Otherwise a zone would lose
     // its first position.
     let boundary = |span: f64| (span / spans * (1.0 + 1e-12) * count as f64) as u64;
-    let (mut share, mut span) = (0.0, 0.0);
+    let mut share = 0.0;
+    let mut span = 0.0;
     let zone_part = |zone: &PatternZone| {
         let first = boundary(span).min(count - 1);
         share += zone.share.get() / shares;
@@ -209,7 +210,8 @@ fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let mask = (1u64 << half) - 1;
     let mut address = index;
     loop {
-        let (mut left, mut right) = (address >> half, address & mask);
+        let mut left = address >> half;
+        let mut right = address & mask;
         for round in 0..4u32 {
             let mixed = (right ^ key.rotate_left(16 * round)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -156,7 +156,8 @@ impl ExportBytes {
             return self.own.read_exact_at(bytes, offset);
         };
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
-        let (mut at, mut rest) = (offset, bytes);
+        let mut at = offset;
+        let mut rest = bytes;
         while !rest.is_empty() {
             let (length, is_written) = map.run(at, rest.len() as u64);
             let (piece, after) = rest.split_at_mut(length as usize);
@@ -222,7 +223,8 @@ impl ExportBytes {
             // Memory and some file systems do not support all of these operations.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 let zeroes = vec![0; PIECE.min(length) as usize];
-                let (mut at, end) = (offset, offset + length);
+                let mut at = offset;
+                let end = offset + length;
                 while at < end {
                     let piece = PIECE.min(end - at);
                     self.own.write_all_at(&zeroes[..piece as usize], at)?;
@@ -336,7 +338,8 @@ impl ExportBytes {
 
     /// Returns one to `most` ranges, from `offset` onward, that cover up to `length` bytes.
     pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
-        let (mut at, end) = (offset, offset + length);
+        let mut at = offset;
+        let end = offset + length;
         let mut found: Vec<ExportRange> = Vec::new();
         while at < end {
             let (length, hole) = self.stretch(at, end);

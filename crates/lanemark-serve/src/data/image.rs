@@ -160,15 +160,17 @@ impl ImageBytes<'_> {
     /// Returns the first partition of a GPT (UEFI specification 2.10, 5.3).
     fn first_of_gpt(&mut self, sector: u64) -> io::Result<Option<Partition>> {
         let Some(header) = self.bytes::<GPT_HEADER>(sector)? else { return Ok(None) };
-        let (table, count, size) =
-            (read_u64(&header, 72), read_u32(&header, 80), read_u32(&header, 84));
+        let table = read_u64(&header, 72);
+        let count = read_u32(&header, 80);
+        let size = read_u32(&header, 84);
         for number in 0..u64::from(count.min(GPT_ENTRIES_MAX)) {
             let at = table.checked_mul(sector);
             let at = at.and_then(|at| at.checked_add(number * u64::from(size)));
             let entry = at.map(|at| self.bytes::<GPT_ENTRY>(at)).transpose()?.flatten();
             let Some(entry) = entry else { return Ok(None) };
             let is_used = entry.iter().take(16).any(|byte| *byte != 0);
-            let (first, last) = (read_u64(&entry, 32), read_u64(&entry, 40));
+            let first = read_u64(&entry, 32);
+            let last = read_u64(&entry, 40);
             let sectors = last.checked_sub(first).and_then(|more| more.checked_add(1));
             let found = sectors.and_then(|sectors| self.partition(first, sectors, sector));
             if is_used && found.is_some() {
@@ -192,7 +194,8 @@ impl ImageBytes<'_> {
             if entry == [0; MBR_ENTRY] {
                 continue;
             }
-            let (first, sectors) = (read_u32(&entry, 8), read_u32(&entry, 12));
+            let first = read_u32(&entry, 8);
+            let sectors = read_u32(&entry, 12);
             let partition = self.partition(first.into(), sectors.into(), 512);
             if !matches!(status, 0 | 0x80) || kind == 0 || partition.is_none() {
                 return Ok(None);

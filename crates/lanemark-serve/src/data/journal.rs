@@ -193,7 +193,9 @@ pub(super) fn read(text: &str) -> Option<JournalContent> {
         match line.split_once(' ')? {
             ("over", image) => {
                 let mut parts = image.splitn(3, ' ');
-                let (length, inode, path) = (parts.next()?, parts.next()?, parts.next()?);
+                let length = parts.next()?;
+                let inode = parts.next()?;
+                let path = parts.next()?;
                 let extent =
                     FileIdentity { length: length.parse().ok()?, inode: inode.parse().ok()? };
                 over = Some(BackingImage { extent, modified: None, path: path.to_owned() });

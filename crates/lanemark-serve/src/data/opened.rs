@@ -82,7 +82,8 @@ impl DataPlan {
     pub fn open(&self, cache: DriveCache, seed: u64) -> Result<OpenedData, DataError> {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
-            let (length, size) = (image.length(), self.size);
+            let length = image.length();
+            let size = self.size;
             let why = format!(
                 "the image has {length} bytes and is longer than the export, which has {size} bytes"
             );
@@ -223,7 +224,8 @@ impl DataPlan {
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
         let length = own.metadata().map_err(fail("examined"))?.len();
-        let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
+        let is_new = made.is_made(path);
+        let may_overwrite = self.may_overwrite(path);
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
         let former = |file, content| Ok(PreviousState { journal: file, content, is_gone: false });

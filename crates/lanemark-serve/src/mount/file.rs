@@ -189,7 +189,8 @@ impl ServedFile {
             blksize: 4096,
             flags: 0,
         };
-        let (gate, helper) = (Arc::default(), HelperThread::start()?);
+        let gate = Arc::default();
+        let helper = HelperThread::start()?;
         let calls = shared.engine.as_ref().map(|engine| {
             Mutex::new(FuseCalls::new(Arc::clone(engine.clock()), Arc::clone(&shared.delivered)))
         });

@@ -217,7 +217,8 @@ mod tests {
     fn the_empty_files_of_dead_servers_are_removed_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         // No process has this number: it is above the maximum of Linux.
-        let (dead, running) = (u32::MAX.to_string(), std::process::id().to_string());
+        let dead = u32::MAX.to_string();
+        let running = std::process::id().to_string();
         let path = |name: &str| folder.path().join(name);
         for name in [&dead, &running] {
             fs::write(path(name), "").unwrap();

@@ -90,7 +90,8 @@ impl OptionHeader {
     pub fn read(bytes: &[u8; HEADER]) -> Option<Self> {
         let mut fields = FieldReader(bytes);
         let magic = fields.u64()?;
-        let (option, length) = (fields.u32()?, fields.u32()?);
+        let option = fields.u32()?;
+        let length = fields.u32()?;
         (magic == IHAVEOPT).then_some(Self { option, length })
     }
 }
@@ -324,8 +325,12 @@ mod tests {
     use super::*;
 
     fn export() -> Export {
-        let (name, description) = ("drive".to_owned(), "a drive".to_owned());
-        Export { name, description, size: 1 << 30, is_rotational: false }
+        Export {
+            name: "drive".to_owned(),
+            description: "a drive".to_owned(),
+            size: 1 << 30,
+            is_rotational: false,
+        }
     }
 
     /// Returns the types and data of the replies to an option, and the next step.
@@ -336,7 +341,8 @@ mod tests {
     ) -> (Vec<(u32, Vec<u8>)>, NegotiationStep) {
         let mut bytes = Vec::new();
         let step = negotiation.answer(option, data, &mut bytes);
-        let (mut fields, mut replies) = (FieldReader(&bytes), Vec::new());
+        let mut fields = FieldReader(&bytes);
+        let mut replies = Vec::new();
         while !fields.0.is_empty() {
             assert_eq!(fields.u64(), Some(REPLY_MAGIC));
             assert_eq!(fields.u32(), Some(option));

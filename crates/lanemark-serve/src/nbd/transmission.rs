@@ -106,8 +106,10 @@ impl RequestHeader {
         if magic != if extended { EXTENDED_REQUEST } else { REQUEST } {
             return None;
         }
-        let (flags, kind) = (fields.u16()?, fields.u16()?);
-        let (cookie, offset) = (fields.u64()?, fields.u64()?);
+        let flags = fields.u16()?;
+        let kind = fields.u16()?;
+        let cookie = fields.u64()?;
+        let offset = fields.u64()?;
         let length = match extended {
             true => fields.u64()?,
             false => fields.u32()?.into(),

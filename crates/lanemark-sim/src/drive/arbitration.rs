@@ -89,7 +89,8 @@ impl Arbiter {
         queue: QueueNumber,
         command: CommandHandle,
     ) {
-        let (index, queue) = (usize::from(queue), queue.0);
+        let index = usize::from(queue);
+        let queue = queue.0;
         if index >= self.queues.len() {
             self.queues.resize(index + 1, SlabQueue::EMPTY);
         }

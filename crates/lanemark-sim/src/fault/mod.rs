@@ -398,7 +398,9 @@ impl Faults {
             return FaultEffect::Stuck(drive_faults.stuck_by);
         }
         let drive_faults = &self.drives[usize::from(drive)];
-        let (mut until, mut error, mut by) = (now, None, None);
+        let mut until = now;
+        let mut error = None;
+        let mut by = None;
         if let Some(over) = drive_faults.paused.and_then(|number| self.fault(number).over_at()) {
             (until, by) = (over, drive_faults.paused);
         }

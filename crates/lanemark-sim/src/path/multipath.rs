@@ -68,7 +68,8 @@ impl PathSelector {
         if self.count == 1 {
             return PathNumber(0);
         }
-        let (port_path, other) = (PathNumber(self.turn), PathNumber(1 - self.turn));
+        let port_path = PathNumber(self.turn);
+        let other = PathNumber(1 - self.turn);
         if self.multipath == MultipathPolicy::RoundRobin {
             self.turn = other.0;
         }

@@ -160,15 +160,25 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         if rate.is_some() && (by_threads.is_none() || rate < by_threads) {
             let Demand { read, write } = outside;
             let formula = format!("{read} a read, {write} a write, on {io_threads} I/O threads");
-            let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-            return Ceiling { id, name, formula, rate, latency: None };
+            return Ceiling {
+                id: HopId::Cpu,
+                name: hops::processor_name(protocol.kind).to_owned(),
+                formula,
+                rate,
+                latency: None,
+            };
         }
     }
     let by_all = served_rate(test, whole, u64::from(all)).filter(|_| io_threads == 0);
     if spec.cpu.works_on_data() && by_all.is_some() && by_all < by_threads {
         let formula = format!("{} a read, {} a write, on {all} cores", whole.read, whole.write);
-        let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-        return Ceiling { id, name, formula, rate: by_all, latency: None };
+        return Ceiling {
+            id: HopId::Cpu,
+            name: hops::processor_name(protocol.kind).to_owned(),
+            formula,
+            rate: by_all,
+            latency: None,
+        };
     }
     let formula = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
@@ -177,8 +187,13 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         }
         _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
     };
-    let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-    Ceiling { id, name, formula, rate: served_rate(test, demand, cores), latency: None }
+    Ceiling {
+        id: HopId::Cpu,
+        name: hops::processor_name(protocol.kind).to_owned(),
+        formula,
+        rate: served_rate(test, demand, cores),
+        latency: None,
+    }
 }
 
 fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
@@ -299,7 +314,8 @@ fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
 
 fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
-    let (read, write) = (drive.data_path_read, drive.data_path_write);
+    let read = drive.data_path_read;
+    let write = drive.data_path_write;
     let rate_text = |rate: Option<BytesPerSecond>| {
         rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
     };

@@ -138,7 +138,8 @@ pub fn run_length_watched(
             None => run_requests(spec, test, requests, key, EarlyEnd::Converged(figures), watch),
         };
     };
-    let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
+    let end = similar.end();
+    let requests = similar.test.requests().unwrap_or(requests);
     let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
     Ok(similar.enlarged(sample, test))
 }

@@ -134,8 +134,13 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedS
         let mut faster = spec.clone().into_spec();
         apply(&mut faster);
         let spec = faster.checked().ok()?.with_memory(spec.memory());
-        let (hop, change) = (hops::name(&spec, id), change.to_owned());
-        Some(ChangedSystem { id: SystemChange::Hop(id), hop, change, spec, test: test.clone() })
+        Some(ChangedSystem {
+            id: SystemChange::Hop(id),
+            hop: hops::name(&spec, id),
+            change: change.to_owned(),
+            spec,
+            test: test.clone(),
+        })
     };
     let mut all = vec![
         changed(HopId::Cpu, "a processor twice as fast", &|spec| speed_up_processor(spec)),

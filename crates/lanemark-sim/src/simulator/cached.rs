@@ -127,7 +127,8 @@ impl Simulator {
         let Command { drive, port_path, trace, in_cache, .. } = &mut self.commands[handle];
         *in_cache = true;
         let path = &mut self.attachments[usize::from(*drive)].path;
-        let (drive, port_path) = (*drive, *port_path);
+        let drive = *drive;
+        let port_path = *port_path;
         let burst = LinkBurst { bytes: length, position: WHOLE };
         let outflow = path.carry_read_from_adapter(port_path, self.now, burst, trace);
         self.send_on(handle, drive, port_path, burst, outflow);

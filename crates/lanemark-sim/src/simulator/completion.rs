@@ -165,8 +165,7 @@ impl Simulator {
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == RequestStatus::Good;
         if let Some(faults) = self.faults.as_mut().filter(|_| !is_of_host) {
-            let (status, submitted) = (pending.status, pending.submitted);
-            faults.ended(drive, status, pending.fault, submitted, self.now);
+            faults.ended(drive, pending.status, pending.fault, pending.submitted, self.now);
         }
         self.commands.free(handle);
         self.requests.free(request);

@@ -86,7 +86,8 @@ impl Simulator {
     /// Adds a fault that begins at its time, which must be after time zero and not in the past. `system` must have been
     /// checked with the fault. Returns the fault's number.
     pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) -> FaultNumber {
-        let (at, over) = (fault.at, fault.over_at());
+        let at = fault.at;
+        let over = fault.over_at();
         let number = match &mut self.faults {
             Some(faults) => faults.add(fault),
             // If there are no other faults, the plan contains only this fault.
@@ -346,7 +347,9 @@ impl Simulator {
     pub(super) fn timed_out(&mut self, handle: CommandHandle) {
         let Some(faults) = &mut self.faults else { return };
         let command = &mut self.commands[handle];
-        let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
+        let index = command.drive;
+        let fault = command.harm.fault;
+        let thread = command.thread;
         command.trace.account_wait(Hop::Protocol, self.now);
         let again = match command.harm.then {
             HostStep::Again => true,
@@ -388,7 +391,8 @@ impl Simulator {
     fn power_cut(&mut self, number: FaultNumber, fault: &Fault) {
         let Some(faults) = &mut self.faults else { return };
         let Some(up) = fault.over_at() else { return };
-        let (now, hurts) = (self.now, |drive: DriveNumber| fault.hurts(drive.0));
+        let now = self.now;
+        let hurts = |drive: DriveNumber| fault.hurts(drive.0);
         let Self { commands, transfers, write_bursts, .. } = self;
         self.events.forget(|event, of_burst| {
             let drive = match event {
@@ -475,7 +479,8 @@ impl Simulator {
             let is_power_cut = |kind: &FaultKind| matches!(kind, FaultKind::PowerCut { .. });
             let is_up = faults.last(drive, self.now, is_power_cut).is_none();
             if is_up && fault.hurts(drive.0) {
-                let (media, events) = (&mut attachment.drive.media, &mut self.events);
+                let media = &mut attachment.drive.media;
+                let events = &mut self.events;
                 media!(media, media => media.power_up(self.now, events));
             }
         }

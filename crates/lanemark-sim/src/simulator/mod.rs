@@ -395,7 +395,8 @@ impl Simulator {
         let AttachedDrive { extents, transfer_max, protocol, .. } =
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
-        let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        let transfer_max = *transfer_max;
+        let queue = protocol.queue_of(thread);
         // A trim states its range, and a flush does not need a range, so each of them is one command.
         let transfer_max = match access.operation.moves_data() {
             true => transfer_max,
@@ -461,17 +462,25 @@ impl Simulator {
             &mut self.attachments[usize::from(command.drive)];
         command.port_path = port_paths.choose();
         command.sent = self.now;
-        let (operation, length) = (command.operation, command.length);
-        let (port_path, shared) = (path.port_path(command.port_path), &mut self.shared);
-        let fetched =
-            protocol.fetch(self.now, port_path, shared, operation, length, &mut command.trace);
+        let operation = command.operation;
+        let length = command.length;
+        let port_path = path.port_path(command.port_path);
+        let fetched = protocol.fetch(
+            self.now,
+            port_path,
+            &mut self.shared,
+            operation,
+            length,
+            &mut command.trace,
+        );
         if port_path.issues_by_frames() {
             self.events.schedule(fetched, Event::Fetched(handle));
             return;
         }
         let at_once = !port_paths.are_several() && protocol.fetches(operation, length) <= 1;
         let front_end = &mut drive.front_end;
-        let (commands, events) = (&mut self.commands, &mut self.events);
+        let commands = &mut self.commands;
+        let events = &mut self.events;
         if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
             front_end.expect(self.now, commands, events);
             self.events.schedule(fetched, Event::Arrived(handle));
@@ -497,8 +506,9 @@ impl Simulator {
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let (port_path, operation) = (path.port_path(command.port_path), command.operation);
-        let arrival = port_path.issue_frames(self.now, operation, bridged, &mut command.trace);
+        let port_path = path.port_path(command.port_path);
+        let arrival =
+            port_path.issue_frames(self.now, command.operation, bridged, &mut command.trace);
         if !bridged && port_path.has_bridge() {
             self.events.schedule(arrival, Event::Bridged(handle));
             return;

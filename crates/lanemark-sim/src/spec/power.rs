@@ -135,8 +135,7 @@ impl PowerSpec {
         let at_most = |field, value: Watts, most: Watts| match value <= most {
             true => Ok(()),
             false => {
-                let (value, bound) = (value.to_string(), format!("at most {most}"));
-                Err(SpecError { field, value, bound })
+                Err(SpecError { field, value: value.to_string(), bound: format!("at most {most}") })
             }
         };
         at_most("drive.power.idle", self.idle, POWER_MAX)?;

@@ -116,7 +116,8 @@ impl Journal {
             head.next += length;
             Access { operation: Operation::Write, offset, length }
         };
-        let (records, commit) = (write(self.spec.records), write(self.spec.commit));
+        let records = write(self.spec.records);
+        let commit = write(self.spec.commit);
         vec![FLUSH, commit, FLUSH, records]
     }
 
@@ -143,10 +144,17 @@ impl Journal {
             && let Some(access) = request.left.pop()
         {
             let JournalRequest { target, thread, .. } = *request;
-            let (at, tag) = (completion.completed, completion.tag);
-            return Some(Submission { at, target, access, thread, tag });
+            return Some(Submission {
+                at: completion.completed,
+                target,
+                access,
+                thread,
+                tag: completion.tag,
+            });
         }
-        let (tag, access, budget) = (request.tag, request.access, request.budget);
+        let tag = request.tag;
+        let access = request.access;
+        let budget = request.budget;
         self.requests.free(handle);
         *completion = Completion { tag, access, submitted, budget, ..*completion };
         None

@@ -71,7 +71,8 @@ fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
 
 #[test]
 fn a_full_cache_takes_what_the_drive_takes() {
-    let (system, volume) = (with_cache(Bytes::mebi(1), BLOCK), Bytes::mebi(32));
+    let system = with_cache(Bytes::mebi(1), BLOCK);
+    let volume = Bytes::mebi(32);
     let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
     // All writes reach the drive, except the writes that are in the cache at the end and the writes that were
     // overwritten while they waited. One in 33 writes replaces an older write to the same block, because 256 of 8,192
@@ -87,7 +88,8 @@ fn neighbours_reach_the_drive_in_one_write() {
     let rate = |gather| {
         run(&with_cache(Bytes::mebi(1), gather), &writes(Pattern::Sequential, 32, volume)).iops()
     };
-    let (alone, gathered) = (rate(BLOCK), rate(Bytes::kibi(32)));
+    let alone = rate(BLOCK);
+    let gathered = rate(Bytes::kibi(32));
     assert!((alone / 20_000.0 - 1.0).abs() < 0.05, "{alone}");
     assert!((gathered / (8.0 * 20_000.0) - 1.0).abs() < 0.05, "{gathered} for eight times {alone}");
 }
@@ -151,7 +153,8 @@ fn crowded() -> SystemSpec {
 fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
     let mut cached = simulator(system);
     for (tag, &(offset, length)) in (0..).zip(writes) {
-        let (offset, length) = (Bytes::kibi(offset), Bytes::kibi(length));
+        let offset = Bytes::kibi(offset);
+        let length = Bytes::kibi(length);
         let at = Instant::ZERO + Duration::from_microseconds(tag);
         let access = Access { operation: Operation::Write, offset, length };
         cached.submit(Submission::new(at, access).tagged(tag)).unwrap();
@@ -165,7 +168,8 @@ fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
 
 #[test]
 fn overwriting_makes_room_for_a_write_that_waits() {
-    let (soon, drained) = (Duration::from_microseconds(500), Duration::from_microseconds(9_000));
+    let soon = Duration::from_microseconds(500);
+    let drained = Duration::from_microseconds(9_000);
     // The first write is in transit to the drive, the third overwrites the second, and the fourth then has room
     // immediately.
     let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
@@ -268,7 +272,8 @@ fn what_ends_at_the_adapter_takes_the_links_of_the_host_alone() {
         [Operation::Write, Operation::Read, Operation::Flush]
             .map(|operation| took(&one(&mut cached, operation, BLOCK)))
     };
-    let (host, drive) = (0, 1);
+    let host = 0;
+    let drive = 1;
     let base = without_cache().attachments[0].port_path.links[host].latency;
     let plain = at(drive, Duration::ZERO, 1);
     assert_eq!(at(drive, Duration::from_microseconds(30), 1), plain);

@@ -92,7 +92,8 @@ proptest! {
         let lost = storage.simulator().fault_uses()[0].lost.get();
         prop_assert_eq!(lost % block.get(), 0);
         let lost = lost / block.get();
-        let (mut low, mut high) = (0, (acknowledged + incomplete) * copies);
+        let mut low = 0;
+        let mut high = (acknowledged + incomplete) * copies;
         if cache != WriteCacheMode::Volatile {
             high = 0;
         } else if !is_disk && slow {

@@ -126,7 +126,8 @@ fn what_was_never_written_is_spare_to_collection() {
         volume: Some(Bytes::mebi(4)),
         ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
     };
-    let (of_flash, of_nothing) = (reads(0), reads(half));
+    let of_flash = reads(0);
+    let of_nothing = reads(half);
     let system = nvme(drive.clone());
     let latency = |test: &Test| run(&system, test).latency().mean_ns();
     let sense = drive.flash().read.mean().as_seconds() * 1e9;
@@ -165,7 +166,8 @@ fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
     let length = Duration::from_microseconds(400_000);
     let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
-    let (of_rounds, of_whole) = (rounds.energy.unwrap(), whole.energy.unwrap());
+    let of_rounds = rounds.energy.unwrap();
+    let of_whole = whole.energy.unwrap();
     assert_eq!(of_rounds.elapsed, rounds.elapsed);
     within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
 }
@@ -200,7 +202,8 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     assert_eq!(Sample { series: None, ..watched.clone() }, plain);
     let (all, elapsed) = series.sum(0, series.points.len());
     assert_eq!(elapsed, plain.elapsed);
-    let (reads, writes) = (plain.reads.unwrap(), plain.writes.unwrap());
+    let reads = plain.reads.unwrap();
+    let writes = plain.writes.unwrap();
     assert_eq!((all.reads, all.writes), (reads.latency.count(), writes.latency.count()));
     assert_eq!((all.read_bytes, all.written_bytes), (reads.bytes, writes.bytes));
     within(all.latency_mean_ns, watched.latency().mean_ns(), 1e-9);

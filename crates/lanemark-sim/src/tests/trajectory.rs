@@ -43,7 +43,8 @@ pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
         let done = storage.advance().unwrap();
         hash = mix(mix(hash, done.tag), done.completed.picoseconds());
         for hop in 0..HOPS {
-            let (wait, service) = (done.budget.wait(hop), done.budget.service(hop));
+            let wait = done.budget.wait(hop);
+            let service = done.budget.service(hop);
             hash = mix(mix(hash, wait.picoseconds()), service.picoseconds());
         }
         submit(&mut storage, done.completed, done.tag);

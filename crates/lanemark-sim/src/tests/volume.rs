@@ -173,7 +173,8 @@ fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
     submit(first, Operation::Write, capacity - Bytes::kibi(4), Bytes::kibi(4)).unwrap();
     submit(first, Operation::Flush, Bytes::ZERO, Bytes::ZERO).unwrap();
     submit(first, Operation::Trim, Bytes::ZERO, capacity).unwrap();
-    let (offset, length) = (capacity, Bytes::kibi(4));
+    let offset = capacity;
+    let length = Bytes::kibi(4);
     let error = submit(first, Operation::Read, offset, length).unwrap_err();
     assert_eq!(error, SimError::OutOfVolume { offset, length, capacity });
     assert!(submit(first, Operation::Read, Bytes(u64::MAX), length).is_err());

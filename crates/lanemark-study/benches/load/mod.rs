@@ -137,8 +137,15 @@ impl Case {
         let parts = SystemName::parse(self.system).expect("a system's name");
         let at = Location::file(self.system);
         let setting = |(parameter, value): &(&str, String)| {
-            let (parameter, value) = ((*parameter).to_owned(), value.clone());
-            (ParameterOverride { parameter, value, figure: None, reason: None }, at.clone())
+            (
+                ParameterOverride {
+                    parameter: (*parameter).to_owned(),
+                    value: value.clone(),
+                    figure: None,
+                    reason: None,
+                },
+                at.clone(),
+            )
         };
         let settings: Vec<(ParameterOverride, Location)> =
             self.settings.iter().map(setting).collect();

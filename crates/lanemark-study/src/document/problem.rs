@@ -101,7 +101,8 @@ impl Problems {
 /// Returns the error about several keys of one table.
 fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&str]) -> StudyError {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-    let (are, listed) = (if keys.len() == 1 { "is" } else { "are" }, quoted.join(", "));
+    let are = if keys.len() == 1 { "is" } else { "are" };
+    let listed = quoted.join(", ");
     match no_table {
         true => {
             let (above, name) = table.rsplit_once('.').unwrap_or(("", table));

@@ -302,8 +302,11 @@ impl<'d> Section<'d> {
             let location = self.document.location(offset);
             let known = keys_requested.iter().map(String::as_str);
             let error = StudyError::unknown(location, "key", name, known);
-            let (table, key) = (self.path.clone(), name.to_owned());
-            self.document.note(Problem::Unknown { table, key, error })?;
+            self.document.note(Problem::Unknown {
+                table: self.path.clone(),
+                key: name.to_owned(),
+                error,
+            })?;
         }
         Ok(())
     }

@@ -180,7 +180,8 @@ fn array(
     }
     let large = nand.die.value;
     let die = if raw / large < DIES_LEAST { nand.die_small.min(large) } else { large };
-    let (mut die, stacked) = (die.min(raw / 2.0), 16.0 * die);
+    let stacked = 16.0 * die;
+    let mut die = die.min(raw / 2.0);
     let most = match rated.memory {
         MapMemory::Dram => controller.channels,
         MapMemory::Host | MapMemory::None => controller.channels.min(4),

@@ -172,9 +172,10 @@ impl BoxRatings {
             Ok(section.optional_quantity::<Bytes>(key)?.map(|size| size.get() as f64))
         };
         const IOPS_MAX: u64 = 1_000_000_000;
-        let (one_read, latency) = (count("random_read_qd1", IOPS_MAX)?, time("read_latency")?);
-        let (one_write, write_latency) =
-            (count("random_write_qd1", IOPS_MAX)?, time("write_latency")?);
+        let one_read = count("random_read_qd1", IOPS_MAX)?;
+        let latency = time("read_latency")?;
+        let one_write = count("random_write_qd1", IOPS_MAX)?;
+        let write_latency = time("write_latency")?;
         let mut wrong = Vec::new();
         for (iops, latency, keys) in [
             (one_read, latency, ("random_read_qd1", "read_latency")),
@@ -263,7 +264,8 @@ impl BoxRatings {
         ];
         for (key, iops, (sequential, rate)) in random {
             let Some(iops) = iops else { continue };
-            let (bytes, text) = (iops * PAGE, format!("{iops:.0}"));
+            let bytes = iops * PAGE;
+            let text = format!("{iops:.0}");
             let of = format!("{} of 4 KiB requests, ", megabytes(bytes));
             match rate {
                 Some(rate) if bytes > 1.1 * rate && bytes <= self.link => {

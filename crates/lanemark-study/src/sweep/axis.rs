@@ -129,7 +129,9 @@ fn quantities<T: FromStr + Display>(
     quantity: impl Fn(u64) -> T,
 ) -> Option<Result<Vec<String>, String>> {
     let [low, high, by] = ends.each_ref().map(|end| end.parse::<T>().ok().map(&value));
-    let (low, high, by) = (low? as f64, high? as f64, by? as f64);
+    let low = low? as f64;
+    let high = high? as f64;
+    let by = by? as f64;
     let step = match step {
         RangeStep::By(_) => RangeStep::By(by),
         times => times,

@@ -258,8 +258,7 @@ mod tests {
         assert_eq!(read.axes, axes);
         assert_eq!(read.points[0], one);
         assert_eq!(read.points[1].outcome, Err("bad, very".to_owned()));
-        let (key, values) = ("k0".to_owned(), one.values.clone());
-        let wanted = PointId { number: 0, key, values };
+        let wanted = PointId { number: 0, key: "k0".to_owned(), values: one.values.clone() };
         assert_eq!(id(row(&one, "k0").trim_end(), 2), Some(wanted));
         assert_eq!(id("1,k", 2), None);
     }

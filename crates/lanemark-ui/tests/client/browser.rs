@@ -48,10 +48,14 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (to, from) =
-            (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        let mut own =
-            Self { child, to, from, session: String::new(), number: 0, events: Vec::new() };
+        let mut own = Self {
+            child,
+            to: child.stdin.take().unwrap(),
+            from: BufReader::new(child.stdout.take().unwrap()),
+            session: String::new(),
+            number: 0,
+            events: Vec::new(),
+        };
         let made = own.ask("Target.createTarget", json!({"url": "about:blank"}));
         let target = json!({"targetId": made["targetId"], "flatten": true});
         let session = own.ask("Target.attachToTarget", target);
@@ -128,7 +132,8 @@ impl Browser {
         let Some(folder) = std::env::var_os("LANEMARK_PICTURES") else { return };
         let size = self
             .value("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
-        let (width, height) = (size[0].as_u64().unwrap(), size[1].as_u64().unwrap());
+        let width = size[0].as_u64().unwrap();
+        let height = size[1].as_u64().unwrap();
         for (number, y) in (0..height).step_by(PICTURE_HEIGHT).enumerate() {
             let own = (height - y).min(PICTURE_HEIGHT as u64);
             let clip = json!({"x": 0, "y": y, "width": width, "height": own, "scale": 1});

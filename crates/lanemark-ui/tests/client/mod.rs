@@ -58,7 +58,8 @@ impl Client {
         let address = ui.address().to_owned();
         let rest = address.strip_prefix("http://").unwrap();
         let (host, token) = rest.split_once("/?token=").unwrap();
-        let (host, token) = (host.to_owned(), token.to_owned());
+        let host = host.to_owned();
+        let token = token.to_owned();
         let cancel = CancelFlag::default();
         let flag = cancel.clone();
         std::thread::spawn(move || ui.run(&flag).unwrap());

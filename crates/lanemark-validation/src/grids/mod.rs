@@ -60,7 +60,8 @@ pub struct Outputs<'o> {
 /// Returns an error if all drives fail, or an output is closed.
 pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, ValidationError> {
     let library = Library::built_in();
-    let (mut cells, mut drives) = (Vec::new(), 0);
+    let mut cells = Vec::new();
+    let mut drives = 0;
     for seed in options.seed..options.seed.saturating_add(options.drives) {
         match judge_drive(&library, seed, options, to) {
             Ok(own) => {
@@ -152,9 +153,13 @@ fn fit_drive(
     let (platform, port) = &truth.sides[0].platform_port;
     let results = [("here.json".to_owned(), here.clone())];
     let settings = truth.plug.iter().map(|(parameter, value)| {
-        let (parameter, value) = (parameter.clone(), value.clone());
         (
-            ParameterOverride { parameter, value, figure: None, reason: None },
+            ParameterOverride {
+                parameter: parameter.clone(),
+                value: value.clone(),
+                figure: None,
+                reason: None,
+            },
             Location::file("--set"),
         )
     });
@@ -174,7 +179,8 @@ fn fit_drive(
     let fitted = fit(library, &job, &mut |_| ())?;
     if options.cells {
         for parameter in &fitted.drive.parameters {
-            let (name, value) = (&parameter.parameter, &parameter.value);
+            let name = &parameter.parameter;
+            let value = &parameter.value;
             writeln!(
                 to.out,
                 "     {name} = {value:?} {:?} {:?}",

@@ -127,7 +127,8 @@ fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
         ]);
         let case = PredictionCase::of(&library, &row, None, folder.path()).unwrap();
         let file = |name: &str| folder.path().join(name).display().to_string();
-        let (drive, platform) = (file("drive.toml"), file("platform.toml"));
+        let drive = file("drive.toml");
+        let platform = file("platform.toml");
         let name = case.named().unwrap();
         assert_eq!(name, format!("{volume}{drive}@{platform},linux-block:{ports}"));
         assert!(case.assembled(&name, &[]).is_ok(), "{name}");

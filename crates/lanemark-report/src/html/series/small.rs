@@ -101,14 +101,15 @@ pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[TimePlot]) -> String {
 /// Draws a test over time.
 pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
     let series = plotted.series.condensed(size.steps);
-    let (all, width) = (plotted.series.elapsed(), size.width - LEFT - RIGHT);
+    let all = plotted.series.elapsed();
+    let width = size.width - LEFT - RIGHT;
     let x_of = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
     let edges: Vec<f64> = (0..=series.points.len())
         .map(|index| x_of((series.interval * index as u64).min(series.elapsed())))
         .collect();
     let plots = plots(plotted.test, &series, size);
-    let (spans, marks) =
-        (spans(plotted.sample, plotted.series), marks(plotted.sample, plotted.series));
+    let spans = spans(plotted.sample, plotted.series);
+    let marks = marks(plotted.sample, plotted.series);
     let mut top = TOP;
     let mut placed = Vec::new();
     for (index, plot) in plots.iter().enumerate() {
@@ -152,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_drawing_is_as_high_as_its_plot_its_map_and_its_axis() {
-        let (test, sample) = (Test::of_blocks(Bytes::kibi(4)), Sample::empty());
+        let test = Test::of_blocks(Bytes::kibi(4));
+        let sample = Sample::empty();
         let second = Duration::from_seconds(1);
         for (rows, size) in [
             (0, DrawingSize::of(1)),

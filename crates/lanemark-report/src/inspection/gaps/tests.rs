@@ -9,8 +9,13 @@ use lanemark_schema::units::BytesPerSecond;
 use super::*;
 
 fn hop(name: &str, part: InspectedHopKind, link: Option<InspectedLink>) -> InspectedHop {
-    let (name, place) = (name.to_owned(), format!("devices/{name}"));
-    InspectedHop { name, place, part, link, numa_node: None }
+    InspectedHop {
+        name: name.to_owned(),
+        place: format!("devices/{name}"),
+        part,
+        link,
+        numa_node: None,
+    }
 }
 
 fn pci(name: &str, role: PciFunctionKind, link: Option<InspectedLink>) -> InspectedHop {
@@ -123,10 +128,9 @@ fn other_links_lack_their_ends_and_controllers_the_links_behind_them() {
     assert_eq!(below(sata(6, 0, 0, 6)), ends());
     assert_eq!(below(sata(6, 0, 6, 0)), ends());
     let sas = |negotiated, capable| {
-        let (negotiated_bits_per_second, capable_bits_per_second) = (negotiated, capable);
         Some(InspectedLink::Sas(SasLink {
-            negotiated_bits_per_second,
-            capable_bits_per_second,
+            negotiated_bits_per_second: negotiated,
+            capable_bits_per_second: capable,
             ..SasLink::default()
         }))
     };

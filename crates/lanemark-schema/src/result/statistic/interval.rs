@@ -111,9 +111,11 @@ pub fn student_95(freedom: usize) -> f64 {
 /// coverage up to 95%.
 #[must_use]
 pub fn student(sides: f64, freedom: usize) -> f64 {
-    let (n, z) = (freedom as f64, sides);
+    let n = freedom as f64;
+    let z = sides;
     let z3 = z * z * z;
-    let (z5, z7) = (z3 * z * z, z3 * z3 * z);
+    let z5 = z3 * z * z;
+    let z7 = z3 * z3 * z;
     z + (z3 + z) / (4.0 * n)
         + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n)
         + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * n * n * n)

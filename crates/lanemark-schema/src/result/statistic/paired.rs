@@ -73,7 +73,8 @@ mod tests {
         const DRAWS: u32 = 4_000;
         for count in [2, 3, 5, 10] {
             let mut rng = Rng::new(StreamKey::from_seed(count));
-            let (mut above, mut below) = (0u32, 0u32);
+            let mut above = 0u32;
+            let mut below = 0u32;
             for _ in 0..DRAWS {
                 // Both turns of a pair share the machine's load.
                 let pairs: Vec<(f64, f64)> = (0..count)

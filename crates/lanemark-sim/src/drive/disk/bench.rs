@@ -94,8 +94,12 @@ impl Bench {
     /// Writes sectors in one burst.
     pub(super) fn write(&mut self, command: u32, first: u64, end: u64) {
         let mut outcomes = OutcomeQueue::default();
-        let (offset, length) = (SECTOR * first, SECTOR * (end - first));
-        let burst = WriteBurst { command: Handle::of(command), offset, length, last: true };
+        let burst = WriteBurst {
+            command: Handle::of(command),
+            offset: SECTOR * first,
+            length: SECTOR * (end - first),
+            last: true,
+        };
         self.disk.write(self.now, burst, &mut self.events, &mut outcomes);
         self.note(outcomes);
     }

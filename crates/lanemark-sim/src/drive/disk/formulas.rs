@@ -155,8 +155,8 @@ mod tests {
     fn the_mean_seek_is_that_of_pairs_drawn_from_the_span() {
         const PAIRS: u64 = 20_000;
         let disk = small_disk();
-        let (geometry, curve) =
-            (Geometry::new(&disk), SeekCurve::new(&disk.read_seek, disk.cylinders()));
+        let geometry = Geometry::new(&disk);
+        let curve = SeekCurve::new(&disk.read_seek, disk.cylinders());
         for (offset, span) in [(0, 64), (0, 8), (32, 16), (60, 4)] {
             let mut test = Test::of_blocks(Bytes::kibi(4));
             (test.offset, test.span) = (Bytes::mebi(offset), Bytes::mebi(span));

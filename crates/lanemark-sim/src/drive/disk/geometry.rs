@@ -53,7 +53,8 @@ impl Geometry {
     /// Creates the layout of a disk that passed [`DiskSpec::check`].
     pub(super) fn new(spec: &DiskSpec) -> Self {
         let heads = u64::from(spec.heads);
-        let (mut sector, mut cylinder) = (0, 0);
+        let mut sector = 0;
+        let mut cylinder = 0;
         let mut zones = Vec::with_capacity(spec.zones.len());
         for zone in &spec.zones {
             let sectors_per_track = u64::from(zone.sectors_per_track);

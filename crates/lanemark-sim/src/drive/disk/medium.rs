@@ -183,8 +183,11 @@ impl Disk {
         let DiskOperation { command, begun, room, .. } = operation;
         let span = ServiceSpan { start: begun, end: now };
         if !operation.writes {
-            let (bytes, passage) = (operation.last_burst(), MediaTimes::Span(span));
-            return DriveOutcome::Data { command, bytes, passage };
+            return DriveOutcome::Data {
+                command,
+                bytes: operation.last_burst(),
+                passage: MediaTimes::Span(span),
+            };
         }
         outcomes.emit(DriveOutcome::Room(room));
         while let Some(command) = self.next_flushed() {

@@ -197,7 +197,9 @@ mod tests {
             let now = Instant::from_picoseconds(at);
             let begun = mechanics.reach(now, &mechanics.outermost(), start, writing);
             prop_assert!(begun.at >= now);
-            let (mut parts, mut whole, mut following) = (begun, begun, begun);
+            let mut parts = begun;
+            let mut whole = begun;
+            let mut following = begun;
             let end = start + pieces.iter().sum::<u64>();
             let mut last = begun.at;
             for piece in pieces {

@@ -47,10 +47,9 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         die,
         ..small.flash().clone()
     };
-    let (mut flash, mut events) = (
-        Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1)),
-        EventSchedule::new(),
-    );
+    let mut flash =
+        Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1));
+    let mut events = EventSchedule::new();
     let mut done = vec![None; asks.len()];
     let mut submitted = 0;
     loop {
@@ -103,7 +102,9 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     if until.is_none() {
         let again = |ask: &Ask| if let Read(_, again) = ask { u64::from(*again) } else { 0 };
         let us = |count: u64| Duration::from_microseconds(count);
-        let (mut read, mut program, mut erase) = (us(0), us(0), us(0));
+        let mut read = us(0);
+        let mut program = us(0);
+        let mut erase = us(0);
         for (_, ask) in asks {
             match ask {
                 // Each attempt senses the page.

@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {
         let mut flushes = WaitingFlushes::new();
-        let (first, second) = (flushes.begin(), flushes.begin());
+        let first = flushes.begin();
+        let second = flushes.begin();
         flushes.add(Handle::of(7));
         let third = flushes.begin();
         flushes.add(Handle::of(8));

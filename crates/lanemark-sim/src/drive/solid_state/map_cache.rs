@@ -222,7 +222,8 @@ mod tests {
             looks in proptest::collection::vec((0u32..14, proptest::bool::ANY), 1..200),
         ) {
             let mut cache = cache(cached, in_host);
-            let (mut drive, mut host) = (Queue::default(), Queue::default());
+            let mut drive = Queue::default();
+            let mut host = Queue::default();
             for (number, changes) in looks {
                 let seen = cache.look(number, changes);
                 if drive.touch(number, changes) {

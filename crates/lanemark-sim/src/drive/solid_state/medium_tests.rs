@@ -45,7 +45,8 @@ fn collecting(erased_idle: u32) -> SolidState {
 fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let start = Instant::ZERO + us(50);
     let begins = |after: Duration, takes: u32| {
-        let (mut medium, mut events) = (collecting(20), EventSchedule::new());
+        let mut medium = collecting(20);
+        let mut events = EventSchedule::new();
         medium.takes(1);
         assert_eq!(medium.gives(start), Some(start + us(100)));
         if takes > 0 {
@@ -98,7 +99,8 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
 #[test]
 fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
-        let (mut medium, mut events) = (collecting(20), EventSchedule::new());
+        let mut medium = collecting(20);
+        let mut events = EventSchedule::new();
         medium.takes(1);
         let at = medium.gives(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);
@@ -134,8 +136,8 @@ fn a_trim_forgets_whole_slots_only() {
 
 #[test]
 fn read_ahead_data_is_held_per_slot() {
-    let (mut medium, mut events) =
-        (medium(|drive| drive.read_ahead = SLOT * 8), EventSchedule::new());
+    let mut medium = medium(|drive| drive.read_ahead = SLOT * 8);
+    let mut events = EventSchedule::new();
     for first in [0, 4] {
         medium.read(Instant::ZERO, Handle::of(0), SLOT * first, SLOT * 4, &mut events);
     }
@@ -156,8 +158,10 @@ fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
             drive.flash_mut().translation.map = Some(MapSpec { cached: Bytes::kibi(4), in_host });
         });
         let mut look = |page: u64, pages: u64, changes| {
-            let (now, command) = (Instant::ZERO, Handle::of(0));
-            let (offset, length) = (four * page, four * pages);
+            let now = Instant::ZERO;
+            let command = Handle::of(0);
+            let offset = four * page;
+            let length = four * pages;
             let misses = medium.look_up(now, command, offset, length, changes, &mut events);
             (misses.from_media, misses.from_host, medium.usage().map_written)
         };
@@ -186,15 +190,20 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
             });
             let mut outcomes = OutcomeQueue::default();
             for slot in 0..12 {
-                let (command, offset) = (Handle::of(slot as u32), SLOT * slot);
-                let burst = WriteBurst { command, offset, length: SLOT, last: true };
+                let burst = WriteBurst {
+                    command: Handle::of(slot as u32),
+                    offset: SLOT * slot,
+                    length: SLOT,
+                    last: true,
+                };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
             // Another write to the same slot does not add a lost slot; the last write has not been stored.
             let burst =
                 WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
             medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
-            let (mut ended, mut now) = (0, Instant::ZERO);
+            let mut ended = 0;
+            let mut now = Instant::ZERO;
             while ended < done {
                 let Some((at, Event::Media(_, handle))) = events.pop() else { unreachable!() };
                 now = at;

@@ -173,7 +173,8 @@ impl SolidState {
         let Some(map) = &mut self.map else { return MapMisses::default() };
         let (first, end) = slots_of(offset, length);
         let mut misses = MapMisses::default();
-        let (mut reads, mut stores) = (Vec::new(), Vec::new());
+        let mut reads = Vec::new();
+        let mut stores = Vec::new();
         for page in MapCache::pages(first, end) {
             let look = map.look(page, changes);
             stores.extend(look.stores);

@@ -60,7 +60,8 @@ impl LinkFormulas for Usb {
     /// first is the bottleneck.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let block = test.block.get();
-        let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
+        let count = block / transfer_max.get();
+        let rest = block % transfer_max.get();
         let share = test.read_share().get();
         let time = |direction: fn(PhaseTime) -> Duration| {
             let time_of = |operation| {
@@ -71,7 +72,8 @@ impl LinkFormulas for Usb {
             };
             time_of(Operation::Read) * share + time_of(Operation::Write) * (1.0 - share)
         };
-        let (up, down) = (time(|cost| cost.to_host), time(|cost| cost.to_drive));
+        let up = time(|cost| cost.to_host);
+        let down = time(|cost| cost.to_drive);
         let seconds = match self.rate {
             UsbRate::High => up + down,
             _ => up.max(down),

@@ -134,7 +134,8 @@ impl<'t> ConcurrentTests<'t> {
     /// and are not counted.
     fn end(&mut self, number: usize, past: Option<&Completion>) {
         let Some(lane) = self.lanes[number].take() else { return };
-        let (test, moved) = (&self.tests[number].0, Some(self.moved));
+        let test = &self.tests[number].0;
+        let moved = Some(self.moved);
         self.samples[number] = Some(lane.end(self.spec, test, &self.storage, past, moved, None));
     }
 }

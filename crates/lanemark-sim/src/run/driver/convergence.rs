@@ -324,7 +324,8 @@ impl Convergence {
     /// Returns all requests of a run that did not converge, its phases, and the precision of its rate if the rate is
     /// known; `rest` contains the requests since the last checkpoint.
     pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>, Option<ConvergedTest>) {
-        let (phases, precision) = (self.phases(None), self.precision());
+        let phases = self.phases(None);
+        let precision = self.precision();
         (self.all(rest), phases, precision)
     }
 
@@ -414,7 +415,8 @@ impl Convergence {
                 parts.iter().for_each(|part| sum.merge(&of(&part.tally).latency));
                 sum
             };
-            let (all, later) = (merged(&self.parts[first..]), merged(&self.parts[first + 1..]));
+            let all = merged(&self.parts[first..]);
+            let later = merged(&self.parts[first + 1..]);
             percentiles_known(&all, factor) && percentiles_last(&all, &later, factor)
         };
         self.figures == RequiredFigures::Rate
@@ -451,7 +453,8 @@ impl Convergence {
     pub(super) fn steady_part(&self, candidate: &SteadyCandidate) -> SteadyPart {
         let &SteadyCandidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
-        let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
+        let mut reads = DirectionResult::new();
+        let mut writes = DirectionResult::new();
         let mut drive = DriveUse::default();
         for part in &self.parts[first..] {
             for (sum, own) in [(&mut reads, &part.tally.reads), (&mut writes, &part.tally.writes)] {
@@ -472,7 +475,8 @@ impl Convergence {
     ) -> Option<SteadyRun> {
         let &SteadyCandidate { first, from, half_width, more } = candidate;
         let now = self.parts[self.parts.len() - 1].end;
-        let (before, steady) = (from.since(self.from), now.since(from));
+        let before = from.since(self.from);
+        let steady = now.since(from);
         let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
         let earlier = match first.checked_sub(1) {
             Some(last) => self.parts[last].requests,

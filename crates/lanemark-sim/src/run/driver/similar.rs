@@ -343,7 +343,8 @@ fn shrink(drive: &mut DriveSpec, scale: DriveScale) {
     if scale == DriveScale::WHOLE {
         return;
     }
-    let (buffer, proportion) = (buffer(drive, flash, scale), CollectionShare::of(flash, scale));
+    let buffer = buffer(drive, flash, scale);
+    let proportion = CollectionShare::of(flash, scale);
     let slots = |bytes: Bytes| proportion.part(bytes, SLOT.get());
     drive.capacity = slots(drive.capacity);
     drive.buffer = buffer;
@@ -395,7 +396,8 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),
         Pattern::HotCold { hot_span, hot_share } => {
-            let (span, share) = (hot_span.get(), hot_share.get());
+            let span = hot_span.get();
+            let share = hot_share.get();
             slowest_of([[span, share], [1.0 - span, 1.0 - share]].into_iter())
         }
         Pattern::Zones { zones } => {
@@ -413,7 +415,8 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
 /// writes.
 fn slowest_of(parts: impl Iterator<Item = [f64; 2]> + Clone) -> Option<f64> {
     let sum_of_parts = |index: usize| parts.clone().map(|part| part[index]).sum::<f64>();
-    let (span, share) = (sum_of_parts(0), sum_of_parts(1));
+    let span = sum_of_parts(0);
+    let share = sum_of_parts(1);
     let written = parts.filter(|part| part.iter().all(|&one| one > 0.0));
     written.map(|part| part[0] / span / (part[1] / share)).reduce(f64::max)
 }

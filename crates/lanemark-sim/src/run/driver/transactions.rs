@@ -289,7 +289,8 @@ impl<'t> TransactionRun<'t> {
 
     /// Returns a Poisson-distributed number with this mean: counts exponential times until their sum exceeds 1.
     fn number(&mut self, mean: f64) -> u32 {
-        let (mut count, mut time) = (0, 0.0);
+        let mut count = 0;
+        let mut time = 0.0;
         loop {
             time += self.rng.exponential();
             if time > mean {

@@ -188,10 +188,13 @@ impl Bench {
             HostCommand::Write(first, end, _)
             | HostCommand::Read(first, end)
             | HostCommand::Trim(first, end) => {
-                let (offset, length) = (SLOT * first, SLOT * (end - first));
+                let offset = SLOT * first;
+                let length = SLOT * (end - first);
                 let changes = !matches!(host_command, HostCommand::Read(..));
-                let (handle, events) = (Handle::of(command), &mut self.events);
-                self.medium.look_up(self.now, handle, offset, length, changes, events).from_media
+                let handle = Handle::of(command);
+                self.medium
+                    .look_up(self.now, handle, offset, length, changes, &mut self.events)
+                    .from_media
             }
         };
         if pages > 0 {
@@ -224,10 +227,13 @@ impl Bench {
                             versions.push((slot, number));
                         }
                     }
-                    let (offset, length) = (SLOT * first, SLOT * length);
-                    let burst = WriteBurst { command: handle, offset, length, last };
-                    let (events, outcomes) = (&mut self.events, &mut self.outcomes);
-                    self.medium.write(self.now, burst, events, outcomes);
+                    let burst = WriteBurst {
+                        command: handle,
+                        offset: SLOT * first,
+                        length: SLOT * length,
+                        last,
+                    };
+                    self.medium.write(self.now, burst, &mut self.events, &mut self.outcomes);
                     self.is_not_ahead(first, end);
                     self.settle();
                 }
@@ -240,7 +246,8 @@ impl Bench {
                     };
                     assert_eq!(found, self.slots[slot as usize].content(), "stale slot {slot}");
                 }
-                let (offset, length) = (SLOT * first, SLOT * (end - first));
+                let offset = SLOT * first;
+                let length = SLOT * (end - first);
                 let bursts = self.medium.read(self.now, handle, offset, length, &mut self.events);
                 self.open.insert(command, Open::Read(bursts, length.get()));
                 self.look_ahead();
@@ -266,8 +273,7 @@ impl Bench {
             HostCommand::Flush => {
                 let promised = self.slots.iter().map(|slot| slot.acknowledged).collect();
                 self.open.insert(command, Open::Flush(promised));
-                let (events, outcomes) = (&mut self.events, &mut self.outcomes);
-                self.medium.flush(self.now, handle, events, outcomes);
+                self.medium.flush(self.now, handle, &mut self.events, &mut self.outcomes);
                 self.settle();
             }
         }
@@ -398,8 +404,7 @@ impl Bench {
         match event {
             Event::Media(_, handle) => {
                 let task = self.medium.flash.operations[handle].task;
-                let (events, outcomes) = (&mut self.events, &mut self.outcomes);
-                let outcome = self.medium.step(now, handle, events, outcomes);
+                let outcome = self.medium.step(now, handle, &mut self.events, &mut self.outcomes);
                 if let (Some(_), DieTask::Program { unit, .. }) = (&outcome, task) {
                     let size = self.medium.translation.slots_per_unit();
                     let places = unit * size..(unit + 1) * size;
@@ -446,7 +451,9 @@ impl Bench {
         PowerCutData { lost, held }: PowerCutData,
     ) -> Vec<Option<u64>> {
         let mut found = Vec::new();
-        let (mut certain, mut possible, mut waits) = (0, 0, 0);
+        let mut certain = 0;
+        let mut possible = 0;
+        let mut waits = 0;
         for (number, slot) in (0..).zip(&self.slots) {
             let place = cut.translation.locate(number, number + 1).place;
             let mut content = place.map(|place| {

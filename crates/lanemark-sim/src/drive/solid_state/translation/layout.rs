@@ -66,7 +66,8 @@ impl CachedLayout {
         size: u32,
         kept: u64,
     ) -> Self {
-        let (own, growth) = (flash.pseudo_slc_superblocks(), flash.pseudo_slc_growth());
+        let own = flash.pseudo_slc_superblocks();
+        let growth = flash.pseudo_slc_growth();
         let is_emptied = flash.translation.pseudo_slc.is_some_and(|cache| cache.emptied_when_idle);
         let lent = if is_emptied { 0 } else { growth };
         if each == 0 || own + lent == 0 {
@@ -264,14 +265,16 @@ impl SteadyRandomLayout {
         while self.starts[superblock + 1] <= rank {
             superblock += 1;
         }
-        let (start, end) = (self.starts[superblock], self.starts[superblock + 1]);
+        let start = self.starts[superblock];
+        let end = self.starts[superblock + 1];
         let within = u64::from(rank - start) * u64::from(self.size) / u64::from(end - start);
         superblock as u32 * self.size + within as u32
     }
 
     fn valid_slots(&self, superblock: usize, within: u32, found: &mut [(u32, u32)]) -> usize {
         let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return 0 };
-        let (count, size) = (u64::from(end - start), u64::from(self.size));
+        let count = u64::from(end - start);
+        let size = u64::from(self.size);
         let nth = (u64::from(within) * count).div_ceil(size);
         let first = superblock as u32 * self.size;
         let found = found.iter_mut().zip(nth..count);
@@ -285,9 +288,11 @@ impl SteadyRandomLayout {
 
     #[cfg(test)]
     fn slot(&self, place: u32) -> u32 {
-        let (superblock, within) = ((place / self.size) as usize, place % self.size);
+        let superblock = (place / self.size) as usize;
+        let within = place % self.size;
         let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return EMPTY };
-        let (count, size) = (u64::from(end - start), u64::from(self.size));
+        let count = u64::from(end - start);
+        let size = u64::from(self.size);
         let nth = (u64::from(within) * count).div_ceil(size);
         if nth >= count || nth * size / count != u64::from(within) {
             return EMPTY;

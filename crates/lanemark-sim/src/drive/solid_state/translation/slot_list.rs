@@ -120,7 +120,8 @@ mod tests {
         fn it_is_a_list(
             runs in proptest::collection::vec((0u32..5000, 1u32..9), 0..300), cut in 0u32..2000, most in 1u32..9,
         ) {
-            let (mut list, mut expected) = (SlotList::new(1000), Vec::new());
+            let mut list = SlotList::new(1000);
+            let mut expected = Vec::new();
             for (turn, (slot, count)) in runs.into_iter().enumerate() {
                 let slot = if slot % 7 == 0 { EMPTY } else { slot };
                 for at in 0..count.min(most) {
@@ -146,7 +147,8 @@ mod tests {
 
     #[test]
     fn memory_follows_the_number_of_runs() {
-        let (mut in_order, mut scattered) = (SlotList::new(1 << 20), SlotList::new(1 << 20));
+        let mut in_order = SlotList::new(1 << 20);
+        let mut scattered = SlotList::new(1 << 20);
         for slot in 0..1 << 20 {
             in_order.push(slot);
             scattered.push(slot * 7);

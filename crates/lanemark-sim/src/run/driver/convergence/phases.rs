@@ -118,7 +118,8 @@ impl Convergence {
 /// Returns whether two consecutive parts of a run of `all` seconds belong to one phase.
 fn is_one_phase(before: &PhaseSegment, after: &PhaseSegment, all: f64) -> bool {
     let is_short = before.seconds.min(after.seconds) < SHORTEST * all;
-    let (one, other) = (before.rate(), after.rate());
+    let one = before.rate();
+    let other = after.rate();
     is_short || (one - other).abs() < DIFFERENT * one.max(other)
 }
 
