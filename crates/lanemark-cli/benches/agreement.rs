@@ -122,12 +122,11 @@ fn main() {
             continue;
         };
         let file = holder.join("agreement.dat");
-        let mut plan = match full {
-            true => {
-                let rounds = rounds.unwrap_or(5);
-                Plan { kind, file, size: "256MiB", seconds: "1s", rounds, huge_pages }
-            }
-            false => Plan { kind, file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages },
+        let mut plan = if full {
+            let rounds = rounds.unwrap_or(5);
+            Plan { kind, file, size: "256MiB", seconds: "1s", rounds, huge_pages }
+        } else {
+            Plan { kind, file, size: "16MiB", seconds: "100ms", rounds: 1, huge_pages }
         };
         make_file(&plan);
         let medium = plan.file.clone();
@@ -263,9 +262,10 @@ fn compare(case: &Case, plan: &Plan) -> bool {
 
 fn run_fio(case: &Case, plan: &Plan) -> RunFigures {
     let seconds = plan.seconds.trim_end_matches("ms").trim_end_matches('s');
-    let runtime = match plan.seconds.ends_with("ms") {
-        true => format!("--runtime={seconds}ms"),
-        false => format!("--runtime={seconds}s"),
+    let runtime = if plan.seconds.ends_with("ms") {
+        format!("--runtime={seconds}ms")
+    } else {
+        format!("--runtime={seconds}s")
     };
     let output = Command::new("fio")
         .args(["--name=agreement", "--ioengine=io_uring", "--registerfiles"])

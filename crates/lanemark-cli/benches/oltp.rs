@@ -402,11 +402,10 @@ fn main() {
     let rounds = variable("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
     let warehouses = variable("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
     let scale = |warehouses, divisor| Scale { warehouses, divisor, seed: 1 };
-    let extent = match full {
-        true => {
-            Extent { rounds, scale: scale(warehouses, 1), users: 8, seconds: (4, 16), crowd: 1000 }
-        }
-        false => Extent { rounds: 1, scale: scale(1, 100), users: 2, seconds: (1, 2), crowd: 10 },
+    let extent = if full {
+        Extent { rounds, scale: scale(warehouses, 1), users: 8, seconds: (4, 16), crowd: 1000 }
+    } else {
+        Extent { rounds: 1, scale: scale(1, 100), users: 2, seconds: (1, 2), crowd: 10 }
     };
     // A socket's path must be short, and the server may run under a different account.
     let folder = tempfile::tempdir_in("/tmp").expect("a temporary folder");

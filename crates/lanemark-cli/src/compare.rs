@@ -12,9 +12,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<CommandOutcome, Failure> {
     let b = results::load_run(&args.b)?;
     let a = (args.a.as_str(), &a);
     let b = (args.b.as_str(), &b);
-    match args.json {
-        true => output::print_json(&compare_runs(a, b))?,
-        false => output::print(&compare_table(a, b, args.detail, &output::style()))?,
+    if args.json {
+        output::print_json(&compare_runs(a, b))?;
+    } else {
+        output::print(&compare_table(a, b, args.detail, &output::style()))?;
     }
     Ok(CommandOutcome::Done)
 }

@@ -95,10 +95,8 @@ impl ResultDelivery {
         };
         let series_written = write(series, &|| lanemark_report::series_csv(result));
         let page_written = write(page, &|| lanemark_report::html(None, &[result]));
-        let printed = printer(result).and_then(|text| match text.is_empty() {
-            true => Ok(()),
-            false => output::print(&text),
-        });
+        let printed = printer(result)
+            .and_then(|text| if text.is_empty() { Ok(()) } else { output::print(&text) });
         let saved = saving.report(saved);
         for (outlet, written) in [(series, &series_written), (page, &page_written)] {
             if let (Some(outlet), Ok(())) = (outlet, written) {

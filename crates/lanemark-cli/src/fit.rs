@@ -44,9 +44,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<CommandOutcome, Failure> {
         let name = out.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or("fitted");
         out.write(&fitted.file(name)?)?;
     }
-    match args.json {
-        true => output::print_json(&fitted.drive)?,
-        false => output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?,
+    if args.json {
+        output::print_json(&fitted.drive)?;
+    } else {
+        output::print(&lanemark_report::fit_table(&fitted.drive, &output::style()))?;
     }
     if let Some(out) = &out {
         tell!("wrote {}", out.path().display());

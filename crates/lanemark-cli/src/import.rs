@@ -118,10 +118,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, Strin
             Err(error) => errors.push(error),
         }
     }
-    match errors.is_empty() {
-        true => Ok((printed, hashes)),
-        false => Err(FormatErrors(errors).into()),
-    }
+    if errors.is_empty() { Ok((printed, hashes)) } else { Err(FormatErrors(errors).into()) }
 }
 
 /// Returns the name of the measured file or device, and the number of files that describe it.

@@ -137,9 +137,10 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     if args.json {
         return output::print_json(&all);
     }
-    match all.is_empty() {
-        true => tell!("no entry of the library matches; `lanemark library` lists all entries"),
-        false => output::print(&text)?,
+    if all.is_empty() {
+        tell!("no entry of the library matches; `lanemark library` lists all entries");
+    } else {
+        output::print(&text)?;
     }
     Ok(())
 }

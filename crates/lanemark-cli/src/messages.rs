@@ -31,9 +31,10 @@ pub(crate) fn tell_left_over(target: &Path) {
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    match text.starts_with('-') || !text.chars().all(is_plain) {
-        true => format!("-- '{}'", text.replace('\'', r"'\''")),
-        false => text,
+    if text.starts_with('-') || !text.chars().all(is_plain) {
+        format!("-- '{}'", text.replace('\'', r"'\''"))
+    } else {
+        text
     }
 }
 

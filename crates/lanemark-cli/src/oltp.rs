@@ -255,9 +255,10 @@ fn status_line(moment: &ProgressSnapshot) -> String {
 fn check_database(database: &Database, as_json: bool) -> Result<CommandOutcome, Failure> {
     let loaded = database.loaded()?;
     let conditions = check(database.connect()?.as_mut(), &loaded)?;
-    match as_json {
-        true => output::print(&check_json(database, &conditions).to_string())?,
-        false => output::print(&check_text(&conditions))?,
+    if as_json {
+        output::print(&check_json(database, &conditions).to_string())?;
+    } else {
+        output::print(&check_text(&conditions))?;
     }
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(CommandOutcome::Done),

@@ -99,16 +99,15 @@ fn platform(
     if let Some(drawing) = &drawing {
         drawing.write(&path_svg(&view))?;
     }
-    match args.json {
-        true => output::print_json(&platform)?,
-        false => {
-            let links = platform.shown_links();
-            let ports = platform.shown_ports();
-            let answer = platform_answer(&platform.name, &ports);
-            let text = platform_text(&view.topology, &links, &ports, &output::style());
-            output::print_sentence(&answer)?;
-            output::print(&format!("\n{text}"))?;
-        }
+    if args.json {
+        output::print_json(&platform)?;
+    } else {
+        let links = platform.shown_links();
+        let ports = platform.shown_ports();
+        let answer = platform_answer(&platform.name, &ports);
+        let text = platform_text(&view.topology, &links, &ports, &output::style());
+        output::print_sentence(&answer)?;
+        output::print(&format!("\n{text}"))?;
     }
     report_written(drawing.as_ref());
     Ok(CommandOutcome::Done)
@@ -122,9 +121,10 @@ fn deliver(
     if let Some(drawing) = drawing {
         drawing.write(&path_svg(view))?;
     }
-    match args.json {
-        true => output::print_json(view)?,
-        false => output::print(&path_table(view, &output::style()))?,
+    if args.json {
+        output::print_json(view)?;
+    } else {
+        output::print(&path_table(view, &output::style()))?;
     }
     report_written(drawing);
     Ok(CommandOutcome::Done)

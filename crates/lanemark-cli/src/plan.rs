@@ -123,16 +123,17 @@ fn same_test(given_result: &OptionResult<'_>, other: &OptionResult<'_>) -> Resul
             users,
         )
     };
-    match asks(given_result.result) == asks(other.result) {
-        true => Ok(()),
-        false => Err(Failure::input(format!(
+    if asks(given_result.result) == asks(other.result) {
+        Ok(())
+    } else {
+        Err(Failure::input(format!(
             "{} and {} are results of different tests: {} and {}",
             given_result.option,
             other.option,
             given_result.result.test.name,
             other.result.test.name
         ))
-        .hint("use two results of the same test")),
+        .hint("use two results of the same test"))
     }
 }
 

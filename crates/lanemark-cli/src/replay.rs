@@ -93,9 +93,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<CommandOutcome, Failure> {
 }
 
 fn plan(args: &ReplayArgs, system: &System) -> ReplaySettings {
-    let pace = match args.as_fast_as_possible {
-        true => Pace::AsFastAsPossible { queue_depth: args.queue_depth },
-        false => Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED)),
+    let pace = if args.as_fast_as_possible {
+        Pace::AsFastAsPossible { queue_depth: args.queue_depth }
+    } else {
+        Pace::Recorded(args.speed.unwrap_or(Speed::RECORDED))
     };
     let capacity = system.spec.volume_capacity().unwrap_or(system.spec.first().drive.capacity);
     ReplaySettings {
@@ -180,10 +181,7 @@ fn replay_warnings(sample: &Sample, notes: &TraceNotes) -> Vec<Warning> {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         let message = error.to_string();
-        let failure = match error.unreadable {
-            true => Self::run(message),
-            false => Self::input(message),
-        };
+        let failure = if error.unreadable { Self::run(message) } else { Self::input(message) };
         match error.hint {
             Some(hint) => failure.hint(hint),
             None => failure,

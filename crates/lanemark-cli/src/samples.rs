@@ -137,10 +137,13 @@ fn all() -> Result<Vec<Sample>, StudyError> {
 
 pub(crate) fn run(args: &SamplesArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
-        SamplesCommand::List(args) => match args.json {
-            true => output::print_json(&all()?)?,
-            false => output::print(&listed(&all()?))?,
-        },
+        SamplesCommand::List(args) => {
+            if args.json {
+                output::print_json(&all()?)?
+            } else {
+                output::print(&listed(&all()?))?
+            }
+        }
         SamplesCommand::Copy(args) => copy(args)?,
     }
     Ok(CommandOutcome::Done)
@@ -194,9 +197,10 @@ fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
         match reserved::replace(&path, sample.bytes, true) {
             Ok(()) => tell!("wrote {}", path.display()),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                match is_copy(&path, sample) {
-                    true => tell!("{} exists already, with the same contents", path.display()),
-                    false => return Err(name_taken(&path)),
+                if is_copy(&path, sample) {
+                    tell!("{} exists already, with the same contents", path.display())
+                } else {
+                    return Err(name_taken(&path));
                 }
             }
             Err(error) => return Err(unwritable(&path, &error)),

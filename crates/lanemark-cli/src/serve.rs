@@ -70,9 +70,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
         )
     };
     let out = Destination::of(args.out.as_deref());
-    let delivery = match args.no_latency {
-        true => None,
-        false => Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?),
+    let delivery = if args.no_latency {
+        None
+    } else {
+        Some(ResultDelivery::open(out, &what, &provenance.started_at, None, printer)?)
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
@@ -112,10 +113,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
     };
     let control = open_control(args, served)?;
     for address in &addresses {
-        match json {
-            false => output::print(address)?,
-            true => tell!("{address}"),
-        }
+        if json { tell!("{address}") } else { output::print(address)? }
     }
     tell!("note: Ctrl-C ends the server");
     watch(args.watch, &session, || {
@@ -261,9 +259,10 @@ fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
             let now = session.figures();
             let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
             // Output to a log cannot be overwritten, so each state is a new line.
-            match std::io::stderr().is_terminal() {
-                true => progress.show(&line),
-                false => tell!("{line}"),
+            if std::io::stderr().is_terminal() {
+                progress.show(&line);
+            } else {
+                tell!("{line}");
             }
             (last, *figures) = (Instant::now(), now);
         }

@@ -223,12 +223,11 @@ impl ServedDisk {
         let made = made.map_err(|error| {
             Failure::run(format!("mkfs.ext4: {error}")).hint("install the package e2fsprogs")
         })?;
-        match made.status.success() {
-            true => Ok(()),
-            false => {
-                let message = String::from_utf8_lossy(&made.stderr);
-                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
-            }
+        if made.status.success() {
+            Ok(())
+        } else {
+            let message = String::from_utf8_lossy(&made.stderr);
+            Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
         }
     }
 
@@ -258,15 +257,14 @@ impl ServedDisk {
             let mount_point = mount_point.display();
             Failure::run(format!("{node} can't be mounted at {mount_point}: {error}"))
         };
-        let daemon = match self.is_file {
-            true => Some(fuse2fs(&self.node, mount_point, options).map_err(|error| fail(&error))?),
-            false => {
-                let options = CString::new(options).map_err(|error| fail(&error))?;
-                let options = (!options.is_empty()).then_some(options.as_c_str());
-                mount(&self.node, mount_point, file_system, MountFlags::NOATIME, options)
-                    .map_err(|error| fail(&error))?;
-                None
-            }
+        let daemon = if self.is_file {
+            Some(fuse2fs(&self.node, mount_point, options).map_err(|error| fail(&error))?)
+        } else {
+            let options = CString::new(options).map_err(|error| fail(&error))?;
+            let options = (!options.is_empty()).then_some(options.as_c_str());
+            mount(&self.node, mount_point, file_system, MountFlags::NOATIME, options)
+                .map_err(|error| fail(&error))?;
+            None
         };
         self.mounted = Some(MountedDisk { mount_point: mount_point.to_owned(), daemon });
         Ok(())
@@ -459,13 +457,12 @@ fn fusermount(mount_point: &Path, options: &[&str]) -> bool {
 fn program() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;
-    match program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lanemark")) {
-        true => Ok(program),
-        false => {
-            let name = program.display();
-            Err(Failure::run(format!("{name} can't serve: only the program `lanemark` can"))
-                .hint("cargo install --path crates/lanemark-cli"))
-        }
+    if program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lanemark")) {
+        Ok(program)
+    } else {
+        let name = program.display();
+        Err(Failure::run(format!("{name} can't serve: only the program `lanemark` can"))
+            .hint("cargo install --path crates/lanemark-cli"))
     }
 }
 

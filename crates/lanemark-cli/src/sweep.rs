@@ -135,14 +135,11 @@ impl SweepOutputs {
             page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
         }
         let target = target.map(Ratio::get);
-        match json {
-            true => {
-                let answer = lanemark_report::sweep_answer(sweep, target);
-                output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
-            }
-            false => {
-                output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
-            }
+        if json {
+            let answer = lanemark_report::sweep_answer(sweep, target);
+            output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
+        } else {
+            output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
         }
         if *is_kept {
             tell!("saved {}", csv.display());
@@ -157,14 +154,15 @@ impl SweepOutputs {
 /// Returns the sweep that the command line describes, together with the values in its sweep file.
 fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
     let system = args.system.as_str();
-    let mut definition = match system.ends_with(".toml") && !system.contains('@') {
-        true => SweepDefinition::open(system.as_ref())?,
-        false => SweepDefinition {
+    let mut definition = if system.ends_with(".toml") && !system.contains('@') {
+        SweepDefinition::open(system.as_ref())?
+    } else {
+        SweepDefinition {
             system: system.to_owned(),
             workload: String::new(),
             axes: Vec::new(),
             settings: Vec::new(),
-        },
+        }
     };
     if let Some(workload) = &args.workload {
         definition.workload.clone_from(workload);
@@ -200,8 +198,9 @@ fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
 }
 
 fn with_location(error: StudyError) -> Failure {
-    match error.location == Location::file("sweep") {
-        true => Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error }),
-        false => error.into(),
+    if error.location == Location::file("sweep") {
+        Failure::from(StudyError { location: Location::file("lanemark sweep"), ..error })
+    } else {
+        error.into()
     }
 }

@@ -203,10 +203,11 @@ fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
         }
         FileSystem::Ext4 => {
             let path = std::env::var_os("PATH").unwrap_or_default();
-            match std::env::split_paths(&path).any(|folder| folder.join("fuse2fs").is_file()) {
-                true => Ok(()),
-                false => Err(Failure::input("the program fuse2fs is not in PATH")
-                    .hint("install the package fuse2fs, or use sudo")),
+            if std::env::split_paths(&path).any(|folder| folder.join("fuse2fs").is_file()) {
+                Ok(())
+            } else {
+                Err(Failure::input("the program fuse2fs is not in PATH")
+                    .hint("install the package fuse2fs, or use sudo"))
             }
         }
     }
@@ -365,9 +366,10 @@ fn deliver(
     let saved: Vec<_> =
         savings.iter().zip(&results).map(|(saving, run)| (saving, saving.save_run(run))).collect();
     let written = page.map_or(Ok(()), |page| page.write(&lanemark_report::html(None, &runs)));
-    match args.json {
-        true => output::print(&as_json(&results, &trial_outcome.cuts)?)?,
-        false => output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?,
+    if args.json {
+        output::print(&as_json(&results, &trial_outcome.cuts)?)?;
+    } else {
+        output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?;
     }
     for (saving, saved) in saved {
         saving.report(saved)?;

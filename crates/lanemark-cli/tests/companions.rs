@@ -116,12 +116,11 @@ fn files_of_others_stay_and_no_link_is_followed() {
         let file = folder.path().join(name);
         let victim = folder.path().join("victim");
         for is_link in [false, true] {
-            match is_link {
-                false => fs::write(&file, THEIRS).unwrap(),
-                true => {
-                    fs::rename(&file, &victim).unwrap();
-                    symlink(&victim, &file).unwrap();
-                }
+            if is_link {
+                fs::rename(&file, &victim).unwrap();
+                symlink(&victim, &file).unwrap();
+            } else {
+                fs::write(&file, THEIRS).unwrap();
             }
             let output = run(folder.path(), words);
             let messages = stderr(&output);

@@ -112,10 +112,7 @@ impl Drop for PrivateFile {
 /// Returns the step's error, or an error if the process is ending.
 pub fn write_step<T>(step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let alive = live_files();
-    match alive.is_some() {
-        true => step(),
-        false => Err(process_ending_error()),
-    }
+    if alive.is_some() { step() } else { Err(process_ending_error()) }
 }
 
 /// Removes all folders and files of the process, which must then end. No folder can be created afterwards.

@@ -281,9 +281,10 @@ fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
     let given = options.iter().find_map(|name| job.line(name));
     let (file, line) = given.map_or((&job.file, job.line), |line| (&line.file, line.line));
     let found = FormatError::at(file, line, format!("job `{}`: {error}", job.name));
-    match error.bound.contains("multiple of 512 B") {
-        true => found.hint("without direct=1 the page cache accepts any size, as in fio"),
-        false => found,
+    if error.bound.contains("multiple of 512 B") {
+        found.hint("without direct=1 the page cache accepts any size, as in fio")
+    } else {
+        found
     }
 }
 

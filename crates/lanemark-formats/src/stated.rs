@@ -255,10 +255,7 @@ impl ReportedTest {
         let reads = count(&sample.reads);
         let writes = count(&sample.writes);
         let operations = reads + writes + count(&sample.unified);
-        let mean = match operations > 0.0 {
-            true => sample.bytes().get() as f64 / operations,
-            false => 4096.0,
-        };
+        let mean = if operations > 0.0 { sample.bytes().get() as f64 / operations } else { 4096.0 };
         let rounded = Bytes((mean / 512.0).round().clamp(1.0, 131_072.0) as u64 * 512);
         let block = self.block.filter(|block| BLOCK.contains(block)).unwrap_or(rounded);
         let block = Bytes(block.get().next_multiple_of(SECTOR.get()));
@@ -320,9 +317,10 @@ pub(crate) fn direction(
 /// Returns an error if the time is negative or longer than 200 days.
 pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String> {
     let seconds = value * seconds_per_unit;
-    match (0.0..=SECONDS_MAX).contains(&seconds) {
-        true => Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64)),
-        false => Err(format!("{value} is not a time")),
+    if (0.0..=SECONDS_MAX).contains(&seconds) {
+        Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64))
+    } else {
+        Err(format!("{value} is not a time"))
     }
 }
 

@@ -212,9 +212,10 @@ impl TestEvidence {
         }
         let link_may_be_full = self.ceiling_share.is_some_and(|(_, most)| most >= LINK_FULL);
         let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME);
-        match to_device && no_more && device_full == Some(true) && !link_may_be_full {
-            true => LimitingPart::DriveBound,
-            false => LimitingPart::Undecided,
+        if to_device && no_more && device_full == Some(true) && !link_may_be_full {
+            LimitingPart::DriveBound
+        } else {
+            LimitingPart::Undecided
         }
     }
 

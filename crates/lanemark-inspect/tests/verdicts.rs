@@ -99,9 +99,10 @@ fn a_limit_on_the_device_holds_a_run_back() {
     let Some(device) = device() else { return };
     for bytes in [false, true] {
         // With 64 outstanding requests, each takes 128 ms, so the limit is reached regardless of other programs.
-        let group = match bytes {
-            false => Group::reads_a_second(device.node(), 500),
-            true => Group::read_bytes_a_second(device.node(), 2_000_000),
+        let group = if bytes {
+            Group::read_bytes_a_second(device.node(), 2_000_000)
+        } else {
+            Group::reads_a_second(device.node(), 500)
         };
         let Some(_group) = group else { return };
         let (explanation, _) = explained(device.node(), reads(64, 1500), EngineKind::IoUring);

@@ -56,9 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("|---|---|---:|---:|---:|---|");
     let mut last = "";
     for (drive, rating, rated) in &rows {
-        let name = match last == drive.parts.drive {
-            true => String::new(),
-            false => library.summary(LibraryKind::Drive, &drive.parts.drive)?,
+        let name = if last == drive.parts.drive {
+            String::new()
+        } else {
+            library.summary(LibraryKind::Drive, &drive.parts.drive)?
         };
         last = &drive.parts.drive;
         println!("{}", row(&name, rating, rated));

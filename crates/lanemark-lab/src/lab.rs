@@ -181,9 +181,10 @@ impl Lab {
     /// Returns the number of repeats of a test to run.
     fn repeats(&self, work: &LabRun<'_>, test: usize) -> u32 {
         let converges = self.length != RunLength::Whole;
-        match converges && work.system.may_converge(work.workload, test) {
-            true => work.workload.repeats.min(1),
-            false => work.workload.repeats,
+        if converges && work.system.may_converge(work.workload, test) {
+            work.workload.repeats.min(1)
+        } else {
+            work.workload.repeats
         }
     }
 

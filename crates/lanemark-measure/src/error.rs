@@ -338,9 +338,10 @@ impl MeasureError {
     /// Returns the error for a test that does not define individual requests.
     pub fn unasked(test: &Test) -> Self {
         let name = test.name.clone();
-        match test.is_trace() {
-            true => Self::TraceAlone { test: name },
-            false => Self::Transactions { test: name },
+        if test.is_trace() {
+            Self::TraceAlone { test: name }
+        } else {
+            Self::Transactions { test: name }
         }
     }
 

@@ -96,9 +96,10 @@ impl RequestFailures {
             (self.since_ns, self.recent) = (now, 0);
         }
         self.recent += 1;
-        match self.recent >= A_SECOND {
-            true => FailureAction::RestsUntil(self.since_ns.saturating_add(SECOND_NS)),
-            false => FailureAction::GoesOn,
+        if self.recent >= A_SECOND {
+            FailureAction::RestsUntil(self.since_ns.saturating_add(SECOND_NS))
+        } else {
+            FailureAction::GoesOn
         }
     }
 

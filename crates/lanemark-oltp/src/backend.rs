@@ -179,10 +179,12 @@ pub(crate) fn judged_contents(
     tables: &str,
 ) -> Result<DatabaseContents, OltpError> {
     let rows = connection.rows(tables)?;
-    Ok(match rows.iter().any(|row| row[0].text() == "lanemark_oltp") {
-        true => read_loaded(connection).map_or(DatabaseContents::Foreign, DatabaseContents::Ours),
-        false if rows.is_empty() => DatabaseContents::Nothing,
-        false => DatabaseContents::Foreign,
+    Ok(if rows.iter().any(|row| row[0].text() == "lanemark_oltp") {
+        read_loaded(connection).map_or(DatabaseContents::Foreign, DatabaseContents::Ours)
+    } else if rows.is_empty() {
+        DatabaseContents::Nothing
+    } else {
+        DatabaseContents::Foreign
     })
 }
 

@@ -153,9 +153,10 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let holding = found.storage + found.processor;
     let locks = if holding > 0 { found.locks as f64 / holding as f64 } else { 0.0 };
     let write_us = mean_us(sums.write_s, sums.writes);
-    let awaited = match write_us > 0.0 {
-        true => (cycle_us * part(found.page_writes) / write_us).min(writes),
-        false => 0.0,
+    let awaited = if write_us > 0.0 {
+        (cycle_us * part(found.page_writes) / write_us).min(writes)
+    } else {
+        0.0
     };
     let elsewhere_us = (cycle_us - processor_us - storage_us - locks_us).max(0.0);
     let data =

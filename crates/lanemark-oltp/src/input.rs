@@ -153,9 +153,10 @@ impl Inputs {
 
     fn line(&mut self) -> OrderLine {
         let items = self.scale.items();
-        let item = match self.profile.is_uniform() {
-            true => between(&mut self.rng, 1, items),
-            false => nurand(&mut self.rng, 8_191, self.constants.item, 1, items),
+        let item = if self.profile.is_uniform() {
+            between(&mut self.rng, 1, items)
+        } else {
+            nurand(&mut self.rng, 8_191, self.constants.item, 1, items)
         };
         let remote = self.rng.below(100) == 0;
         let supply_warehouse = if remote { self.other_warehouse() } else { self.warehouse };
@@ -166,9 +167,10 @@ impl Inputs {
     pub fn payment(&mut self, at_ms: i64) -> Payment {
         let district = between(&mut self.rng, 1, DISTRICTS);
         let remote = self.rng.below(100) < 15 && self.scale.warehouses > 1;
-        let (customer_warehouse, customer_district) = match remote {
-            true => (self.other_warehouse(), between(&mut self.rng, 1, DISTRICTS)),
-            false => (self.warehouse, district),
+        let (customer_warehouse, customer_district) = if remote {
+            (self.other_warehouse(), between(&mut self.rng, 1, DISTRICTS))
+        } else {
+            (self.warehouse, district)
         };
         Payment {
             warehouse: self.warehouse,
@@ -216,9 +218,10 @@ impl Inputs {
 
     fn customer_number(&mut self) -> i64 {
         let customers = self.scale.customers();
-        match self.profile.is_uniform() {
-            true => between(&mut self.rng, 1, customers),
-            false => nurand(&mut self.rng, 1_023, self.constants.customer, 1, customers),
+        if self.profile.is_uniform() {
+            between(&mut self.rng, 1, customers)
+        } else {
+            nurand(&mut self.rng, 1_023, self.constants.customer, 1, customers)
         }
     }
 

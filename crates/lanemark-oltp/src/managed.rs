@@ -420,9 +420,10 @@ fn finish(command: &mut Command) -> Result<(), OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
     let to_error = |reason: String| OltpError::System { what: what.clone(), reason };
     let output = command.output().map_err(|error| to_error(error.to_string()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(to_error(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(to_error(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
 }
 

@@ -136,11 +136,10 @@ fn parameter(value: &Value<'_>) -> mysql::Value {
 
 impl PreparedStatement {
     fn parameters(&self, values: &[Value<'_>]) -> Params {
-        match self.values.is_empty() {
-            true => Params::Empty,
-            false => {
-                Params::Positional(self.values.iter().map(|&at| parameter(&values[at])).collect())
-            }
+        if self.values.is_empty() {
+            Params::Empty
+        } else {
+            Params::Positional(self.values.iter().map(|&at| parameter(&values[at])).collect())
         }
     }
 }

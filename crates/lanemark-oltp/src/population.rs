@@ -110,9 +110,10 @@ impl Population {
     fn customers(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Customer as u32, warehouse, d);
         (1..=self.scale.customers()).try_for_each(|customer| {
-            let name = match customer <= 1_000 {
-                true => customer - 1,
-                false => nurand(&mut rng, 255, self.constants.last_load, 0, 999),
+            let name = if customer <= 1_000 {
+                customer - 1
+            } else {
+                nurand(&mut rng, 255, self.constants.last_load, 0, 999)
             };
             let first = letters(&mut rng, 8, 16);
             let [street_1, street_2, city, state] = address(&mut rng);

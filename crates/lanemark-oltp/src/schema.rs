@@ -266,9 +266,12 @@ impl Scale {
 
     /// Checks the number of warehouses and the divisor against their bounds.
     pub fn check(&self) -> Result<(), OltpError> {
-        let bound = |what, value, max| match (1..=max).contains(&value) {
-            true => Ok(()),
-            false => Err(OltpError::Bound { what, value, min: 1, max }),
+        let bound = |what, value, max| {
+            if (1..=max).contains(&value) {
+                Ok(())
+            } else {
+                Err(OltpError::Bound { what, value, min: 1, max })
+            }
         };
         bound("warehouses", self.warehouses, Self::WAREHOUSES_MAX)?;
         bound("scale", self.divisor, Self::DIVISOR_MAX)

@@ -76,9 +76,10 @@ impl Video {
         plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
         let hour = rate * 3600.0 / 1e6;
         // The rate of a small stream is not rounded to zero.
-        plan.answer = match rate >= 10.0 {
-            true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
-            false => format!("{} MB/s, {} TB an hour.", number_text(rate), number_text(hour)),
+        plan.answer = if rate >= 10.0 {
+            format!("{rate:.0} MB/s, {hour:.2} TB an hour.")
+        } else {
+            format!("{} MB/s, {} TB an hour.", number_text(rate), number_text(hour))
         };
         plan.leave_out(&[
             "sound, and the overhead of a file format",

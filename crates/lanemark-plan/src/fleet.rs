@@ -78,19 +78,20 @@ impl Fleet {
         let (present_nodes, present_fixed, present_cost) = self.cost(&mut plan, &self.present)?;
         let (other_nodes, other_fixed, other_cost) = self.cost(&mut plan, &self.other)?;
         servers_saved(&mut plan, present_nodes, other_nodes);
-        match other_cost <= present_cost {
-            true => plan.step(
+        if other_cost <= present_cost {
+            plan.step(
                 "total saving",
                 format!("{present_cost:.0} - {other_cost:.0}"),
                 present_cost - other_cost,
                 "",
-            ),
-            false => plan.step(
+            )
+        } else {
+            plan.step(
                 "additional cost",
                 format!("{other_cost:.0} - {present_cost:.0}"),
                 other_cost - present_cost,
                 "",
-            ),
+            )
         };
         let drives = other_nodes * f64::from(self.costs.drives);
         let even = (drives > 0.0).then(|| (present_cost - other_fixed) / drives);
@@ -111,9 +112,10 @@ impl Fleet {
         }
         let saved = self.saved(present_nodes, other_nodes);
         // Without prices, both fleets would cost nothing, which is not a useful answer.
-        plan.answer = match present_cost > 0.0 || other_cost > 0.0 {
-            true => format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}."),
-            false => format!("{saved}."),
+        plan.answer = if present_cost > 0.0 || other_cost > 0.0 {
+            format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}.")
+        } else {
+            format!("{saved}.")
         };
         let _ = present_fixed;
         plan.leave_out(&[
@@ -151,13 +153,14 @@ impl Fleet {
 
     fn check(&self) -> Result<(), PlanError> {
         positive("demand", self.demand)?;
-        match (0.0..1.0).contains(&self.spare_share) {
-            true => Ok(()),
-            false => Err(PlanError {
+        if (0.0..1.0).contains(&self.spare_share) {
+            Ok(())
+        } else {
+            Err(PlanError {
                 input: "spare share",
                 value: self.spare_share.to_string(),
                 bound: "from 0 to less than 1",
-            }),
+            })
         }
     }
 

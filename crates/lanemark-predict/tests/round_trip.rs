@@ -67,9 +67,10 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
 
 /// Returns the text of a value, either bare or with its source.
 fn plain(section: &Section<'_>, key: &str) -> String {
-    match section.is_table(key) {
-        true => section.table(key).unwrap().text("value").unwrap(),
-        false => section.text(key).unwrap(),
+    if section.is_table(key) {
+        section.table(key).unwrap().text("value").unwrap()
+    } else {
+        section.text(key).unwrap()
     }
 }
 

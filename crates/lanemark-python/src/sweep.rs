@@ -118,9 +118,10 @@ impl Sweep {
 
     /// The values of a point.
     fn values(&self, point: u64) -> Result<Vec<String>, Failure> {
-        match point < self.sweep.points() {
-            true => Ok(self.sweep.values(point)),
-            false => Err(crate::failure::input(format!("the sweep does not have a point {point}"))),
+        if point < self.sweep.points() {
+            Ok(self.sweep.values(point))
+        } else {
+            Err(crate::failure::input(format!("the sweep does not have a point {point}")))
         }
     }
 

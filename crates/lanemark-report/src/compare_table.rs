@@ -137,9 +137,10 @@ fn rows<'r>(
     for (pair, parts) in shared.iter().zip(parts) {
         rates.push(*pair);
         rates.extend(parts.iter().map(|(own, other)| (own, other)));
-        match parts.is_empty() {
-            true => latencies.push(*pair),
-            false => latencies.extend(parts.iter().map(|(own, other)| (own, other))),
+        if parts.is_empty() {
+            latencies.push(*pair)
+        } else {
+            latencies.extend(parts.iter().map(|(own, other)| (own, other)))
         }
     }
     (rates, latencies)

@@ -89,9 +89,10 @@ impl<'a> ErrorSummary<'a> {
         });
         let repeats = count_phrase(self.repeats, "near repeat", "near repeats");
         let breakdown: Vec<String> = bounds.into_iter().chain(repeats).collect();
-        let breakdown = match breakdown.is_empty() {
-            true => String::new(),
-            false => format!(" (including {})", breakdown.join("; ")),
+        let breakdown = if breakdown.is_empty() {
+            String::new()
+        } else {
+            format!(" (including {})", breakdown.join("; "))
         };
         let error = |value: Option<f64>| value.map_or(ABSENT.to_owned(), percent);
         let median = error(self.median());
@@ -99,9 +100,10 @@ impl<'a> ErrorSummary<'a> {
         let worst = self.worst.map_or(String::new(), |check| {
             format!(", worst {} ({})", percent_signed(check.error), figure_name(outcome, check))
         });
-        let of = match breakdown.is_empty() {
-            true => String::new(),
-            false => format!(" of the {} distinct figures", self.errors.len()),
+        let of = if breakdown.is_empty() {
+            String::new()
+        } else {
+            format!(" of the {} distinct figures", self.errors.len())
         };
         let width = outcome.interval_width(self.role);
         let within = match (outcome.within(self.role), width) {

@@ -103,10 +103,8 @@ pub(crate) fn table(
 ) -> Table {
     let unit = metric.unit();
     // Without published figures, the columns for them are empty, and the code below removes them.
-    let figures = |column: Column| match outcome.figures.is_empty() {
-        true => column.optional(1),
-        false => column,
-    };
+    let figures =
+        |column: Column| if outcome.figures.is_empty() { column.optional(1) } else { column };
     let mut columns = vec![
         Column::name("test"),
         Column::name("system"),

@@ -289,9 +289,10 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
 /// Formats the spread over repeats. A test that has converged does not show a spread, because a sentence states its
 /// interval.
 fn repeats_text(result: &TestResult) -> String {
-    match result.samples.iter().any(|sample| sample.converged.is_some()) {
-        true => ABSENT.to_owned(),
-        false => spread(&result.throughput_bytes_per_second),
+    if result.samples.iter().any(|sample| sample.converged.is_some()) {
+        ABSENT.to_owned()
+    } else {
+        spread(&result.throughput_bytes_per_second)
     }
 }
 

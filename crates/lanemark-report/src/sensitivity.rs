@@ -62,10 +62,7 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
         .load()
         .map(|gain| format!("twice the {} {}", gain.hop, signed(gain.throughput_gain)))
         .collect();
-    let load = match load.is_empty() {
-        true => String::new(),
-        false => format!("; {}", load.join(", ")),
-    };
+    let load = if load.is_empty() { String::new() } else { format!("; {}", load.join(", ")) };
     let Some(most) = sensitivity.bottleneck() else {
         return format!(
             "No single hop is the bottleneck: doubling the speed of any hop gains less than 1%{load}."
@@ -73,9 +70,10 @@ pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
     };
     let busy =
         most.utilisation.map_or(String::new(), |share| format!(", {} busy", percent_whole(share)));
-    let given = match most.throughput_gain > 0.0 {
-        true => format!("would change the throughput by {}", signed(most.throughput_gain)),
-        false => format!("would reduce the latency by {}", percent_whole(most.latency_gain)),
+    let given = if most.throughput_gain > 0.0 {
+        format!("would change the throughput by {}", signed(most.throughput_gain))
+    } else {
+        format!("would reduce the latency by {}", percent_whole(most.latency_gain))
     };
     format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
 }
@@ -104,9 +102,10 @@ pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
             latency(gain),
         ];
         let cells = cells.map(|text| Cell::inked(text, ink)).to_vec();
-        match gain.id.is_load() && !ruled {
-            true => table.push_ruled(cells),
-            false => table.push(cells),
+        if gain.id.is_load() && !ruled {
+            table.push_ruled(cells);
+        } else {
+            table.push(cells);
         }
         ruled |= gain.id.is_load();
     }

@@ -393,9 +393,10 @@ type IntervalEndGetter = fn((f64, f64)) -> f64;
 /// Returns the rows for the 80% intervals of percentiles, each with its name and bound; empty if no percentile has an
 /// interval.
 fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEndGetter)> {
-    match PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
-        true => vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)],
-        false => Vec::new(),
+    if PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
+        vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)]
+    } else {
+        Vec::new()
     }
 }
 

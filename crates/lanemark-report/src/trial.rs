@@ -169,12 +169,13 @@ fn comparison_text(first: &TrialResults<'_>, other: &TrialResults<'_>) -> String
         );
     };
     let interval = format!("95% interval {} to {} over {turns} turns", ratio(low), ratio(high));
-    match found.is_shown() {
-        true => format!("{} finishes {factor} sooner than {} ({interval})", first.name, other.name),
-        false => format!(
+    if found.is_shown() {
+        format!("{} finishes {factor} sooner than {} ({interval})", first.name, other.name)
+    } else {
+        format!(
             "No difference between {} and {} is shown: the times differ by {factor} ({interval})",
             first.name, other.name
-        ),
+        )
     }
 }
 

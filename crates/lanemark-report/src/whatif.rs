@@ -18,9 +18,10 @@ use crate::test_detail::path_limit;
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&format!("{}{}", answer(whatif), credit_ends(whatif)));
-    match whatif.other == whatif.present {
-        true => sheet.heading(&format!("{} with other values", whatif.other)),
-        false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
+    if whatif.other == whatif.present {
+        sheet.heading(&format!("{} with other values", whatif.other));
+    } else {
+        sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present));
     }
     for changed in &whatif.changed {
         sheet.item("Changed: ", changed, CellEmphasis::Plain);
@@ -104,9 +105,12 @@ fn answer(whatif: &WhatIf) -> String {
     }
     if let [test] = whatif.tests.as_slice() {
         let unit = if test.random { "IOPS" } else { "MB/s" };
-        let rate = |outlook: &WhatIfFigures, scale: f64| match test.random {
-            true => grouped(&fixed(outlook.iops * scale, 0)),
-            false => grouped(&significant(outlook.bytes_per_second * scale / 1e6)),
+        let rate = |outlook: &WhatIfFigures, scale: f64| {
+            if test.random {
+                grouped(&fixed(outlook.iops * scale, 0))
+            } else {
+                grouped(&significant(outlook.bytes_per_second * scale / 1e6))
+            }
         };
         let scale = test.expected() / test.other.bytes_per_second;
         let now = rate(test.measured.as_ref().unwrap_or(&test.present), 1.0);
@@ -132,13 +136,14 @@ fn answer(whatif: &WhatIf) -> String {
             [only] => Some(format!("you {verb} {}", change_of_test(only))),
             [least, .., most] => {
                 let least_shown = percent_whole(least.change().abs());
-                match least_shown == percent_whole(most.change().abs()) {
-                    true => Some(format!("you {verb} {least_shown} in {} tests", relevant.len())),
-                    false => Some(format!(
+                if least_shown == percent_whole(most.change().abs()) {
+                    Some(format!("you {verb} {least_shown} in {} tests", relevant.len()))
+                } else {
+                    Some(format!(
                         "you {verb} {} to {}",
                         change_of_test(least),
                         change_of_test(most)
-                    )),
+                    ))
                 }
             }
         }
@@ -201,17 +206,16 @@ fn unchanged_note(whatif: &WhatIf) -> Option<&'static str> {
     if !whatif.tests.iter().all(is_same) {
         return None;
     }
-    Some(match whatif.other == whatif.present && whatif.changed.is_empty() {
-        true => "nothing changes, because both are the same system with the same values.",
-        false => "nothing changes; no test gains or loses as much as 0.5%.",
+    Some(if whatif.other == whatif.present && whatif.changed.is_empty() {
+        "nothing changes, because both are the same system with the same values."
+    } else {
+        "nothing changes; no test gains or loses as much as 0.5%."
     })
 }
 
 fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
-    let rate = |bytes: f64, iops: f64| match test.random {
-        true => fixed(iops, 0),
-        false => significant(bytes / 1e6),
-    };
+    let rate =
+        |bytes: f64, iops: f64| if test.random { fixed(iops, 0) } else { significant(bytes / 1e6) };
     let rate_of = |outlook: &WhatIfFigures| rate(outlook.bytes_per_second, outlook.iops);
     let us = |outlook: &WhatIfFigures| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];

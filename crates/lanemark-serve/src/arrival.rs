@@ -107,10 +107,10 @@ impl FuseCalls {
     pub(crate) fn begin(&mut self, is_awaited: bool) -> Instant {
         self.began = self.clock.now();
         let between = self.clock.real(self.began.since_or_zero(self.ended));
-        match between < NEXT_CALL {
-            true => self.delivered.intake.add_work(between),
-            false if is_awaited => self.delivered.intake.add_wait(between),
-            false => {}
+        if between < NEXT_CALL {
+            self.delivered.intake.add_work(between);
+        } else if is_awaited {
+            self.delivered.intake.add_wait(between);
         }
         self.began
     }

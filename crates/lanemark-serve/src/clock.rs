@@ -94,9 +94,10 @@ impl std::str::FromStr for TimeScale {
     /// Reads a factor from 0.001 to 100000, such as 10 or 0.5.
     fn from_str(text: &str) -> Result<Self, String> {
         let factor: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-        match (0.001..=100_000.0).contains(&factor) {
-            true => Ok(Self((factor * 1e6).round() as u64)),
-            false => Err(format!("{text} is not between 0.001 and 100000")),
+        if (0.001..=100_000.0).contains(&factor) {
+            Ok(Self((factor * 1e6).round() as u64))
+        } else {
+            Err(format!("{text} is not between 0.001 and 100000"))
         }
     }
 }

@@ -203,9 +203,10 @@ impl ServerState {
         let socket = input.outbox.socket();
         let in_time = || {
             let left = end.saturating_duration_since(Instant::now());
-            match left.is_zero() {
-                true => Err(io::ErrorKind::TimedOut.into()),
-                false => socket.set_time_out(Some(left)),
+            if left.is_zero() {
+                Err(io::ErrorKind::TimedOut.into())
+            } else {
+                socket.set_time_out(Some(left))
             }
         };
         in_time()?;
@@ -428,9 +429,8 @@ impl ServerState {
                     return Ok(());
                 }
             };
-            let done = done.map_err(NbdError::from).and_then(|()| match is_stored {
-                true => store_data(&self.data, self.data.mark()),
-                false => Ok(()),
+            let done = done.map_err(NbdError::from).and_then(|()| {
+                if is_stored { store_data(&self.data, self.data.mark()) } else { Ok(()) }
             });
             match done {
                 Ok(()) => writer.write_success(&header, &mut out),

@@ -309,10 +309,7 @@ impl SimulatedSystem {
     fn next(&self) -> (Option<Instant>, bool) {
         let busy = self.live.outstanding() > 0;
         let event = self.live.next_at();
-        let event = match busy {
-            true => event,
-            false => event.map(|at| at.max(self.idle_look())),
-        };
+        let event = if busy { event } else { event.map(|at| at.max(self.idle_look())) };
         let cut = self.cuts.last().copied();
         (event.into_iter().chain(cut).min(), busy)
     }

@@ -80,9 +80,10 @@ impl MachineSpeed {
         let ns = |latency: &LatencyHistogram, percentile| latency.percentile_ns(percentile);
         let round_trip = single.round_trips.min_ns().unwrap_or(0);
         let latency = needs.latency.as_seconds() * scale.factor();
-        let timed = match latency <= LATENCY_MAX.as_secs_f64() {
-            true => SpeedTrial::start(system, scale, over_tcp)?.run(1)?,
-            false => single,
+        let timed = if latency <= LATENCY_MAX.as_secs_f64() {
+            SpeedTrial::start(system, scale, over_tcp)?.run(1)?
+        } else {
+            single
         };
         let trip = ns(&timed.round_trips, 50.0).unwrap_or(0);
         let delivered =

@@ -98,16 +98,15 @@ impl Session {
         let delivered = Arc::new(DeliveryCounts::default());
         let (storing, storing_thread) = StoringThread::start(Arc::clone(&data))?;
         let clock: Arc<dyn Clock> = Arc::new(WallClock::start(plan.scale));
-        let engine = match plan.has_latency {
-            false => None,
-            true => {
-                let content = prior_content(plan.content);
-                let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
-                let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
-                let counts = Arc::clone(&delivered);
-                let clock = Arc::clone(&clock);
-                Some(Engine::start(SimulatedSystem::new(live, plan.faults, held, counts, clock))?)
-            }
+        let engine = if plan.has_latency {
+            let content = prior_content(plan.content);
+            let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
+            let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
+            let counts = Arc::clone(&delivered);
+            let clock = Arc::clone(&clock);
+            Some(Engine::start(SimulatedSystem::new(live, plan.faults, held, counts, clock))?)
+        } else {
+            None
         };
         let export = Export {
             name: "lanemark".to_owned(),
@@ -365,9 +364,10 @@ pub fn cache_of(system: &SystemSpec) -> DriveCache {
         .filter(|drive| drive.write_cache == WriteCacheMode::Volatile)
         .map(|drive| drive.buffer.get())
         .collect();
-    match volatile.is_empty() {
-        true => DriveCache { kind: WriteCacheMode::Protected, size: 0 },
-        false => DriveCache { kind: WriteCacheMode::Volatile, size: volatile.iter().sum() },
+    if volatile.is_empty() {
+        DriveCache { kind: WriteCacheMode::Protected, size: 0 }
+    } else {
+        DriveCache { kind: WriteCacheMode::Volatile, size: volatile.iter().sum() }
     }
 }
 

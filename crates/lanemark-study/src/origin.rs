@@ -60,9 +60,10 @@ impl ValueRange {
             ));
         }
         let range = Self { low: low.0 / middle, high: high.0 / middle };
-        match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
-            true => Ok(range),
-            false => Err(format!("{value} is not between {} and {}", ends[0], ends[1])),
+        if range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
+            Ok(range)
+        } else {
+            Err(format!("{value} is not between {} and {}", ends[0], ends[1]))
         }
     }
 }
@@ -126,9 +127,10 @@ impl UncertainValue {
             let number = number.parse::<f64>().unwrap_or_default();
             let digits = (2 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
             let number = format!("{number:.digits$}");
-            let number = match number.contains('.') {
-                true => number.trim_end_matches('0').trim_end_matches('.'),
-                false => number.as_str(),
+            let number = if number.contains('.') {
+                number.trim_end_matches('0').trim_end_matches('.')
+            } else {
+                number.as_str()
             };
             format!("{number} {unit}").trim_end().to_owned()
         };

@@ -234,15 +234,14 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
         "unlimited" => Some(None),
         number => number.parse().ok().filter(|burst| (1..=BURST_MAX).contains(burst)).map(Some),
     })?;
-    let weights = match weighted {
-        false => None,
-        true => {
-            let weights = section.table("weights")?;
-            let weight = |key| Ok(weights.integer(key, 1, WEIGHT_MAX.into())? as u32);
-            let weight = (weight("high")?, weight("medium")?, weight("low")?);
-            weights.finish()?;
-            Some(ClassWeights { high: weight.0, medium: weight.1, low: weight.2 })
-        }
+    let weights = if weighted {
+        let weights = section.table("weights")?;
+        let weight = |key| Ok(weights.integer(key, 1, WEIGHT_MAX.into())? as u32);
+        let weight = (weight("high")?, weight("medium")?, weight("low")?);
+        weights.finish()?;
+        Some(ClassWeights { high: weight.0, medium: weight.1, low: weight.2 })
+    } else {
+        None
     };
     for key in ["weights", "classes"] {
         if section.has(key) && !weighted {
@@ -281,12 +280,13 @@ fn adapter(
     }
     let Some(table) = section.optional_table("adapter")? else { return Ok(None) };
     let command_time = table.quantity("command_time")?;
-    let crowded = match table.has("crowded") || table.has("crowded_time") {
-        false => None,
-        true => Some(OverloadCost {
+    let crowded = if table.has("crowded") || table.has("crowded_time") {
+        Some(OverloadCost {
             above: table.integer("crowded", 1, CROWDED_MAX.into())? as u32,
             command_time: table.quantity("crowded_time")?,
-        }),
+        })
+    } else {
+        None
     };
     if let Some(crowded) = crowded.filter(|crowded| crowded.command_time < command_time) {
         let OverloadCost { command_time: slow, .. } = crowded;
@@ -380,10 +380,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
 
 fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> {
     let name = section.text("name")?;
-    let enclosure = match section.has("usb") {
-        true => Some(usb::enclosure(section, &name)?),
-        false => None,
-    };
+    let enclosure = if section.has("usb") { Some(usb::enclosure(section, &name)?) } else { None };
     let plug = enclosure.as_ref().map_or_else(|| plug(section), |one| Ok(one.plug))?;
     let packets = match (&enclosure, plug) {
         (Some(one), _) => one.packets,

@@ -167,8 +167,9 @@ fn misfit_error(
     let fitting: Vec<&str> =
         platform.ports.iter().filter(fits_port).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);
-    match fitting.is_empty() {
-        true => error.hint("no port of this platform accepts the drive"),
-        false => error.hint(format!("it fits {}", fitting.join(", "))),
+    if fitting.is_empty() {
+        error.hint("no port of this platform accepts the drive")
+    } else {
+        error.hint(format!("it fits {}", fitting.join(", ")))
     }
 }

@@ -159,15 +159,14 @@ pub(crate) fn complete(
         let rated = BoxRatings::read(root, is_disk, capacity, protocol, plug)?;
         let Some(rated) = rated else { return Ok(None) };
         let mut completion = MissingValues::default();
-        match is_disk {
-            true => disks::complete(&rated, priors, &mut completion),
-            false => {
-                flash::complete(&rated, priors, &mut completion);
-                // If the file states separate times for the kinds of pages, it does not need their ratio.
-                let flash = root.settings("flash")?;
-                if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
-                    completion.remove(PAGE_RATIO);
-                }
+        if is_disk {
+            disks::complete(&rated, priors, &mut completion);
+        } else {
+            flash::complete(&rated, priors, &mut completion);
+            // If the file states separate times for the kinds of pages, it does not need their ratio.
+            let flash = root.settings("flash")?;
+            if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
+                completion.remove(PAGE_RATIO);
             }
         }
         Ok(Some(completion))

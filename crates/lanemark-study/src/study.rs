@@ -457,10 +457,11 @@ fn read_figure(
         }
         _ => None,
     };
-    let bound = match section.has("bound") {
-        true => section
-            .choice("bound", &[("at-least", BoundKind::AtLeast), ("at-most", BoundKind::AtMost)])?,
-        false => BoundKind::Exactly,
+    let bound = if section.has("bound") {
+        section
+            .choice("bound", &[("at-least", BoundKind::AtLeast), ("at-most", BoundKind::AtMost)])?
+    } else {
+        BoundKind::Exactly
     };
     let is_in_range = if metric == FigureMetric::Gain { published != 0.0 } else { published > 0.0 };
     if !is_in_range {
@@ -469,9 +470,10 @@ fn read_figure(
     let place = section.text("place")?;
     section.finish()?;
     let calibrates = |setting: &StudySetting| setting.calibration.figure.as_ref() == Some(&id);
-    let role = match settings.iter().any(calibrates) {
-        true => FigureRole::Calibrated,
-        false => FigureRole::Predicted,
+    let role = if settings.iter().any(calibrates) {
+        FigureRole::Calibrated
+    } else {
+        FigureRole::Predicted
     };
     Ok(PublishedFigure { id, system, test, metric, published, bound, over, place, role })
 }
@@ -521,9 +523,10 @@ fn read_answer(
         column.is_some_and(|column| column.workload.tests.iter().any(|one| one.name == test))
     };
     let written = WrittenAnswer::read(&section, &claims, &runs)?;
-    let compared = match written.is_none() || section.has("compare") || section.has("with") {
-        true => Some((section.text("compare")?, section.text("with")?)),
-        false => None,
+    let compared = if written.is_none() || section.has("compare") || section.has("with") {
+        Some((section.text("compare")?, section.text("with")?))
+    } else {
+        None
     };
     if let Some((over, under)) = &compared {
         known_system(systems, over, section.location_of("compare"))?;
@@ -543,9 +546,10 @@ fn known_system(systems: &[StudyColumn], name: &str, location: Location) -> Resu
 
 /// Moves an error about an unknown name to the line of the study that contains the name.
 fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
-    match error.is_unknown_name() && error.location.position.is_none() {
-        true => StudyError { location: section.location_of(key), ..error },
-        false => error,
+    if error.is_unknown_name() && error.location.position.is_none() {
+        StudyError { location: section.location_of(key), ..error }
+    } else {
+        error
     }
 }
 

@@ -185,9 +185,8 @@ impl std::fmt::Display for SystemName {
             }
         }
         write!(f, "{}@{}:{}", self.drive, self.platform, self.port)?;
-        self.beside.iter().try_for_each(|(drive, port)| match *drive == self.drive {
-            true => write!(f, "+{port}"),
-            false => write!(f, "+{drive}:{port}"),
+        self.beside.iter().try_for_each(|(drive, port)| {
+            if *drive == self.drive { write!(f, "+{port}") } else { write!(f, "+{drive}:{port}") }
         })
     }
 }
@@ -257,9 +256,10 @@ impl System {
                 return StudyError::new(named_at.drive.clone(), error.to_string())
                     .hint("write a volume as stripe-64KiB:drive@platform:port+port, or mirror:…");
             }
-            let location = match error.field.starts_with("drive") {
-                true => attached[0].file.location_of_parameter("drive", error.field),
-                false => platform_file.location_of_parameter("platform", error.field),
+            let location = if error.field.starts_with("drive") {
+                attached[0].file.location_of_parameter("drive", error.field)
+            } else {
+                platform_file.location_of_parameter("platform", error.field)
             };
             StudyError::new(location, error.to_string())
         })?;
@@ -512,9 +512,10 @@ impl System {
 
 /// Moves an error about an unknown name in a library to the location of this name.
 pub(crate) fn located_at(error: StudyError, place: &Location) -> StudyError {
-    match error.is_unknown_name() && error.location.position.is_none() {
-        true => StudyError { location: place.clone(), ..error },
-        false => error,
+    if error.is_unknown_name() && error.location.position.is_none() {
+        StudyError { location: place.clone(), ..error }
+    } else {
+        error
     }
 }
 

@@ -250,9 +250,10 @@ fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError
 fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<RoundSettings>, StudyError> {
     let length: Option<Duration> = layers.quantity("round")?;
     let section = layers.holding("track");
-    let tracked = match section.has("track") {
-        true => Some(section.choice("track", &TrackedFigure::ALL)?),
-        false => None,
+    let tracked = if section.has("track") {
+        Some(section.choice("track", &TrackedFigure::ALL)?)
+    } else {
+        None
     };
     match (length, tracked) {
         (Some(length), tracked) => {

@@ -126,10 +126,8 @@ impl Claim {
     fn read(section: &Section<'_>, knows: &dyn Fn(&str, &str) -> bool) -> Result<Self, StudyError> {
         let text = section.text("value")?;
         let expression = Expression::parse(&text, &section.location_of("value"), knows)?;
-        let end = |key: &str| match section.has(key) {
-            true => section.number(key).map(Some),
-            false => Ok(None),
-        };
+        let end =
+            |key: &str| if section.has(key) { section.number(key).map(Some) } else { Ok(None) };
         let from = end("from")?;
         let to = end("to")?;
         section.finish()?;

@@ -97,9 +97,10 @@ fn what_a_file_leaves_out_can_be_set() {
         ("drive.state.condition", "random"),
     ] {
         let seen = setting_says(system, parameter, value);
-        let wanted = match parameter.ends_with("coalescing_threshold") {
-            true => "`coalescing_time` is missing",
-            false => "",
+        let wanted = if parameter.ends_with("coalescing_threshold") {
+            "`coalescing_time` is missing"
+        } else {
+            ""
         };
         assert!(
             seen.contains(wanted) && seen.is_empty() == wanted.is_empty(),

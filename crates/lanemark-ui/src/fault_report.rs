@@ -30,15 +30,16 @@ pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
             .flat_map(|sample| &sample.faults)
             .filter(|usage| usage.fault == text)
             .collect();
-        match uses.is_empty() {
-            true => FaultReport {
+        if uses.is_empty() {
+            FaultReport {
                 title: title(&text),
                 is_severe: false,
                 sentences: vec![format!(
                     "Not reached: the test ended after {simulated}. Set an earlier time, or use `lanemark sim --duration`."
                 )],
-            },
-            false => report_fault(&text, &uses),
+            }
+        } else {
+            report_fault(&text, &uses)
         }
     };
     faults.iter().map(report).collect()

@@ -149,18 +149,17 @@ impl SystemRequest {
 /// Rejects a name that the library does not contain, before a file with that name is opened.
 fn check_name(library: &Library, kind: LibraryKind, name: &str) -> Result<(), LabError> {
     let names = library.names(kind);
-    match names.iter().any(|known| known == name) {
-        true => Ok(()),
-        false => {
-            let word = match kind {
-                LibraryKind::Drive => "drive",
-                LibraryKind::Platform => "platform",
-                _ => "host",
-            };
-            let names = names.iter().map(String::as_str);
-            let location = Location::file("the library");
-            Err(lanemark_study::StudyError::unknown(location, word, name, names).into())
-        }
+    if names.iter().any(|known| known == name) {
+        Ok(())
+    } else {
+        let word = match kind {
+            LibraryKind::Drive => "drive",
+            LibraryKind::Platform => "platform",
+            _ => "host",
+        };
+        let names = names.iter().map(String::as_str);
+        let location = Location::file("the library");
+        Err(lanemark_study::StudyError::unknown(location, word, name, names).into())
     }
 }
 

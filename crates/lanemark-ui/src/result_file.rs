@@ -133,9 +133,12 @@ fn test_rows<'r>(
         is_random: path::is_random(&test.test),
         ..figures(test)
     };
-    let simulable = |test: &TestResult| match run.workload.runs_alone(&test.test) {
-        true => suite::can_simulate(&test.test).map_err(|error| error.message),
-        false => Err("it ran in parallel with another test".to_owned()),
+    let simulable = |test: &TestResult| {
+        if run.workload.runs_alone(&test.test) {
+            suite::can_simulate(&test.test).map_err(|error| error.message)
+        } else {
+            Err("it ran in parallel with another test".to_owned())
+        }
     };
     run.tests.iter().flat_map(move |test| {
         let name = &test.test.name;
@@ -162,16 +165,14 @@ fn figures(result: &TestResult) -> TestJson {
     let of_rate = |statistic: &Statistic, unit: f64| {
         are_counted.then(|| figure(result, statistic, unit, IntervalDirection::Rate))
     };
-    let latency = match transactions.is_some() {
-        true => response(result),
-        false => result.latency(),
-    };
+    let latency = if transactions.is_some() { response(result) } else { result.latency() };
     let supported = PERCENTILES.into_iter().filter_map(|percentile| {
         Some((percentile, latency.percentile_ns(percentile)? as f64 / 1e3))
     });
-    let latency_mean = match transactions.is_some() {
-        true => result.of_transactions(|all| Some(all.response.mean_ns())),
-        false => Some(result.latency_mean_ns),
+    let latency_mean = if transactions.is_some() {
+        result.of_transactions(|all| Some(all.response.mean_ns()))
+    } else {
+        Some(result.latency_mean_ns)
     };
     TestJson {
         test: String::new(),

@@ -447,14 +447,12 @@ async fn system(
 
 /// Checks the origin of a request for a simulation.
 fn answer_destination(page: String, slot: u8) -> Result<(String, u8), RouteError> {
-    match page.len() <= PAGE_MAX && slot < SLOTS {
-        true => Ok((page, slot)),
-        false => {
-            let text = format!(
-                "`page` must have up to {PAGE_MAX} bytes, and `slot` must be below {SLOTS}"
-            );
-            Err(RouteError(StatusCode::BAD_REQUEST, LabError::input(text)))
-        }
+    if page.len() <= PAGE_MAX && slot < SLOTS {
+        Ok((page, slot))
+    } else {
+        let text =
+            format!("`page` must have up to {PAGE_MAX} bytes, and `slot` must be below {SLOTS}");
+        Err(RouteError(StatusCode::BAD_REQUEST, LabError::input(text)))
     }
 }
 

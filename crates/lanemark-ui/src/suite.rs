@@ -44,10 +44,11 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     let is_plain = |(index, test): (usize, &Test)| {
         test.requests().is_some() && workload.is_alone(index) && is_quick(test)
     };
-    match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
-        true => Ok(workload),
-        false => Err(LabError::input(format!("{name} is too large for the page"))
-            .hint(format!("to run it, use: lanemark sim SYSTEM {name}"))),
+    if workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
+        Ok(workload)
+    } else {
+        Err(LabError::input(format!("{name} is too large for the page"))
+            .hint(format!("to run it, use: lanemark sim SYSTEM {name}")))
     }
 }
 

@@ -105,10 +105,7 @@ fn any_question_has_an_answer() {
             threads: [1, 4, 0, 4096][of(2, 4)],
             span: SPANS[of(2, 6)].to_owned(),
         };
-        match answer(&system, &test, &library) {
-            true => figures += 1,
-            false => errors += 1,
-        }
+        if answer(&system, &test, &library) { figures += 1 } else { errors += 1 }
     }
     assert!(figures > 10 && errors > 20, "{figures} with figures and {errors} with errors");
 }

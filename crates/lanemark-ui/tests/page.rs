@@ -29,9 +29,12 @@ fn with_state(address: &str) -> String {
     let system = |name: &&str| json!({"system": name, "set": [], "faults": []});
     let systems: Vec<Value> = SYSTEMS.iter().map(system).collect();
     let state = json!({"test": test(), "systems": systems}).to_string();
-    let escaped = state.bytes().map(|byte| match byte.is_ascii_alphanumeric() {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let escaped = state.bytes().map(|byte| {
+        if byte.is_ascii_alphanumeric() {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
     });
     format!("{address}#{}", escaped.collect::<String>())
 }

@@ -401,9 +401,12 @@ fn optional(number: Option<f64>, digits: usize) -> String {
 
 /// Returns lines as CSV. A cell that contains a comma or a quote is quoted.
 fn csv_text(lines: &[Vec<String>]) -> String {
-    let cell = |text: &String| match text.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.clone(),
+    let cell = |text: &String| {
+        if text.contains([',', '"', '\n']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text.clone()
+        }
     };
     let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
     lines.iter().map(line).collect()

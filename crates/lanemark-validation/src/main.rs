@@ -111,9 +111,10 @@ fn run_grids(
     let GridArguments { drives, seed, requests, cells, .. } = *options;
     let last = seed.saturating_add(drives - 1);
     let name = options.run.clone().unwrap_or_else(|| format!("seeds {seed} to {last}"));
-    let file = match options.no_save {
-        true => None,
-        false => Some((FiguresFile::reserve(root, GRIDS)?, GridFigures::open(root)?)),
+    let file = if options.no_save {
+        None
+    } else {
+        Some((FiguresFile::reserve(root, GRIDS)?, GridFigures::open(root)?))
     };
     let job = GridOptions { drives, seed, requests, run: name, cells };
     let rows = grids::run(&job, to)?;

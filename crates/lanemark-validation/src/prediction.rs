@@ -113,10 +113,7 @@ pub fn compare(
         // The cache accepts its share at its own rate, and the flash accepts the rest.
         predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
     }
-    let interval = match intervals {
-        true => case.interval(&name, &settings, &test, &sample)?,
-        false => None,
-    };
+    let interval = if intervals { case.interval(&name, &settings, &test, &sample)? } else { None };
     let mut comparison = PredictedMeasurement {
         class: case.class().to_owned(),
         grade: row.text("grade").to_owned(),
@@ -301,9 +298,10 @@ impl<'c> PredictionCase<'c> {
             _ if self.is_sustained() => (2.0 * test.span.get() as f64).min(2e5 * block),
             _ => 0.0,
         };
-        let first = match test.read_share().get() < 1.0 {
-            true => warm / block + 2.0 * outstanding,
-            false => outstanding.min(2_000.0),
+        let first = if test.read_share().get() < 1.0 {
+            warm / block + 2.0 * outstanding
+        } else {
+            outstanding.min(2_000.0)
         };
         test.ramp = seconds((first / guess).min(TIME_MAX));
         test.duration = Some(seconds((requests / guess).min(TIME_MAX)));
@@ -337,9 +335,10 @@ fn interval_ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f6
         return Some((interval.low_ratio, interval.high_ratio));
     }
     // A higher rate means a lower latency.
-    Some(match figure.starts_with("latency") {
-        true => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
-        false => (interval.low_ratio, interval.high_ratio),
+    Some(if figure.starts_with("latency") {
+        (1.0 / interval.high_ratio, 1.0 / interval.low_ratio)
+    } else {
+        (interval.low_ratio, interval.high_ratio)
     })
 }
 

@@ -202,10 +202,7 @@ pub fn host(row: &CorpusRow) -> &'static str {
     } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
         "windows-ntfs"
     } else if row.text("target").starts_with("file") {
-        match row.text("flush").starts_with("fsync after") {
-            true => "linux-fsync",
-            false => "linux-file",
-        }
+        if row.text("flush").starts_with("fsync after") { "linux-fsync" } else { "linux-file" }
     } else {
         "linux-block"
     }

@@ -128,9 +128,10 @@ impl Check<'_> {
         let mut options = File::options();
         let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
         let file = file.map_err(to_error)?;
-        match file.metadata().map_err(to_error)?.is_file() {
-            true => Ok(file),
-            false => Err(VerifyError::NoJournal { path: self.journal.to_owned() }),
+        if file.metadata().map_err(to_error)?.is_file() {
+            Ok(file)
+        } else {
+            Err(VerifyError::NoJournal { path: self.journal.to_owned() })
         }
     }
 

@@ -75,9 +75,10 @@ impl Judge<'_> {
     /// Judges the unit with this number, which cannot be read. The unit is damaged unless no change was required.
     pub(super) fn unreadable(&self, number: u32) -> UnitVerdict {
         let unit = JudgedUnit { judge: self, number, offset: 0, bytes: &[] };
-        match unit.firm().allows_former() {
-            true => unit.unflushed(FoundData::Error),
-            false => unit.wrong(DamageKind::Unreadable, FoundData::Error),
+        if unit.firm().allows_former() {
+            unit.unflushed(FoundData::Error)
+        } else {
+            unit.wrong(DamageKind::Unreadable, FoundData::Error)
         }
     }
 
@@ -138,11 +139,12 @@ impl<'a> JudgedUnit<'a> {
 
     /// Returns the newest change whose data must be present in every case.
     fn firm(&self) -> RequiredChange<'a> {
-        match self.judge.volatile {
-            false => self.acknowledged(),
-            true => RequiredChange {
+        if self.judge.volatile {
+            RequiredChange {
                 newest: self.changes().rev().find(|(_, change)| self.history().is_durable(change)),
-            },
+            }
+        } else {
+            self.acknowledged()
         }
     }
 
@@ -174,9 +176,10 @@ impl<'a> JudgedUnit<'a> {
         let Some((number, change)) = self.changes().find(|(_, change)| is_stamped_change(change))
         else {
             let later = stamp.generation > self.history().generation_last;
-            return match later && self.history().tail_missing {
-                true => UnitVerdict::Unjournalled,
-                false => self.wrong(DamageKind::Unrecorded, found),
+            return if later && self.history().tail_missing {
+                UnitVerdict::Unjournalled
+            } else {
+                self.wrong(DamageKind::Unrecorded, found)
             };
         };
         if (stamp.place, stamp.length) != ((self.offset - change.offset) as u32, change.length) {

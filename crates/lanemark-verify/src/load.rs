@@ -120,9 +120,10 @@ impl<'a, E: Engine> LoadThread<'a, E> {
                 failed = None;
                 continue;
             }
-            let submitted = match more && !self.free.is_empty() {
-                true => self.engine.submit(),
-                false => self.engine.submit_and_wait(Some(POLL_NS)),
+            let submitted = if more && !self.free.is_empty() {
+                self.engine.submit()
+            } else {
+                self.engine.submit_and_wait(Some(POLL_NS))
             };
             submitted.map_err(|source| self.engine_error(source))?;
             if let Err(error) = self.reap() {

@@ -146,9 +146,10 @@ impl TurnCalibration<'_> {
                 return Ok(Some((loaded, time)));
             }
             let here = (loaded.buffer_mib as f64, reads);
-            match reads > wanted {
-                true => small = Some(here),
-                false => large = here,
+            if reads > wanted {
+                small = Some(here);
+            } else {
+                large = here;
             }
             loaded.buffer_mib = next_size(wanted, small, large);
         }

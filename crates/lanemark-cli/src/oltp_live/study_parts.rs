@@ -89,9 +89,10 @@ impl StudyParts {
             .systems()
             .map(|(name, _, workload)| {
                 let mut workload = workload.clone();
-                match self.sides.iter().any(|side| side.name == name) {
-                    false => workload.tests.clear(),
-                    true => workload.tests.truncate(1),
+                if self.sides.iter().any(|side| side.name == name) {
+                    workload.tests.truncate(1);
+                } else {
+                    workload.tests.clear();
                 }
                 if is_short {
                     workload.repeats = 1;

@@ -312,15 +312,16 @@ pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
 fn check_free_space(folder: &Path, needed: u64) -> Result<(), Failure> {
     let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
     let free = there.f_bavail.saturating_mul(there.f_frsize);
-    match free < needed {
-        true => Err(Failure::input(format!(
+    if free < needed {
+        Err(Failure::input(format!(
             "{} has {} MiB free, but the loaded database needs {} MiB",
             folder.display(),
             free >> 20,
             needed >> 20
         ))
-        .hint("use a different --folder, fewer --warehouses or a larger --scale")),
-        false => Ok(()),
+        .hint("use a different --folder, fewer --warehouses or a larger --scale"))
+    } else {
+        Ok(())
     }
 }
 

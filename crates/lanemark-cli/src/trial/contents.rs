@@ -112,13 +112,12 @@ pub(super) fn image(
         Failure::run(format!("{program}: {error}"))
             .hint(format!("install {program}, and add /usr/sbin to PATH"))
     })?;
-    match done.status.success() {
-        true => Ok(image),
-        false => {
-            let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-            Err(Failure::run(format!("{program}: {message}"))
-                .hint("if the contents do not fit, use a larger --size"))
-        }
+    if done.status.success() {
+        Ok(image)
+    } else {
+        let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+        Err(Failure::run(format!("{program}: {message}"))
+            .hint("if the contents do not fit, use a larger --size"))
     }
 }
 

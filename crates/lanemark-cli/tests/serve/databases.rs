@@ -69,9 +69,10 @@ impl Programs {
 
     fn ask(&self, statement: &str) -> Result<String, String> {
         let done = self.psql().args(["-c", statement]).output().unwrap();
-        match done.status.success() {
-            true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned()),
-            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        if done.status.success() {
+            Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+        } else {
+            Err(String::from_utf8_lossy(&done.stderr).into_owned())
         }
     }
 

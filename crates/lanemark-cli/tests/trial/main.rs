@@ -207,10 +207,8 @@ fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
     if tool_or_skip("unshare", &[&IN_A_NAMESPACE[1..], &["true"]].concat()).is_none() {
         return Vec::new();
     }
-    let another = match rustix::process::geteuid().is_root() {
-        true => AS_ANOTHER_USER.to_vec(),
-        false => Vec::new(),
-    };
+    let another =
+        if rustix::process::geteuid().is_root() { AS_ANOTHER_USER.to_vec() } else { Vec::new() };
     let in_its_namespace = [&another[..], &IN_A_NAMESPACE].concat();
     let mut paths = vec![("another user", another), ("another user's namespace", in_its_namespace)];
     if rustix::process::geteuid().is_root() {
@@ -436,9 +434,10 @@ fn two_trials_at_once_do_not_disturb_each_other() {
 
 #[test]
 fn an_interrupted_trial_leaves_nothing_mounted() {
-    match is_root() {
-        true => interrupted("disks of root", &[]),
-        false => skipped("a disk, which only root can have"),
+    if is_root() {
+        interrupted("disks of root", &[]);
+    } else {
+        skipped("a disk, which only root can have");
     }
     unprivileged().iter().for_each(|(name, method)| interrupted(name, method));
 }

@@ -68,9 +68,10 @@ impl BlockSizes {
         let block = sizes.iter().map(|size| size.block).max()?;
         let least = sizes.iter().map(|size| size.block.get()).min()?;
         // Sequential requests are adjacent only if each length is a multiple of the unit.
-        let unit = match direction.random {
-            true => least,
-            false => sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get())),
+        let unit = if direction.random {
+            least
+        } else {
+            sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get()))
         };
         let alignment = if job.has("ba") { alignment(job, direction, findings)? } else { unit };
         let sizes = if sizes.len() > 1 { sizes } else { Vec::new() };

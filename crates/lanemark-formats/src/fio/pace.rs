@@ -54,9 +54,10 @@ pub(crate) fn apply_limits(
     });
     let volume = each.saturating_mul(loops).saturating_mul(u64::from(test.threads));
     test.duration = runtime;
-    test.volume = match time_based && runtime.is_some() {
-        true => None,
-        false => Some(Bytes(volume.max(test.block.get()))),
+    test.volume = if time_based && runtime.is_some() {
+        None
+    } else {
+        Some(Bytes(volume.max(test.block.get())))
     };
     test.ramp = job.time("ramp_time", DefaultTimeUnit::Seconds, findings).unwrap_or(Duration::ZERO);
     apply_steady_state(job, test, findings);

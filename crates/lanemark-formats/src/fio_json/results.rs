@@ -236,9 +236,10 @@ fn named_drafts(group: &[FioOutput]) -> Vec<(String, &str, &TestDraft)> {
     for output in group {
         for draft in &output.drafts {
             let several = files.get(draft.name.as_str()).is_some_and(|files| files.len() > 1);
-            let name = match several {
-                true => format!("{} ({})", draft.name, output.stem()),
-                false => draft.name.clone(),
+            let name = if several {
+                format!("{} ({})", draft.name, output.stem())
+            } else {
+                draft.name.clone()
             };
             let free = (2..).map(|count| format!("{name} ({count})"));
             let name = std::iter::once(name.clone()).chain(free).find(|name| !taken.contains(name));

@@ -225,10 +225,7 @@ fn whole_bins(
         sum = sum.saturating_add(count);
         all.push(((latency as f64 * unit) as u64, count));
     }
-    match sum <= COUNT_MAX {
-        true => Ok(all),
-        false => Err(format!("{key}.bins: impossibly many requests")),
-    }
+    if sum <= COUNT_MAX { Ok(all) } else { Err(format!("{key}.bins: impossibly many requests")) }
 }
 
 fn quoted_excerpt(text: &str) -> String {

@@ -155,12 +155,16 @@ fn functions(text: &str) -> Result<BTreeMap<FunctionAddress, LspciFunction>, Lsp
     }
     let is_machine_readable =
         || text.lines().any(|line| line.starts_with("Slot:")) && text.contains("\nClass:");
-    match functions.is_empty() {
-        false => Ok(functions),
-        true if text.trim().is_empty() => Err(LspciProblem::Empty),
-        true if verbose::has_links(text) => Err(LspciProblem::LinksOnly),
-        true if is_machine_readable() => Err(LspciProblem::MachineReadable),
-        true => Err(LspciProblem::NotLspci),
+    if !functions.is_empty() {
+        Ok(functions)
+    } else if text.trim().is_empty() {
+        Err(LspciProblem::Empty)
+    } else if verbose::has_links(text) {
+        Err(LspciProblem::LinksOnly)
+    } else if is_machine_readable() {
+        Err(LspciProblem::MachineReadable)
+    } else {
+        Err(LspciProblem::NotLspci)
     }
 }
 

@@ -71,10 +71,7 @@ pub(super) struct RatioByLength {
 
 /// Returns the length that the other draws need, given the ratios of a few `probes`.
 pub(super) fn sufficient_length(probes: &[Option<RatioByLength>]) -> ShortLength {
-    match ratios_agree(probes, NEGLIGIBLE) {
-        true => ShortLength::Brief,
-        false => ShortLength::Short,
-    }
+    if ratios_agree(probes, NEGLIGIBLE) { ShortLength::Brief } else { ShortLength::Short }
 }
 
 /// Returns whether brief tests are sufficient for a latency percentile, given the ratios of a few `probes`.

@@ -64,9 +64,10 @@ const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
 /// Creates the kernel side of a ring for `entries` requests, with the best flags that the kernel supports.
 pub fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
-    let attempts: &[fn(&mut Builder) -> &mut Builder] = match options.submission_polled {
-        true => &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)],
-        false => &UNPOLLED,
+    let attempts: &[fn(&mut Builder) -> &mut Builder] = if options.submission_polled {
+        &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)]
+    } else {
+        &UNPOLLED
     };
     let mut refused = None;
     for configure in attempts {

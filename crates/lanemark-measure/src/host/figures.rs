@@ -173,13 +173,10 @@ impl HostFigures {
         let growth = 100.0 * self.thread_growth();
         let most = self.by_threads.last().map_or(1, |(threads, _)| *threads);
         // The ends of a range must be above zero.
-        let range = match growth >= GROWTH_LEAST {
-            true => format!(
-                ", range = [\"{:.1}%\", \"{:.1}%\"]",
-                0.5 * growth,
-                (1.5 * growth).min(100.0)
-            ),
-            false => String::new(),
+        let range = if growth >= GROWTH_LEAST {
+            format!(", range = [\"{:.1}%\", \"{:.1}%\"]", 0.5 * growth, (1.5 * growth).min(100.0))
+        } else {
+            String::new()
         };
         let _ = writeln!(
             text,

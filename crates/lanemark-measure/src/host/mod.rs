@@ -72,9 +72,10 @@ impl HostProbe<'_> {
             let Some(slices) = self.slices(target, BLOCK, slice(1, f64::from(SLICES)))? else {
                 return Ok(None);
             };
-            let long = match target.size >= u64::from(LONG) {
-                true => self.slices(target, LONG, slice(2, f64::from(SLICES)))?,
-                false => Some(Vec::new()),
+            let long = if target.size >= u64::from(LONG) {
+                self.slices(target, LONG, slice(2, f64::from(SLICES)))?
+            } else {
+                Some(Vec::new())
             };
             let Some(long) = long else { return Ok(None) };
             driver = Some(DriverCost::of(target.protocol, &of_zeros, &slices, &long));

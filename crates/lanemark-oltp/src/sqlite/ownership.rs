@@ -93,10 +93,12 @@ fn contents_now(path: &Path) -> Result<DatabaseContents, OltpError> {
         }
         FileBeginning::Read(_) => return Ok(DatabaseContents::Foreign),
     };
-    let modes: &[&str] = match logged {
-        true if index.exists() => &["mode=ro&readonly_shm=1", "immutable=1"],
-        true => &["immutable=1"],
-        false => &["mode=ro", "immutable=1"],
+    let modes: &[&str] = if !logged {
+        &["mode=ro", "immutable=1"]
+    } else if index.exists() {
+        &["mode=ro&readonly_shm=1", "immutable=1"]
+    } else {
+        &["immutable=1"]
     };
     // A log without an index is not read. The log may contain tables, so the file does not count as empty.
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
@@ -138,9 +140,8 @@ fn uri(path: &Path, mode: &str) -> String {
     // Two slashes at the front would begin a host name.
     let here = if path.is_absolute() { "/" } else { "./" };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
-    let encoded = |&byte: &u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02x}"),
+    let encoded = |&byte: &u8| {
+        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") }
     };
     let bytes: String = path.as_os_str().as_bytes().iter().map(encoded).collect();
     let trimmed = bytes.trim_start_matches('/');

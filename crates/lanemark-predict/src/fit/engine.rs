@@ -297,9 +297,10 @@ pub(super) mod tests {
     fn a_residual_is_drawn_in_to_twice_hubers_loss() {
         for size in [0.0, 0.5, HUBER, HUBER + 1e-9, 3.5, 5.0, 100.0] {
             // The Huber loss is a parabola that continues as its tangent.
-            let loss = match size <= HUBER {
-                true => size * size / 2.0,
-                false => HUBER * HUBER / 2.0 + HUBER * (size - HUBER),
+            let loss = if size <= HUBER {
+                size * size / 2.0
+            } else {
+                HUBER * HUBER / 2.0 + HUBER * (size - HUBER)
             };
             for residual in [size, -size] {
                 let bounded = drawn_in(residual);

@@ -57,9 +57,10 @@ pub(super) fn fix_occupancy(
         engine.held.push(index);
         is_changed = true;
     }
-    match is_changed {
-        false => Ok(search_result),
-        true => search(engine, &logs, &engine.free_parameters(), trials, 1),
+    if is_changed {
+        search(engine, &logs, &engine.free_parameters(), trials, 1)
+    } else {
+        Ok(search_result)
     }
 }
 

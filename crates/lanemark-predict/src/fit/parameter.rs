@@ -269,9 +269,10 @@ fn digits(value: f64) -> String {
     let before = value.log10().floor() as i32 + 1;
     let decimals = (4 - before).clamp(0, 3) as usize;
     let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -416,11 +416,12 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
 /// Checks for small random requests in one direction or in both, which every fit needs. If other tests are missing,
 /// some values are not determined, and the table of values names the tests that would determine them.
 fn check_required_tests(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
-    match groups.iter().any(|(test, _)| is_small_random(test)) {
-        true => Ok(()),
-        false => Err(PredictError::Missing {
+    if groups.iter().any(|(test, _)| is_small_random(test)) {
+        Ok(())
+    } else {
+        Err(PredictError::Missing {
             missing: vec!["small random requests (RND4K Q1T1 to Q32T1 read)"],
-        }),
+        })
     }
 }
 

@@ -137,10 +137,12 @@ fn colour(hop: &HopShare) -> String {
 
 /// Returns the class of the text that is printed on a part of a bar.
 fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
-    match is_wait {
-        true => "over",
-        false if palette::is_dark(palette::hop(hop.id)) => "on light",
-        false => "on",
+    if is_wait {
+        "over"
+    } else if palette::is_dark(palette::hop(hop.id)) {
+        "on light"
+    } else {
+        "on"
     }
 }
 

@@ -169,9 +169,10 @@ fn study_groups(outcome: &StudyOutcome, metric: FigureMetric, test: &str) -> Vec
                     if let Some(check) = row.check {
                         let calibrated = check.figure.role == FigureRole::Calibrated;
                         bar.is_large_error = !calibrated && check.error.abs() > ERROR_LARGE;
-                        bar.note = match calibrated {
-                            true => "calibrated".to_owned(),
-                            false => percent_signed(check.error).replace('-', "−"),
+                        bar.note = if calibrated {
+                            "calibrated".to_owned()
+                        } else {
+                            percent_signed(check.error).replace('-', "−")
                         };
                     }
                     Some(bar)

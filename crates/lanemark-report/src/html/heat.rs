@@ -96,9 +96,10 @@ impl HeatMap {
                     && class != Some(of)
                 {
                     let start = x_of(self.series.start(from)).round();
-                    let end = match column == columns {
-                        true => x_of(self.series.elapsed()),
-                        false => x_of(self.series.start(column)),
+                    let end = if column == columns {
+                        x_of(self.series.elapsed())
+                    } else {
+                        x_of(self.series.start(column))
                     };
                     let end = end.round();
                     let middle = num(below(row) - self.row / 2.0);

@@ -287,9 +287,8 @@ impl LineChart {
 
     /// Describes the panel as text, with the first and the last point of each line.
     pub(super) fn alt_text(&self) -> String {
-        let label = |value: f64| match self.up.logarithmic {
-            true => time_label(value),
-            false => crate::number::significant(value),
+        let label = |value: f64| {
+            if self.up.logarithmic { time_label(value) } else { crate::number::significant(value) }
         };
         let lines = self.lines.iter().filter_map(|line| {
             let first = line.points.first()?;
@@ -369,9 +368,10 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
 fn round_time(ns: f64) -> String {
     let label = time_label(ns);
     let Some((number, unit)) = label.split_once(' ') else { return label };
-    let short = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    let short = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     };
     format!("{short} {unit}")
 }

@@ -114,9 +114,10 @@ fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup 
 fn command(words: &[String]) -> String {
     let quote_word = |word: &String| {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-        match !word.is_empty() && word.chars().all(safe) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
+        if !word.is_empty() && word.chars().all(safe) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
         }
     };
     words.iter().map(quote_word).collect::<Vec<_>>().join(" ")

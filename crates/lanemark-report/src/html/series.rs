@@ -250,10 +250,8 @@ fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
     let rate = |index: usize| {
         // A very short last interval does not yield a meaningful rate.
         let is_moment = index > 0 && series.length(index) < series.interval / 4;
-        (!is_moment).then(|| match large {
-            true => series.throughput(index) / 1e6,
-            false => series.iops(index),
-        })
+        (!is_moment)
+            .then(|| if large { series.throughput(index) / 1e6 } else { series.iops(index) })
     };
     let heading = if large { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let mut plots = vec![TimePlot {

@@ -147,12 +147,11 @@ impl InspectionGap {
             "`sudo lspci -vvv` of the whole machine, or `lanemark inspect` on it, shows both ends.";
         match self {
             Self::AllLinks { on_pci } => {
-                let how = match on_pci {
-                    true => {
-                        " `sudo lspci -vvv` shows the PCI Express links, and `lanemark inspect` on \
+                let how = if on_pci {
+                    " `sudo lspci -vvv` shows the PCI Express links, and `lanemark inspect` on \
                          the machine itself shows all links."
-                    }
-                    false => "",
+                } else {
+                    ""
                 };
                 format!(
                     "No link to {devices} reports its rate, so no limit on these links can be determined.{how}"

@@ -143,8 +143,9 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
 
 /// Formats a node, preceded by its mark.
 fn node_piece(on_path: bool, label: &str) -> (String, CellEmphasis) {
-    match on_path {
-        true => (format!("● {label}"), CellEmphasis::Strong),
-        false => (format!("○ {label}"), CellEmphasis::Faint),
+    if on_path {
+        (format!("● {label}"), CellEmphasis::Strong)
+    } else {
+        (format!("○ {label}"), CellEmphasis::Faint)
     }
 }

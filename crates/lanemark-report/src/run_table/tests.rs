@@ -165,9 +165,8 @@ fn a_test_that_reads_and_writes_has_rows_for_both() {
     let one = run(vec![test("mixed", vec![mixed]), test("plain", vec![reads(10, 4, &[50; 2])])]);
     let names = |runs: &[(&str, &RunResult)]| -> Vec<String> {
         let rows = figures(runs).rows.into_iter();
-        let cell = |row: crate::table::Row, at: usize| match row.cells[at].repeated {
-            true => "\"".to_owned(),
-            false => row.cells[at].text.clone(),
+        let cell = |row: crate::table::Row, at: usize| {
+            if row.cells[at].repeated { "\"".to_owned() } else { row.cells[at].text.clone() }
         };
         rows.map(|row| cell(row, 0)).collect()
     };

@@ -84,10 +84,8 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
         (&[&[100], &[]], "2 runs that share no test."),
     ];
     for (all, wanted) in cases {
-        let wanted = match wanted.ends_with(", ") {
-            true => format!("{wanted}{tie}."),
-            false => wanted.to_owned(),
-        };
+        let wanted =
+            if wanted.ends_with(", ") { format!("{wanted}{tie}.") } else { wanted.to_owned() };
         assert_eq!(text_of(all), wanted);
     }
 }

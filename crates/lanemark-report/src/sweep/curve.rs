@@ -78,9 +78,12 @@ impl Curves {
                 distinct.push(text);
             }
         }
-        let x_of = |text: &str| match is_numeric {
-            true => number(text).unwrap_or(0.0),
-            false => distinct.iter().position(|known| *known == text).unwrap_or(0) as f64,
+        let x_of = |text: &str| {
+            if is_numeric {
+                number(text).unwrap_or(0.0)
+            } else {
+                distinct.iter().position(|known| *known == text).unwrap_or(0) as f64
+            }
         };
         let all: Vec<f64> = distinct.iter().map(|text| x_of(text)).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);

@@ -96,14 +96,12 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
 fn subject(sweep: &Sweep) -> String {
     let Some(first) = sweep.points.first() else { return "Nothing".to_owned() };
     let system = &first.system;
-    let system = match sweep.points.iter().all(|point| point.system == *system) {
-        true => system.as_str(),
-        false => {
-            let drive = system.split('@').next().unwrap_or(system);
-            let same =
-                sweep.points.iter().all(|point| point.system.split('@').next() == Some(drive));
-            if same { drive } else { "" }
-        }
+    let system = if sweep.points.iter().all(|point| point.system == *system) {
+        system.as_str()
+    } else {
+        let drive = system.split('@').next().unwrap_or(system);
+        let same = sweep.points.iter().all(|point| point.system.split('@').next() == Some(drive));
+        if same { drive } else { "" }
     };
     match system {
         "" => first.test.clone(),
@@ -214,9 +212,10 @@ fn last_value(curve: &Curve) -> &str {
 
 /// Formats the throughput of a point.
 fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
-    match curves.data {
-        true => rate_text(point.figures.bytes_per_second),
-        false => format!("{} requests a second", significant(point.figures.iops)),
+    if curves.data {
+        rate_text(point.figures.bytes_per_second)
+    } else {
+        format!("{} requests a second", significant(point.figures.iops))
     }
 }
 

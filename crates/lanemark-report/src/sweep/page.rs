@@ -114,9 +114,12 @@ fn over_rate(curves: &Curves, panel: &CurvePanel) -> Markup {
 }
 
 fn latency_over_rate(curves: &Curves, panel: &CurvePanel) -> Vec<LineChart> {
-    let rate = |curve_point: &CurvePoint| match curves.data {
-        true => curve_point.figures.bytes_per_second / 1e6,
-        false => curve_point.figures.iops,
+    let rate = |curve_point: &CurvePoint| {
+        if curves.data {
+            curve_point.figures.bytes_per_second / 1e6
+        } else {
+            curve_point.figures.iops
+        }
     };
     let mean = |curve_point: &CurvePoint| curve_point.figures.latency_mean_us * 1e3;
     let tail =
@@ -245,9 +248,8 @@ fn figure(curves: &Curves, panel: &CurvePanel) -> Markup {
     };
     let latencies = panel.curves.iter().flat_map(|curve| &curve.points);
     let unit = LatencyUnit::fitting(latencies.map(|point| point.figures.latency_mean_us * 1e3));
-    let rate = |point: &CurvePoint| match curves.data {
-        true => point.figures.bytes_per_second / 1e6,
-        false => point.figures.iops,
+    let rate = |point: &CurvePoint| {
+        if curves.data { point.figures.bytes_per_second / 1e6 } else { point.figures.iops }
     };
     let latency = |point: &CurvePoint| unit.of(point.figures.latency_mean_us * 1e3);
     let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };

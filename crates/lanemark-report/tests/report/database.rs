@@ -114,9 +114,10 @@ fn result(samples: Vec<Sample>) -> RunResult {
         place: Some("/srv/data".to_owned()),
         settings: BTreeMap::from([("fsync".to_owned(), "on".to_owned())]),
     });
-    run.tests = match samples.is_empty() {
-        true => Vec::new(),
-        false => vec![TestResult::new(&run.workload, &test, samples)],
+    run.tests = if samples.is_empty() {
+        Vec::new()
+    } else {
+        vec![TestResult::new(&run.workload, &test, samples)]
     };
     run
 }

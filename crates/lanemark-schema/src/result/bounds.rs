@@ -140,9 +140,10 @@ fn prediction_interval(at: &ValuePath, interval: &PredictionInterval) -> RangeCh
 /// Checks the bounds of an interval around 1.
 fn check_ratios(at: &ValuePath, low: f64, high: f64) -> RangeCheck {
     check_share(&at.key("low_ratio"), low)?;
-    match (1.0..=FIGURE_MAX).contains(&high) {
-        true => Ok(()),
-        false => at.key("high_ratio").fail(high, "at least 1"),
+    if (1.0..=FIGURE_MAX).contains(&high) {
+        Ok(())
+    } else {
+        at.key("high_ratio").fail(high, "at least 1")
     }
 }
 
@@ -164,11 +165,11 @@ fn statistic(at: &ValuePath, statistic: &Statistic) -> RangeCheck {
     check_within(&at.key("interval_95"), high, FIGURE_MAX)?;
     // Means are rounded, so they may exceed the bounds slightly.
     let slack = statistic.max.abs() * 1e-6;
-    match statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
-        true => Ok(()),
-        false => at
-            .key("value")
-            .fail(statistic.value, format!("from {} to {}", statistic.min, statistic.max)),
+    if statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
+        Ok(())
+    } else {
+        at.key("value")
+            .fail(statistic.value, format!("from {} to {}", statistic.min, statistic.max))
     }
 }
 
@@ -286,12 +287,10 @@ fn check_errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
         0 => at.key("requests").fail(0, "above 0"),
         requests => check_count(&at.key("requests"), requests),
     })?;
-    match counts
-        .windows(2)
-        .all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno))
-    {
-        true => Ok(()),
-        false => at.fail("out of order", "each once, in order of kind and error number"),
+    if counts.windows(2).all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno)) {
+        Ok(())
+    } else {
+        at.fail("out of order", "each once, in order of kind and error number")
     }
 }
 

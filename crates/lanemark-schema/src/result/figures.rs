@@ -60,13 +60,14 @@ impl Sample {
     pub fn device_share(&self) -> Option<f64> {
         let response = &self.transactions.as_ref()?.response;
         let responses_ns = response.mean_ns() * response.count() as f64;
-        let device_ns = match self.is_counted_by_device() {
-            true => self.counted_device()?.request_time_ns(),
-            false => [&self.reads, &self.writes, &self.flushes]
+        let device_ns = if self.is_counted_by_device() {
+            self.counted_device()?.request_time_ns()
+        } else {
+            [&self.reads, &self.writes, &self.flushes]
                 .into_iter()
                 .flatten()
                 .map(|direction| direction.latency.mean_ns() * direction.latency.count() as f64)
-                .sum(),
+                .sum()
         };
         (responses_ns > 0.0).then(|| device_ns / responses_ns)
     }

@@ -279,10 +279,8 @@ impl LatencyHistogram {
         if buckets.subtract(&earlier.buckets).is_err() {
             return self.clone();
         }
-        let (min_ns, max_ns) = match buckets.is_empty() {
-            true => (u64::MAX, 0),
-            false => (buckets.min(), buckets.max()),
-        };
+        let (min_ns, max_ns) =
+            if buckets.is_empty() { (u64::MAX, 0) } else { (buckets.min(), buckets.max()) };
         let sum_ns = self.sum_ns - earlier.sum_ns;
         Self { buckets, sum_ns, min_ns, max_ns, detail: self.detail, stated: Vec::new() }
     }
@@ -386,9 +384,10 @@ fn record_count(buckets: &mut Histogram<u64>, latency_ns: u64, count: u64) {
 impl PartialEq for LatencyHistogram {
     fn eq(&self, other: &Self) -> bool {
         // The crate compares the buckets of the first histogram, which must not be more than the buckets of the second.
-        let (few, many) = match self.buckets.distinct_values() <= other.buckets.distinct_values() {
-            true => (&self.buckets, &other.buckets),
-            false => (&other.buckets, &self.buckets),
+        let (few, many) = if self.buckets.distinct_values() <= other.buckets.distinct_values() {
+            (&self.buckets, &other.buckets)
+        } else {
+            (&other.buckets, &self.buckets)
         };
         few == many
             && self.sum_ns == other.sum_ns

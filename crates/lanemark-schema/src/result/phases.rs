@@ -26,9 +26,10 @@ impl DrivePhases {
     pub fn of(series: &Series) -> Self {
         let rounds = series.condensed(ROUNDS_MAX);
         // The last round is often short, and a short round carries little information.
-        let whole = match rounds.last < rounds.interval.scaled(1, 2) {
-            true => rounds.points.len().saturating_sub(1),
-            false => rounds.points.len(),
+        let whole = if rounds.last < rounds.interval.scaled(1, 2) {
+            rounds.points.len().saturating_sub(1)
+        } else {
+            rounds.points.len()
         };
         let figures: Vec<f64> = (0..whole).map(|index| rounds.iops(index)).collect();
         let moving = |drive: &DriveUse| drive.moved.get() > 0;

@@ -70,13 +70,15 @@ impl ThreadRegion {
         let span = test.span.get();
         let several = !requests.mix.sizes.is_empty();
         // A position may contain a whole block only if the block ends inside the span.
-        let count = match requests.is_in_order() {
-            true => span / step / threads,
-            false => (span - test.block.get()) / step + 1,
+        let count = if requests.is_in_order() {
+            span / step / threads
+        } else {
+            (span - test.block.get()) / step + 1
         };
-        let start = match requests.is_in_order() {
-            true => test.offset.get() + u64::from(key.thread) * count * step,
-            false => test.offset.get(),
+        let start = if requests.is_in_order() {
+            test.offset.get() + u64::from(key.thread) * count * step
+        } else {
+            test.offset.get()
         };
         let mut step_taken = step;
         let rule = match &requests.pattern {

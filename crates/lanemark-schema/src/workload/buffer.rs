@@ -179,9 +179,10 @@ impl PageClassInput {
             let unchanged_in_stay = libm::exp(-visits * self.changed * stay);
             let held_before = if missed < 1.0 { changed / (1.0 - missed) } else { 0.0 };
             let beside = (1.0 - unchanged_in_stay) + (unchanged_in_stay - missed) * held_before;
-            let writes = match missed > 0.0 {
-                true => visits * missed * after_visit * libm::exp(-cleaning * stay),
-                false => 0.0,
+            let writes = if missed > 0.0 {
+                visits * missed * after_visit * libm::exp(-cleaning * stay)
+            } else {
+                0.0
             };
             (writes, changed, beside)
         };

@@ -161,9 +161,10 @@ impl ExportBytes {
         while !rest.is_empty() {
             let (length, is_written) = map.run(at, rest.len() as u64);
             let (piece, after) = rest.split_at_mut(length as usize);
-            match is_written {
-                true => self.own.read_exact_at(piece, at)?,
-                false => over.read_image(at, piece)?,
+            if is_written {
+                self.own.read_exact_at(piece, at)?;
+            } else {
+                over.read_image(at, piece)?;
             }
             (at, rest) = (at + length, after);
         }
@@ -178,11 +179,10 @@ impl ExportBytes {
         if !self.is_cut.load(Ordering::Relaxed) && self.own.metadata()?.len() != self.size {
             self.is_cut.store(true, Ordering::Relaxed);
         }
-        match self.is_cut.load(Ordering::Relaxed) {
-            true => {
-                Err(io::Error::other("another program has changed the length of the data file"))
-            }
-            false => Ok(()),
+        if self.is_cut.load(Ordering::Relaxed) {
+            Err(io::Error::other("another program has changed the length of the data file"))
+        } else {
+            Ok(())
         }
     }
 
@@ -214,10 +214,7 @@ impl ExportBytes {
     }
 
     fn zero_own(&self, offset: u64, length: u64, hole: bool) -> io::Result<()> {
-        let mode = match hole {
-            true => FallocateFlags::PUNCH_HOLE,
-            false => FallocateFlags::ZERO_RANGE,
-        };
+        let mode = if hole { FallocateFlags::PUNCH_HOLE } else { FallocateFlags::ZERO_RANGE };
         match fallocate(&self.own, mode | FallocateFlags::KEEP_SIZE, offset, length) {
             Ok(()) => Ok(()),
             // Memory and some file systems do not support all of these operations.
@@ -293,9 +290,10 @@ impl ExportBytes {
                 continue;
             }
             let mut content = vec![0; (block_end - start) as usize];
-            match map.is_own(block) {
-                true => self.own.read_exact_at(&mut content, start)?,
-                false => over.read_image(start, &mut content)?,
+            if map.is_own(block) {
+                self.own.read_exact_at(&mut content, start)?;
+            } else {
+                over.read_image(start, &mut content)?;
             }
             let from = offset.max(start);
             let to = end.min(block_end);
@@ -358,10 +356,12 @@ impl ExportBytes {
         let Some(over) = &self.over else { return stretch_of(&self.own, at, end) };
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
         let (length, is_written) = map.run(at, end - at);
-        match is_written {
-            true => stretch_of(&self.own, at, at + length),
-            false if at >= over.image_size => (length, true),
-            false => stretch_of(&over.image, at, (at + length).min(over.image_size)),
+        if is_written {
+            stretch_of(&self.own, at, at + length)
+        } else if at >= over.image_size {
+            (length, true)
+        } else {
+            stretch_of(&over.image, at, (at + length).min(over.image_size))
         }
     }
 }

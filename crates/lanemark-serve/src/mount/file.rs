@@ -340,9 +340,10 @@ impl Filesystem for ServedFile {
         reply: ReplyAttr,
     ) {
         let size = size.filter(|size| *size != self.attributes.size);
-        match is_refused(size, mode, uid, gid) {
-            true => reply.error(Errno::EPERM),
-            false => reply.attr(&FOR_GOOD, &self.attributes),
+        if is_refused(size, mode, uid, gid) {
+            reply.error(Errno::EPERM)
+        } else {
+            reply.attr(&FOR_GOOD, &self.attributes)
         }
     }
 
@@ -505,10 +506,11 @@ impl Filesystem for ServedFile {
             }
             at += stretch.length;
         }
-        match wanted_hole {
+        if wanted_hole {
             // The end of the file is a hole.
-            true => reply.offset(size as i64),
-            false => reply.error(Errno::ENXIO),
+            reply.offset(size as i64)
+        } else {
+            reply.error(Errno::ENXIO)
         }
     }
 

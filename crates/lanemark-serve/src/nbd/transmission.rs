@@ -110,19 +110,13 @@ impl RequestHeader {
         let kind = fields.u16()?;
         let cookie = fields.u64()?;
         let offset = fields.u64()?;
-        let length = match extended {
-            true => fields.u64()?,
-            false => fields.u32()?.into(),
-        };
+        let length = if extended { fields.u64()? } else { fields.u32()?.into() };
         Some(Self { flags, kind, cookie, offset, length, extended })
     }
 
     /// Returns the length of the data after the header, regardless of errors in the request.
     pub fn payload(&self) -> u64 {
-        let has = match self.extended {
-            true => self.flags & PAYLOAD_LEN != 0,
-            false => self.kind == 1,
-        };
+        let has = if self.extended { self.flags & PAYLOAD_LEN != 0 } else { self.kind == 1 };
         if has { self.length } else { 0 }
     }
 

@@ -100,10 +100,12 @@ fn a_bad_range_can_be_read_where_it_was_written_again() {
     client.write(19 * PAGE, &[1; 512], false).unwrap().unwrap();
     for page in 14..34 {
         let answer = client.read(page * PAGE, PAGE as u32).unwrap();
-        match good.contains(&page) {
-            true => assert_eq!(answer, Ok(page_of(page + 1))),
-            false if (16..32).contains(&page) => assert_eq!(answer, Err(EIO), "{page}"),
-            false => assert_eq!(answer, Ok(vec![0; PAGE as usize])),
+        if good.contains(&page) {
+            assert_eq!(answer, Ok(page_of(page + 1)))
+        } else if (16..32).contains(&page) {
+            assert_eq!(answer, Err(EIO), "{page}")
+        } else {
+            assert_eq!(answer, Ok(vec![0; PAGE as usize]))
         }
     }
     assert_eq!(client.read(19 * PAGE, 512).unwrap(), Ok(vec![1; 512]));

@@ -356,9 +356,10 @@ fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
             let mut one = link(LinkModel::Pcie(model), speed);
             one.set_bit_error_rate(rate, Rng::new(StreamKey::from_seed(3)));
             for _ in 0..count {
-                match to_host {
-                    true => read(&mut one, START),
-                    false => write(&mut one, START),
+                if to_host {
+                    read(&mut one, START)
+                } else {
+                    write(&mut one, START)
                 };
             }
             if to_host { one.to_host.busy() } else { one.to_drive.busy() }

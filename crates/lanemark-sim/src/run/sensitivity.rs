@@ -211,9 +211,10 @@ fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec
 
 /// Returns a description of the change that halves the times of the protocol.
 fn fetching(spec: &SystemSpec) -> &'static str {
-    match spec.attachments.iter().any(|attachment| attachment.protocol.adapter.is_some()) {
-        true => "an adapter twice as fast",
-        false => "half the time to fetch commands",
+    if spec.attachments.iter().any(|attachment| attachment.protocol.adapter.is_some()) {
+        "an adapter twice as fast"
+    } else {
+        "half the time to fetch commands"
     }
 }
 
@@ -360,10 +361,8 @@ mod tests {
             speed_up_link(&mut changed, place);
             let all = changed.trunk.iter().chain(&changed.attachments[0].port_path.links);
             for (index, one) in all.enumerate() {
-                let (speed, latency) = match index == place {
-                    true => (2, other.latency / 2),
-                    false => (1, other.latency),
-                };
+                let (speed, latency) =
+                    if index == place { (2, other.latency / 2) } else { (1, other.latency) };
                 assert_eq!((one.speed, one.latency), (speed, latency), "{index} of {place}");
             }
         }

@@ -28,10 +28,7 @@ impl Completion {
     /// # Errors
     /// Returns [`SimError::NeverEnds`] if the completion is after the end of simulated time.
     pub(crate) fn check_end(&self) -> Result<(), SimError> {
-        match self.completed <= Instant::END {
-            true => Ok(()),
-            false => Err(SimError::NeverEnds),
-        }
+        if self.completed <= Instant::END { Ok(()) } else { Err(SimError::NeverEnds) }
     }
 }
 
@@ -39,10 +36,10 @@ impl Simulator {
     /// Handles a completion that has reached the host.
     #[inline]
     pub(super) fn on_notified(&mut self, handle: CommandHandle) {
-        match self.commands[handle].in_cache {
-            true if self.commands[handle].is_of_cache() => return self.on_cache_write_done(handle),
-            true => {}
-            false => self.note_answer(self.commands[handle].drive),
+        if !(self.commands[handle].in_cache) {
+            self.note_answer(self.commands[handle].drive);
+        } else if self.commands[handle].is_of_cache() {
+            return self.on_cache_write_done(handle);
         }
         if self.faults.is_some() && self.loses_answer(handle) {
             return;

@@ -203,9 +203,10 @@ impl Simulator {
         let Command { drive, port_path, operation, trace, in_cache, .. } =
             &mut self.commands[handle];
         let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
-        let notified = match *in_cache {
-            true => port_path.complete_to_adapter(self.now, *operation, trace),
-            false => port_path.complete(&mut self.shared, self.now, *operation, trace),
+        let notified = if *in_cache {
+            port_path.complete_to_adapter(self.now, *operation, trace)
+        } else {
+            port_path.complete(&mut self.shared, self.now, *operation, trace)
         };
         self.events.schedule(notified, Event::Notified(handle));
     }
@@ -254,9 +255,10 @@ impl Simulator {
         let port_path = command.port_path;
         let now = self.now;
         let burst = LinkBurst { bytes: length, position };
-        let arrival = match in_cache {
-            true => path.carry_write_from_adapter(port_path, now, burst, trace),
-            false => path.carry_write(port_path, &mut self.shared, now, burst, trace),
+        let arrival = if in_cache {
+            path.carry_write_from_adapter(port_path, now, burst, trace)
+        } else {
+            path.carry_write(port_path, &mut self.shared, now, burst, trace)
         };
         self.events.schedule(arrival, Event::DataIn(handle));
         if self.faults.is_some() {

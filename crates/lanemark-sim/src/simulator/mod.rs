@@ -398,10 +398,8 @@ impl Simulator {
         let transfer_max = *transfer_max;
         let queue = protocol.queue_of(thread);
         // A trim states its range, and a flush does not need a range, so each of them is one command.
-        let transfer_max = match access.operation.moves_data() {
-            true => transfer_max,
-            false => access.length.max(Bytes(1)),
-        };
+        let transfer_max =
+            if access.operation.moves_data() { transfer_max } else { access.length.max(Bytes(1)) };
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
         let request_submit = match access.operation {
             Operation::Write => self.request_submit + self.write_submit,

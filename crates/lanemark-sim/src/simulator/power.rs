@@ -56,9 +56,10 @@ impl Simulator {
     pub(super) fn on_awake(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.account_wait(Hop::Power, self.now);
         let index = usize::from(self.commands[handle].drive);
-        match self.attachments[index].path.port_path(PathNumber(0)).issues_by_frames() {
-            true => self.decode(handle),
-            false => self.fetch(handle),
+        if self.attachments[index].path.port_path(PathNumber(0)).issues_by_frames() {
+            self.decode(handle)
+        } else {
+            self.fetch(handle)
         }
     }
 

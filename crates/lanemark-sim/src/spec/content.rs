@@ -23,10 +23,7 @@ impl PriorContent {
     pub fn of(test: &Test) -> Self {
         let is_just_written = test.reads() && test.requests().is_some();
         let only_writes = !test.reads() && !test.trims() && test.writes();
-        let written = match only_writes && test.is_in_order() {
-            true => Bytes::ZERO,
-            false => test.span_end(),
-        };
+        let written = if only_writes && test.is_in_order() { Bytes::ZERO } else { test.span_end() };
         Self { written, compressibility: test.compressibility, is_just_written }
     }
 
@@ -35,9 +32,10 @@ impl PriorContent {
     pub fn of_all<'t>(tests: impl IntoIterator<Item = &'t Test>) -> Self {
         let all = tests.into_iter().map(Self::of).reduce(|one, other| Self {
             written: one.written.max(other.written),
-            compressibility: match one.compressibility < other.compressibility {
-                true => one.compressibility,
-                false => other.compressibility,
+            compressibility: if one.compressibility < other.compressibility {
+                one.compressibility
+            } else {
+                other.compressibility
             },
             is_just_written: one.is_just_written || other.is_just_written,
         });

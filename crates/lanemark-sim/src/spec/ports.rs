@@ -42,9 +42,10 @@ impl SecondPort {
     pub(super) fn check(&self) -> Result<(), SpecError> {
         let value = "0".to_owned();
         let bound = "1 or more of the port's own links".to_owned();
-        match self.port_path.links.is_empty() {
-            true => Err(SpecError { field: "links of the second port", value, bound }),
-            false => Ok(()),
+        if self.port_path.links.is_empty() {
+            Err(SpecError { field: "links of the second port", value, bound })
+        } else {
+            Ok(())
         }
     }
 }

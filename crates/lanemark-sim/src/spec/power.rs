@@ -132,9 +132,10 @@ impl PowerSpec {
             let bound = "the power of the drive's own media".to_owned();
             return Err(SpecError { field: "drive.power", value: "other media".to_owned(), bound });
         }
-        let at_most = |field, value: Watts, most: Watts| match value <= most {
-            true => Ok(()),
-            false => {
+        let at_most = |field, value: Watts, most: Watts| {
+            if value <= most {
+                Ok(())
+            } else {
                 Err(SpecError { field, value: value.to_string(), bound: format!("at most {most}") })
             }
         };

@@ -266,9 +266,10 @@ impl Volume {
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = VolumePart> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
-        let (spec, offset, length) = match operation == Operation::Flush || length == Bytes::ZERO {
-            true => (VolumeSpec::Mirror, Bytes::ZERO, Bytes::ZERO),
-            false => (self.spec, offset, length),
+        let (spec, offset, length) = if operation == Operation::Flush || length == Bytes::ZERO {
+            (VolumeSpec::Mirror, Bytes::ZERO, Bytes::ZERO)
+        } else {
+            (self.spec, offset, length)
         };
         // A mirror writes to all drives and reads from one.
         let one =

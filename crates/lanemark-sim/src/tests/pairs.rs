@@ -398,9 +398,10 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
             let over = reset_at + reset;
             // A lost answer leads to another command if the answer has arrived; otherwise the host waits for the end of
             // the reset.
-            let least = match lost {
-                true => over.max(at + alone - HALF) + alone,
-                false => over.max(at + HALF) + alone - HALF,
+            let least = if lost {
+                over.max(at + alone - HALF) + alone
+            } else {
+                over.max(at + HALF) + alone - HALF
             };
             assert!(end(&seen[1]) >= least && end(&seen[1]) < least + us(12), "{at}, {reset}");
             // The fault delays the stuck command, and a command that is lost or waits for the end of the reset.

@@ -103,17 +103,13 @@ fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&s
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     let are = if keys.len() == 1 { "is" } else { "are" };
     let listed = quoted.join(", ");
-    match no_table {
-        true => {
-            let (above, name) = table.rsplit_once('.').unwrap_or(("", table));
-            let above = match above.contains('.') {
-                true => format!(" in `{above}`"),
-                false => String::new(),
-            };
-            let message = format!("[{name}] is missing{above}, with {listed}");
-            StudyError::new(location.clone(), message)
-        }
-        false => StudyError::new(location.clone(), format!("{listed} {are} missing in `{table}`")),
+    if no_table {
+        let (above, name) = table.rsplit_once('.').unwrap_or(("", table));
+        let above = if above.contains('.') { format!(" in `{above}`") } else { String::new() };
+        let message = format!("[{name}] is missing{above}, with {listed}");
+        StudyError::new(location.clone(), message)
+    } else {
+        StudyError::new(location.clone(), format!("{listed} {are} missing in `{table}`"))
     }
 }
 

@@ -366,18 +366,12 @@ impl<'d> Section<'d> {
     /// Returns the path of `key`, such as `drive.flash.read`. The table that contains the name of the file's subject
     /// does not appear in the path.
     fn path_of(&self, key: &str) -> String {
-        match self.path == key {
-            true => self.path.clone(),
-            false => format!("{}.{key}", self.path),
-        }
+        if self.path == key { self.path.clone() } else { format!("{}.{key}", self.path) }
     }
 
     /// Returns the path of `key` without the names of array entries, as the reference of all keys states it.
     fn shape_of(&self, key: &str) -> String {
-        match self.shape == key {
-            true => self.shape.clone(),
-            false => format!("{}.{key}", self.shape),
-        }
+        if self.shape == key { self.shape.clone() } else { format!("{}.{key}", self.shape) }
     }
 
     /// Returns the value that overrides `key`, if there is one.

@@ -138,13 +138,15 @@ fn usual_market(
         ProtocolKind::Nvme => STEADY_SHARE_NVME,
         _ => STEADY_SHARE_SATA,
     };
-    let is_steady = match SERVER_CAPACITIES.contains(&gigabytes) {
-        true => share < bound,
-        false => share < STEADY_SHARE_ANY && year >= STEADY_SHARE_FROM,
+    let is_steady = if SERVER_CAPACITIES.contains(&gigabytes) {
+        share < bound
+    } else {
+        share < STEADY_SHARE_ANY && year >= STEADY_SHARE_FROM
     };
-    let server = match is_disk {
-        true => protocol == ProtocolKind::SasHba || capacity > SERVER_DISK,
-        false => protocol == ProtocolKind::SasHba || is_steady,
+    let server = if is_disk {
+        protocol == ProtocolKind::SasHba || capacity > SERVER_DISK
+    } else {
+        protocol == ProtocolKind::SasHba || is_steady
     };
     if server { Market::DataCenter } else { Market::Client }
 }
@@ -186,9 +188,10 @@ impl BoxRatings {
                 wrong.push(section.error(keys.1, message).hint("omit one of them"));
             }
         }
-        let technology = match section.has("nand") {
-            true => section.setting("nand", crate::flash::TECHNOLOGIES)?,
-            false => None,
+        let technology = if section.has("nand") {
+            section.setting("nand", crate::flash::TECHNOLOGIES)?
+        } else {
+            None
         };
         let year = section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year());
         let random_read = count("random_read", IOPS_MAX)?;
@@ -323,9 +326,10 @@ impl BoxRatings {
                 "`pseudo_slc_kept` must not exceed `pseudo_slc`, because it is a part of it";
             wrong.push(section.error("pseudo_slc_kept", message.to_owned()));
         }
-        let (foreign, kind) = match is_disk {
-            true => (flash.as_slice(), "a hard disk"),
-            false => (disk.as_slice(), "a solid-state drive"),
+        let (foreign, kind) = if is_disk {
+            (flash.as_slice(), "a hard disk")
+        } else {
+            (disk.as_slice(), "a solid-state drive")
         };
         for (key, _) in foreign.iter().filter(|(_, given)| *given) {
             wrong.push(section.error(key, format!("`{key}` does not affect {kind}")));

@@ -39,9 +39,10 @@ pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<RequestMix, StudyError>
 /// length of a request.
 pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, StudyError> {
     let section = layers.holding("arrivals");
-    let process = match section.has("arrivals") {
-        true => Some(section.choice("arrivals", &ArrivalProcess::ALL)?),
-        false => None,
+    let process = if section.has("arrivals") {
+        Some(section.choice("arrivals", &ArrivalProcess::ALL)?)
+    } else {
+        None
     };
     let bound = "requests or bytes a second, \"5000/s\" or \"20 MB/s\"";
     let rate = layers.holding("rate").optional_parsed("rate", bound, |text| {
@@ -65,9 +66,10 @@ pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, Study
 /// Reads `start` and `delay`.
 pub(super) fn start(layers: &TestTables<'_, '_>) -> Result<TestStart, StudyError> {
     let section = layers.holding("start");
-    let beside = match section.has("start") {
-        true => section.choice("start", &[("after", false), ("beside", true)])?,
-        false => false,
+    let beside = if section.has("start") {
+        section.choice("start", &[("after", false), ("beside", true)])?
+    } else {
+        false
     };
     Ok(TestStart { beside, delay: layers.quantity("delay")?.unwrap_or(Duration::ZERO) })
 }

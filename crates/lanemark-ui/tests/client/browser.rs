@@ -79,10 +79,12 @@ impl Browser {
             let mut line = Vec::new();
             assert!(self.from.read_until(0, &mut line).unwrap() > 0, "the browser has gone");
             let reply: Value = serde_json::from_slice(&line[..line.len() - 1]).unwrap();
-            match reply["id"].as_u64() == Some(self.number) {
-                true if reply["error"].is_null() => return reply["result"].clone(),
-                true => panic!("{method}: {}", reply["error"]),
-                false => self.events.push(reply),
+            if reply["id"].as_u64() != Some(self.number) {
+                self.events.push(reply)
+            } else if reply["error"].is_null() {
+                return reply["result"].clone();
+            } else {
+                panic!("{method}: {}", reply["error"])
             }
         }
     }

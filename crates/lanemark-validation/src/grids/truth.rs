@@ -111,9 +111,10 @@ impl GroundTruthDrive {
                 PortTruth { platform_port: here.clone(), settings: here_settings.clone() },
                 PortTruth {
                     // Both ports of one machine have the same host.
-                    settings: match there.0 == here.0 {
-                        true => here_settings,
-                        false => draw_settings(&there_system, &OF_PLATFORM, rng),
+                    settings: if there.0 == here.0 {
+                        here_settings
+                    } else {
+                        draw_settings(&there_system, &OF_PLATFORM, rng)
                     },
                     platform_port: there,
                 },
@@ -142,10 +143,8 @@ impl GroundTruthDrive {
             for depth in DEPTHS {
                 for jobs in JOBS {
                     let kind = if read { "read" } else { "write" };
-                    let builder = match read {
-                        true => Test::random_read("4 KiB"),
-                        false => Test::random_write("4 KiB"),
-                    };
+                    let builder =
+                        if read { Test::random_read("4 KiB") } else { Test::random_write("4 KiB") };
                     let name = format!("rand{kind}-{depth}-{jobs}");
                     let builder = builder.named(&name);
                     let builder = builder.queue_depth(depth).threads(jobs).span("8 GiB");
@@ -322,11 +321,13 @@ fn plug(
         };
         return Ok((generic, settings));
     }
-    let value_text =
-        |section: &lanemark_study::document::Section<'_>, key: &str| match section.is_table(key) {
-            true => section.table(key).and_then(|table| table.text("value")),
-            false => section.text(key),
-        };
+    let value_text = |section: &lanemark_study::document::Section<'_>, key: &str| {
+        if section.is_table(key) {
+            section.table(key).and_then(|table| table.text("value"))
+        } else {
+            section.text(key)
+        }
+    };
     if let Some(sas) = port.optional_table("sas")? {
         let phys = sas.integer("phys", 1, 8)?.to_string();
         return Ok((

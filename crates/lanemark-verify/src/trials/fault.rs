@@ -198,9 +198,10 @@ impl InjectedFault<'_> {
             let alone = changes[&newest].length == self.run.header.unit;
             let bytes = self.written(unit, generation, change);
             self.put(unit, &bytes);
-            return Some(match alone {
-                true => vec![DamageKind::Stale],
-                false => vec![DamageKind::Stale, DamageKind::Torn],
+            return Some(if alone {
+                vec![DamageKind::Stale]
+            } else {
+                vec![DamageKind::Stale, DamageKind::Torn]
             });
         }
         None

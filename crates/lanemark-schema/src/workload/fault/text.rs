@@ -277,9 +277,10 @@ fn range(text: &str) -> Result<ByteRange, String> {
     let bytes = |text: &str| text.parse::<Bytes>().map_err(|error| error.to_string());
     let start = bytes(start)?;
     let end = bytes(end)?;
-    match start < end {
-        true => Ok(ByteRange { start, end }),
-        false => Err(format!("`{text}` ends before it begins")),
+    if start < end {
+        Ok(ByteRange { start, end })
+    } else {
+        Err(format!("`{text}` ends before it begins"))
     }
 }
 
@@ -326,9 +327,10 @@ impl<T: fmt::Display> fmt::Display for KeyValue<'_, T> {
 /// smallest unit.
 fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
     let text = value.to_string();
-    match text.parse().is_ok_and(|read: T| read == *value) {
-        true => text,
-        false => format!("{}{}", whole.0, whole.1),
+    if text.parse().is_ok_and(|read: T| read == *value) {
+        text
+    } else {
+        format!("{}{}", whole.0, whole.1)
     }
 }
 

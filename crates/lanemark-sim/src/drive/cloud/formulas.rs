@@ -66,9 +66,10 @@ impl CloudLimitSpec {
         let of_time = test.duration.map(|time| refill + credits / time.as_seconds());
         let of_volume = test.volume.map(|volume| {
             let total = volume.get() as f64 / test.block.get() as f64 * amount;
-            match total <= credits * peak / (peak - refill) {
-                true => peak,
-                false => total * refill / (total - credits),
+            if total <= credits * peak / (peak - refill) {
+                peak
+            } else {
+                total * refill / (total - credits)
             }
         });
         // The test ends after its time or its volume, whichever is reached first.
@@ -82,10 +83,7 @@ impl CloudSpec {
         let block = test.block.get() as f64;
         let unit = self.unit.get() as f64;
         let shares_units = self.merges && test.pattern() == Some(&Pattern::Sequential);
-        let operations = match shares_units {
-            true => block / unit,
-            false => self.units(test.block) as f64,
-        };
+        let operations = if shares_units { block / unit } else { self.units(test.block) as f64 };
         (operations, if self.whole_units { operations * unit } else { block })
     }
 

@@ -100,10 +100,8 @@ impl DiskSpec {
         let mean = |seek| mean_seek(&SeekCurve::new(seek, self.cylinders()), &geometry, test);
         let seek = mean(&self.read_seek);
         let turned = self.revolution() / 2 + passing;
-        let write = match alone && !self.write_cache {
-            true => mean(&self.write_seek) + turned,
-            false => passing,
-        };
+        let write =
+            if alone && !self.write_cache { mean(&self.write_seek) + turned } else { passing };
         let read = if alone { seek + turned } else { passing };
         let cache = self.segment * u64::from(self.segments);
         let uncached = test.span.get().saturating_sub(cache.get());

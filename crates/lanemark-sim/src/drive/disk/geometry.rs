@@ -121,9 +121,10 @@ impl Track {
         let until = self.sector_start_time(from) + time;
         // The boundary is rounded down, so the estimate may be too low by one but is never too high.
         let estimate = self.first + until.min(self.revolution) * self.sectors / self.revolution;
-        let exact = match self.sector_start_time((estimate + 1).min(self.end())) <= until {
-            true => estimate + 1,
-            false => estimate,
+        let exact = if self.sector_start_time((estimate + 1).min(self.end())) <= until {
+            estimate + 1
+        } else {
+            estimate
         };
         exact.min(limit).min(self.end()).max(from)
     }

@@ -71,10 +71,7 @@ fn meeting_point(place: f64) -> f64 {
     let mut high = 1.0;
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        match mean(middle) / full_stroke_in_b(middle) < place {
-            true => low = middle,
-            false => high = middle,
-        }
+        if mean(middle) / full_stroke_in_b(middle) < place { low = middle } else { high = middle }
     }
     high
 }

@@ -109,9 +109,10 @@ impl Mechanics {
     pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
-        match from.head == to.head {
-            true => motion.seek.time(distance),
-            false => motion.seek.time(distance).max(motion.head_switch),
+        if from.head == to.head {
+            motion.seek.time(distance)
+        } else {
+            motion.seek.time(distance).max(motion.head_switch)
         }
     }
 }

@@ -469,10 +469,8 @@ impl Flash {
     /// Returns the busy times of the channels and of the dies until `now`.
     pub(crate) fn busy(&self, now: Instant) -> (Vec<Duration>, Vec<Duration>) {
         let channels = self.channels.iter().map(Station::busy).collect();
-        let until_now = |die: &Die| match die.is_busy() {
-            false => die.busy,
-            true => die.busy + now.since(die.busy_since),
-        };
+        let until_now =
+            |die: &Die| if die.is_busy() { die.busy + now.since(die.busy_since) } else { die.busy };
         (channels, self.dies.iter().map(until_now).collect())
     }
 

@@ -93,9 +93,8 @@ impl MapCache {
             if host.touch(page, false) { MapLocation::InHost } else { MapLocation::InFlash };
         // A page that is evicted from the drive moves to the host, and a page that is evicted from the host moves to
         // flash.
-        let evicted = evicted.and_then(|page| match host.touch(page.number, page.changed) {
-            true => None,
-            false => host.insert(page),
+        let evicted = evicted.and_then(|page| {
+            if host.touch(page.number, page.changed) { None } else { host.insert(page) }
         });
         MapLookup { found, stores: evicted.filter(|page| page.changed).map(|page| page.number) }
     }
@@ -237,10 +236,7 @@ mod tests {
                     if host.touch(number, false) {
                         found = MapLocation::InHost;
                     }
-                    leaves = leaves.and_then(|page| match host.touch(page.number, page.changed) {
-                        true => None,
-                        false => host.insert(in_host, page),
-                    });
+                    leaves = leaves.and_then(|page| if host.touch(page.number, page.changed) { None } else { host.insert(in_host, page) });
                 }
                 let stores = leaves.filter(|page| page.changed).map(|page| page.number);
                 proptest::prop_assert_eq!(seen, MapLookup { found, stores });

@@ -287,10 +287,8 @@ impl SolidState {
     fn site_of_read(&mut self, place: u32) -> DieSite {
         let unit = self.translation.unit_of(place);
         let time = self.read_time(unit);
-        let plane = match self.spec.die.independent_planes {
-            true => self.translation.read_in_unit(place),
-            false => 0,
-        };
+        let plane =
+            if self.spec.die.independent_planes { self.translation.read_in_unit(place) } else { 0 };
         let mut site = self.site(unit, plane, time);
         if let Some(retries) = self.retries {
             let probability = retries.probability(self.translation.cycles(unit));

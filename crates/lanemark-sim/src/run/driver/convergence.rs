@@ -430,9 +430,10 @@ impl Convergence {
     }
 
     fn estimate(&self) -> DeviationEstimate {
-        match self.turnover.is_some() || self.has_disk_buffer {
-            true => DeviationEstimate::Spectrum,
-            false => DeviationEstimate::Independent,
+        if self.turnover.is_some() || self.has_disk_buffer {
+            DeviationEstimate::Spectrum
+        } else {
+            DeviationEstimate::Independent
         }
     }
 

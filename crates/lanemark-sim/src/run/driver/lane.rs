@@ -181,9 +181,10 @@ impl TestLane {
     ) -> Result<(), SimError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         let thread = open.thread(slot);
-        let at = match self.threads[thread as usize].is_flush_next() {
-            true => open.at_once(slot, free),
-            false => open.next(slot, free),
+        let at = if self.threads[thread as usize].is_flush_next() {
+            open.at_once(slot, free)
+        } else {
+            open.next(slot, free)
         };
         self.submit(storage, at, thread, slot)
     }
@@ -549,8 +550,9 @@ struct CountedRequests {
 /// Returns the accesses of a thread, counted over all namespaces. Sequential threads divide their namespace's span.
 fn stream(test: &Test, requests: &SyntheticRequests, thread: u32, key: StreamKey) -> Accesses {
     let thread_of_test = thread % test.threads;
-    match requests.is_in_order() {
-        true => Accesses::of(test, requests, StreamKey { thread: thread_of_test, ..key }),
-        false => Accesses::of(test, requests, StreamKey { thread, ..key }),
+    if requests.is_in_order() {
+        Accesses::of(test, requests, StreamKey { thread: thread_of_test, ..key })
+    } else {
+        Accesses::of(test, requests, StreamKey { thread, ..key })
     }
 }

@@ -216,12 +216,11 @@ fn time_scaling(spec: &SystemSpec, test: &Test) -> Option<TimeScaling> {
         None => count / REQUESTS,
     };
     let wanted = wanted.min(f64::from(FACTOR_MAX)) as u32;
-    let shortening = match test.writes() {
-        false => TimeScaling { factor: wanted, drive: DriveScale::WHOLE },
-        true => {
-            let drive = scale(spec, test, wanted)?;
-            TimeScaling { factor: drive.factor(), drive }
-        }
+    let shortening = if test.writes() {
+        let drive = scale(spec, test, wanted)?;
+        TimeScaling { factor: drive.factor(), drive }
+    } else {
+        TimeScaling { factor: wanted, drive: DriveScale::WHOLE }
     };
     (shortening.factor >= FACTOR_MIN).then_some(shortening)
 }

@@ -480,10 +480,7 @@ impl Bench {
             );
             let latest = slot.latest();
             if latest.data && content != slot.content() {
-                match slot.acknowledged >= latest.number {
-                    true => certain += 1,
-                    false => possible += 1,
-                }
+                if slot.acknowledged >= latest.number { certain += 1 } else { possible += 1 }
             }
             found.push(content);
         }

@@ -189,9 +189,10 @@ impl Translation {
                 Some(source) if source.unit == unit => source.slots += 1,
                 _ => sources.push(MovedSlots { unit, slots: 1 }),
             }
-            match folded {
-                true => self.written.folded += 1,
-                false => self.written.moved += 1,
+            if folded {
+                self.written.folded += 1;
+            } else {
+                self.written.moved += 1;
             }
             if let Some(filled) = self.record_placement(stream, slot, place) {
                 return (Some(filled), next);

@@ -162,12 +162,11 @@ impl InitialLayout {
             Self::InOrder { slots, cached } => {
                 let index = index as u64;
                 let cached_blocks = u64::from(cached.superblocks);
-                let (before, room) = match index < cached_blocks {
-                    true => (index * u64::from(cached.each), cached.each),
-                    false => {
-                        let behind = (index - cached_blocks) * u64::from(size);
-                        (u64::from(cached.slots()) + behind, size)
-                    }
+                let (before, room) = if index < cached_blocks {
+                    (index * u64::from(cached.each), cached.each)
+                } else {
+                    let behind = (index - cached_blocks) * u64::from(size);
+                    (u64::from(cached.slots()) + behind, size)
                 };
                 u64::from(*slots).saturating_sub(before).min(room.into()) as u32
             }

@@ -165,11 +165,10 @@ impl Translation {
                     .max(reserve.saturating_sub(cache_superblocks));
                 let each = pseudo_slc_each;
                 let size = slots_per_superblock;
-                let cached = match content.is_just_written {
-                    true => {
-                        CachedLayout::of_written(flash, slots, each, size, reserved_superblocks)
-                    }
-                    false => CachedLayout::none(size),
+                let cached = if content.is_just_written {
+                    CachedLayout::of_written(flash, slots, each, size, reserved_superblocks)
+                } else {
+                    CachedLayout::none(size)
                 };
                 InitialLayout::InOrder { slots, cached }
             }
@@ -375,10 +374,7 @@ impl Translation {
             moved: stream.is_moved(),
             worn,
         };
-        let size = match pseudo_slc {
-            true => self.pseudo_slc_each,
-            false => self.slots_per_superblock,
-        };
+        let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };
         let host = self.written.host;
         let Some(superblock) = self.superblocks.open(purpose, size, host) else { return false };
         self.pseudo_slc_used += usize::from(pseudo_slc);

@@ -124,12 +124,11 @@ impl Machine {
                 let shared = slot_at.insert(place, slot);
                 assert_eq!(shared, None, "slot {slot} shares place {place}");
                 let superblock = translation.superblocks.get(translation.superblock_of(place));
-                let kept = match superblock.as_found {
-                    true => translation.layout.slot(place),
-                    false => {
-                        let slots = &superblock.slots;
-                        slots.get(place % translation.slots_per_superblock).unwrap()
-                    }
+                let kept = if superblock.as_found {
+                    translation.layout.slot(place)
+                } else {
+                    let slots = &superblock.slots;
+                    slots.get(place % translation.slots_per_superblock).unwrap()
                 };
                 assert_eq!(kept, slot, "the superblock knows whose place {place} is");
                 assert!(
