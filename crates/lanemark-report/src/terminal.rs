@@ -181,7 +181,9 @@ impl TableLayout {
                     ColumnKind::Number => {
                         tail + cells.map(|cell| whole(&cell.text).width()).max().unwrap_or(0)
                     }
-                    _ => cells.map(|cell| without_styles(&cell.text).width()).max().unwrap_or(0),
+                    ColumnKind::Name | ColumnKind::Text => {
+                        cells.map(|cell| without_styles(&cell.text).width()).max().unwrap_or(0)
+                    }
                 };
                 body.max(
                     header(&table.columns[index])
@@ -254,7 +256,9 @@ impl TableLayout {
                 let text = format!("{text}{}", " ".repeat(self.tails[index].saturating_sub(tail)));
                 pad_left(&text, width + gap)
             }
-            _ => format!("{}{}", " ".repeat(gap), pad_right(text, width)),
+            ColumnKind::Name | ColumnKind::Text => {
+                format!("{}{}", " ".repeat(gap), pad_right(text, width))
+            }
         };
         (padded, cell.ink)
     }
@@ -275,7 +279,9 @@ fn header_lines(table: &Table, layout: &TableLayout) -> Vec<String> {
                 let width = layout.widths[column];
                 text.push_str(&match table.columns[layout.kept[column]].kind {
                     ColumnKind::Number => pad_left(name, width + gap),
-                    _ => format!("{}{}", " ".repeat(gap), pad_right(&shorten(name, width), width)),
+                    ColumnKind::Name | ColumnKind::Text => {
+                        format!("{}{}", " ".repeat(gap), pad_right(&shorten(name, width), width))
+                    }
                 });
             }
             text

@@ -147,7 +147,10 @@ fn filled_share(
             let message = "is only for a drive whose condition is `sequential` or `random`";
             Err(state.error("filled", message))
         }
-        _ => Ok(filled),
+        DriveCondition::Fresh
+        | DriveCondition::Purged
+        | DriveCondition::Sequential
+        | DriveCondition::Random => Ok(filled),
     }
 }
 

@@ -175,11 +175,12 @@ fn write_head(
     };
     let nvme = of(true, false);
     let queues = nvme.and_then(|port_path| {
-        port_path.hops.iter().find_map(|hop| match &hop.part {
-            InspectedHopKind::NvmeController { queues, .. } => {
+        port_path.hops.iter().find_map(|hop| {
+            if let InspectedHopKind::NvmeController { queues, .. } = &hop.part {
                 queues.and_then(|all| all.checked_sub(1))
+            } else {
+                None
             }
-            _ => None,
         })
     });
     let attribute_line = |value: Option<u32>, most: u32, usual: u32, attribute: &str| match value

@@ -182,7 +182,11 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             coalescing: CoalescingSpec::default(),
             adapter: None,
         },
-        _ => {
+        ProtocolKind::Ahci
+        | ProtocolKind::Nvme
+        | ProtocolKind::SasHba
+        | ProtocolKind::Uasp
+        | ProtocolKind::BulkOnly => {
             let driver_time = section.quantity("driver_time")?;
             let (queues, queue_depth) = match kind {
                 ProtocolKind::Nvme => (
@@ -192,11 +196,12 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
                 ProtocolKind::SasHba => (1, SAS_DEPTH),
                 ProtocolKind::Uasp => (1, UASP_DEPTH),
                 ProtocolKind::BulkOnly => (1, 1),
-                _ => (1, AHCI_DEPTH),
+                ProtocolKind::Ahci | ProtocolKind::AtaDma => (1, AHCI_DEPTH),
             };
-            let (choice, coalesced) = match kind {
-                ProtocolKind::Nvme => (arbitration(section, queues)?, coalescing(section)?),
-                _ => Default::default(),
+            let (choice, coalesced) = if kind == ProtocolKind::Nvme {
+                (arbitration(section, queues)?, coalescing(section)?)
+            } else {
+                Default::default()
             };
             ProtocolSpec {
                 kind,
@@ -395,20 +400,21 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
         };
         behind.push(link.clone());
     }
-    let controller = match section.has("controller") {
-        _ if enclosure.is_some() => {
-            enclosure.as_ref().map_or(ProtocolKind::Uasp, |one| one.protocol)
-        }
-        _ if matches!(plug, Connector::Sas(..)) => ProtocolKind::SasHba,
-        true => section.choice(
+    let controller = if let Some(enclosure) = &enclosure {
+        enclosure.protocol
+    } else if matches!(plug, Connector::Sas(..)) {
+        ProtocolKind::SasHba
+    } else if section.has("controller") {
+        section.choice(
             "controller",
             &[
                 ("ahci", ProtocolKind::Ahci),
                 ("ata-dma", ProtocolKind::AtaDma),
                 ("sas", ProtocolKind::SasHba),
             ],
-        )?,
-        false => ProtocolKind::Ahci,
+        )?
+    } else {
+        ProtocolKind::Ahci
     };
     behind.extend(enclosure.into_iter().flat_map(|one| one.links));
     let alone = !matches!(plug, Connector::Pcie(..)) && behind.is_empty();

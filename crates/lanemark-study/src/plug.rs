@@ -65,7 +65,7 @@ pub fn plug_in(
             );
             return Err(StudyError::new(named_at.clone(), message));
         }
-        _ => port.controller,
+        Connector::Pcie(..) | Connector::Sata(..) | Connector::Sas(..) => port.controller,
     };
     let known = platform.protocols.iter().find(|spec| spec.kind == kind);
     let mut protocol = known.cloned().ok_or_else(|| {
@@ -109,7 +109,7 @@ fn train(
         {
             SataCommands::Unqueued
         }
-        commands => commands,
+        SataCommands::Queued | SataCommands::Unqueued | SataCommands::Pio { .. } => drive.commands,
     };
     match (drive.plug, port.plug) {
         (Connector::Sata(own), Connector::Sata(other)) => {

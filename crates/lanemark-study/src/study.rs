@@ -449,13 +449,12 @@ fn read_figure(
     if let Some(column) = column {
         check_power(section, metric, &column.system)?;
     }
-    let over = match metric {
-        FigureMetric::Gain => {
-            let over = section.text("over")?;
-            known_system(systems, &over, section.location_of("over"))?;
-            Some(over)
-        }
-        _ => None,
+    let over = if metric == FigureMetric::Gain {
+        let over = section.text("over")?;
+        known_system(systems, &over, section.location_of("over"))?;
+        Some(over)
+    } else {
+        None
     };
     let bound = if section.has("bound") {
         section

@@ -438,9 +438,12 @@ impl System {
                 self.uncollected(samples, content)
             });
             // All tests together have one warning, from the test that wrote the most data.
-            let written = |warning: &Warning| match warning {
-                Warning::NoCollection { written_bytes, .. } => *written_bytes,
-                _ => Bytes::ZERO,
+            let written = |warning: &Warning| {
+                if let Warning::NoCollection { written_bytes, .. } = warning {
+                    *written_bytes
+                } else {
+                    Bytes::ZERO
+                }
             };
             let warning = candidates.max_by_key(written);
             let collected = result

@@ -1,5 +1,6 @@
 //! The rules of the tree, which ARCHITECTURE.md states. Each violation is reported as a sentence.
 
+mod bindings;
 mod budget;
 mod comments;
 mod crates;
@@ -132,6 +133,11 @@ fn types_have_descriptive_names() {
 #[test]
 fn parameters_have_names() {
     none(&parameters::tuples(&TREE.root, &TREE.crates));
+}
+
+#[test]
+fn statements_bind_one_expression() {
+    none(&bindings::tuples(&TREE.root, &TREE.crates));
 }
 
 #[test]

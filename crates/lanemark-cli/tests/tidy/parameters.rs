@@ -86,7 +86,7 @@ fn pattern_lines(parameters: &Group) -> Vec<usize> {
     lines
 }
 
-fn is_mark(token: &TokenTree, mark: char) -> bool {
+pub(crate) fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 

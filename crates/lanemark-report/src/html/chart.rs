@@ -397,7 +397,9 @@ fn alt_text(title: &str, groups: &[BarGroup], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {
             ChartKind::Measured => format!("{} {unit}", bar.text),
-            kind => format!("{} {} {unit}", kind.name(), bar.text),
+            kind @ (ChartKind::Published | ChartKind::Simulated) => {
+                format!("{} {} {unit}", kind.name(), bar.text)
+            }
         });
         format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
     });

@@ -56,7 +56,7 @@ fn kinds(runs: &[(&str, &RunResult)]) -> String {
     for (label, run) in relevant {
         match &run.target {
             Target::Database(_) => real.push(*label),
-            _ => simulated.push(*label),
+            Target::Simulated(_) | Target::Measured(_) => simulated.push(*label),
         }
     }
     let mut text = String::new();

@@ -92,9 +92,10 @@ fn split_by_difference(
             kept.push((name, ladder.clone()));
         }
         let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
-        match difference {
-            PanelDifference::Visible => visible.push((panels, difference)),
-            _ => folded.push((panels, difference)),
+        if difference == PanelDifference::Visible {
+            visible.push((panels, difference))
+        } else {
+            folded.push((panels, difference))
         }
     }
     (visible, folded)

@@ -67,7 +67,10 @@ pub(super) fn of(device: &InspectedDevice) -> Vec<InspectionGap> {
 fn has_rate(link: &InspectedLink) -> bool {
     let ends = match link {
         InspectedLink::Pcie(link) => link.upper_max.or(link.lower_max),
-        _ => None,
+        InspectedLink::Sata(_)
+        | InspectedLink::Pata(_)
+        | InspectedLink::Sas(_)
+        | InspectedLink::Usb(_) => None,
     };
     ends.is_some() || link.range().is_some()
 }
@@ -185,10 +188,7 @@ impl InspectionGap {
 }
 
 fn role(hop: &InspectedHop) -> Option<PciFunctionKind> {
-    match hop.part {
-        InspectedHopKind::Pci { role, .. } => Some(role),
-        _ => None,
-    }
+    if let InspectedHopKind::Pci { role, .. } = hop.part { Some(role) } else { None }
 }
 
 fn is_shown_by_lspci(role: PciFunctionKind) -> bool {

@@ -85,7 +85,10 @@ fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     }
     let threads = match test.asks {
         LoadKind::Database(_) => USERS,
-        _ => THREADS,
+        LoadKind::Requests(_)
+        | LoadKind::Transactions(_)
+        | LoadKind::Trace(_)
+        | LoadKind::PartlyStated(_) => THREADS,
     };
     if !threads.contains(&test.threads) {
         return at.key("threads").fail(test.threads, threads);

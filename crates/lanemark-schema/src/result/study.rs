@@ -285,7 +285,14 @@ impl FigureMetric {
         let (low, high) = match self {
             Self::Throughput | Self::Iops => (interval.low_ratio, interval.high_ratio),
             Self::Latency => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
-            _ => return None,
+            Self::ProcessorShare
+            | Self::Gain
+            | Self::Power
+            | Self::BatteryLife
+            | Self::Transactions
+            | Self::ReadLatency
+            | Self::WriteLatency
+            | Self::ProcessorUse => return None,
         };
         let value = self.of(result).value;
         Some((value * low, value * high))
@@ -329,9 +336,10 @@ impl FigureCheck {
     /// Compares `figure` with the simulated value.
     pub fn new(figure: PublishedFigure, simulated: Statistic) -> Self {
         // A gain is a ratio minus one; its error is the error of the ratio.
-        let off = match figure.metric {
-            FigureMetric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
-            _ => simulated.value / figure.published - 1.0,
+        let off = if figure.metric == FigureMetric::Gain {
+            (100.0 + simulated.value) / (100.0 + figure.published) - 1.0
+        } else {
+            simulated.value / figure.published - 1.0
         };
         let error = match figure.bound {
             BoundKind::Exactly => off,
@@ -360,9 +368,10 @@ impl StudyOutcome {
         let drive = |check: &FigureCheck| {
             let system =
                 self.systems.iter().find(|candidate| candidate.name == check.figure.system)?;
-            match &system.run.target {
-                Target::Simulated(target) => Some(target.drive.as_str()),
-                _ => None,
+            if let Target::Simulated(target) = &system.run.target {
+                Some(target.drive.as_str())
+            } else {
+                None
             }
         };
         let test = |check: &FigureCheck| {

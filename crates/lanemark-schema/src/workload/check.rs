@@ -193,7 +193,7 @@ impl SyntheticRequests {
                 value: self.think.to_string(),
                 bound: "not together with `rate`".to_owned(),
             }),
-            _ => Ok(()),
+            Load::Closed | Load::Open { .. } => Ok(()),
         }
     }
 }
@@ -221,7 +221,15 @@ impl Pattern {
             {
                 fail("zones", format!("{} zones", zones.len()), "up to 64 with shares above 0%")
             }
-            _ => Ok(()),
+            Self::Sequential
+            | Self::Backward
+            | Self::Uniform
+            | Self::Shuffled
+            | Self::Pareto { .. }
+            | Self::Normal { .. }
+            | Self::Zones { .. }
+            | Self::Zipf { .. }
+            | Self::HotCold { .. } => Ok(()),
         }
     }
 }

@@ -325,7 +325,7 @@ impl FrontEnd {
             Operation::Read => {
                 self.spec.read_unit_time * (command.length().get().saturating_sub(1) / SLOT.get())
             }
-            _ => Duration::ZERO,
+            Operation::Write | Operation::Flush | Operation::Trim => Duration::ZERO,
         }
     }
 

@@ -72,9 +72,12 @@ impl PowerMeter {
         if let PowerPhase::Resting(since) = self.phase {
             self.wake(now, since);
         }
-        match self.phase {
-            PowerPhase::Waking { awake, .. } if now < awake => Some(awake),
-            _ => None,
+        if let PowerPhase::Waking { awake, .. } = self.phase
+            && now < awake
+        {
+            Some(awake)
+        } else {
+            None
         }
     }
 

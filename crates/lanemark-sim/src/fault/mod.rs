@@ -200,9 +200,10 @@ impl Faults {
 
     /// Returns the parameters of a fault that makes commands stuck, or the default for a fault of another kind.
     pub(super) fn stuck(&self, number: FaultNumber) -> StuckCommands {
-        match self.fault(number).kind {
-            FaultKind::Stuck(stuck) => stuck,
-            _ => StuckCommands::default(),
+        if let FaultKind::Stuck(stuck) = self.fault(number).kind {
+            stuck
+        } else {
+            StuckCommands::default()
         }
     }
 
@@ -329,9 +330,8 @@ impl Faults {
         let pauses = self.holding(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
         let paused = pauses.max_by_key(|&number| self.fault(number).over_at());
         // The fault with the lowest limit rejects writes first.
-        let limit = |fault: &Fault| match fault.kind {
-            FaultKind::ReadOnly { written } => Some(written),
-            _ => None,
+        let limit = |fault: &Fault| {
+            if let FaultKind::ReadOnly { written } = fault.kind { Some(written) } else { None }
         };
         let read_only = self
             .holding(now, |fault| own(fault) && limit(fault).is_some())
@@ -473,7 +473,17 @@ impl Faults {
             FaultKind::BitFlips { .. } => Operation::Read,
             FaultKind::LostWrite { .. } | FaultKind::MisdirectedWrite { .. } => Operation::Write,
             FaultKind::LyingFlush => Operation::Flush,
-            _ => return false,
+            FaultKind::ReadRetries(_)
+            | FaultKind::MediaError { .. }
+            | FaultKind::WriteError { .. }
+            | FaultKind::Latency { .. }
+            | FaultKind::Pause
+            | FaultKind::Stuck(_)
+            | FaultKind::LinkErrors { .. }
+            | FaultKind::Retrain { .. }
+            | FaultKind::PortLoss { .. }
+            | FaultKind::ReadOnly { .. }
+            | FaultKind::PowerCut { .. } => return false,
         };
         access.operation == operation
             && (operation == Operation::Flush || access.touches(&kind))
@@ -518,11 +528,13 @@ impl DriveFaults {
 
 /// Returns the rule for repeating reads if it applies from the start of a run to its end.
 pub(crate) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
-    match fault.kind {
-        FaultKind::ReadRetries(retries) if fault.at == Instant::ZERO && fault.length.is_none() => {
-            Some(retries)
-        }
-        _ => None,
+    if let FaultKind::ReadRetries(retries) = fault.kind
+        && fault.at == Instant::ZERO
+        && fault.length.is_none()
+    {
+        Some(retries)
+    } else {
+        None
     }
 }
 

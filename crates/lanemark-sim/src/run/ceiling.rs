@@ -185,7 +185,13 @@ fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -
         _ if demand.read == demand.write => {
             format!("{} a request on {cores} of {all} cores", demand.read)
         }
-        _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
+        ProtocolKind::Ahci
+        | ProtocolKind::Nvme
+        | ProtocolKind::SasHba
+        | ProtocolKind::Uasp
+        | ProtocolKind::BulkOnly => {
+            format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write)
+        }
     };
     Ceiling {
         id: HopId::Cpu,

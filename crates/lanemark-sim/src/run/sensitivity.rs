@@ -90,9 +90,12 @@ pub fn compute_sensitivity(
     outcomes: &[Sample],
 ) -> Sensitivity {
     let latency = |sample: &Sample| sample.latency().mean_ns();
-    let busy = |id: SystemChange| match id {
-        SystemChange::Hop(id) => Some(base.path.as_ref()?.hop(id)?.utilisation),
-        _ => None,
+    let busy = |id: SystemChange| {
+        if let SystemChange::Hop(id) = id {
+            Some(base.path.as_ref()?.hop(id)?.utilisation)
+        } else {
+            None
+        }
     };
     let gain = |(variant, outcome): (&ChangedSystem, &Sample)| ChangeGain {
         id: variant.id,

@@ -207,31 +207,33 @@ impl Simulator {
             let affected = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
             affected.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
         };
-        match kind {
-            FaultKind::Retrain { .. } => {
-                let last = faults.last_of_any(self.now, |fault| match fault.kind {
-                    FaultKind::Retrain { link, .. } => is_of_link(fault, link),
-                    _ => false,
-                });
-                let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind)
-                {
-                    Some(FaultKind::Retrain { to, .. }) => model.trained(to),
-                    _ => Some(model),
-                };
-                let model = trained.unwrap_or(model);
-                self.link(drive, place.port, number).train(model);
-            }
-            _ => {
-                let last = faults.last_of_any(self.now, |fault| match fault.kind {
-                    FaultKind::LinkErrors { link, .. } => is_of_link(fault, link),
-                    _ => false,
-                });
-                let rate = match last.map(|number| faults.fault(number).kind) {
-                    Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
-                    _ => None,
-                };
-                self.link(drive, place.port, number).set_bit_error_rate(rate, Rng::new(key));
-            }
+        if matches!(kind, FaultKind::Retrain { .. }) {
+            let last = faults.last_of_any(self.now, |fault| {
+                if let FaultKind::Retrain { link, .. } = fault.kind {
+                    is_of_link(fault, link)
+                } else {
+                    false
+                }
+            });
+            let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind) {
+                Some(FaultKind::Retrain { to, .. }) => model.trained(to),
+                _ => Some(model),
+            };
+            let model = trained.unwrap_or(model);
+            self.link(drive, place.port, number).train(model);
+        } else {
+            let last = faults.last_of_any(self.now, |fault| {
+                if let FaultKind::LinkErrors { link, .. } = fault.kind {
+                    is_of_link(fault, link)
+                } else {
+                    false
+                }
+            });
+            let rate = match last.map(|number| faults.fault(number).kind) {
+                Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
+                _ => None,
+            };
+            self.link(drive, place.port, number).set_bit_error_rate(rate, Rng::new(key));
         }
     }
 
@@ -302,9 +304,12 @@ impl Simulator {
             let status = RequestStatus::Failed(ErrorKind::Timeout);
             let loses_this_port = |kind: &FaultKind| loses_port(kind, command.port_path.0);
             let fault = faults.last(index, self.now, loses_this_port).unwrap_or_default();
-            let timeout = match faults.fault(fault).kind {
-                FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
-                _ => port_paths.timeout,
+            let timeout = if let FaultKind::PortLoss { timeout: Some(timeout), .. } =
+                faults.fault(fault).kind
+            {
+                timeout
+            } else {
+                port_paths.timeout
             };
             let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)

@@ -401,9 +401,10 @@ impl Simulator {
         let transfer_max =
             if access.operation.moves_data() { transfer_max } else { access.length.max(Bytes(1)) };
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
-        let request_submit = match access.operation {
-            Operation::Write => self.request_submit + self.write_submit,
-            _ => self.request_submit,
+        let request_submit = if access.operation == Operation::Write {
+            self.request_submit + self.write_submit
+        } else {
+            self.request_submit
         };
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;

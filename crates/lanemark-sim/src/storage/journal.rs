@@ -81,10 +81,8 @@ impl Journal {
     /// Accepts a request, and returns the submission of its first step.
     pub(crate) fn accept(&mut self, submission: Submission) -> Submission {
         let Submission { at, target, access, thread, tag } = submission;
-        let mut left = match access.operation {
-            Operation::Flush => self.sync(at, target),
-            _ => vec![access],
-        };
+        let mut left =
+            if access.operation == Operation::Flush { self.sync(at, target) } else { vec![access] };
         let access_first = left.pop().unwrap_or(access);
         let request = JournalRequest {
             tag,

@@ -255,9 +255,10 @@ impl Volume {
     /// small requests.
     fn part_of(&self, Access { operation, offset, length }: Access) -> Option<VolumePart> {
         let drives = self.outstanding.len() as u16;
-        match operation {
-            Operation::Flush => None,
-            _ => self.spec.within_chunk(drives, offset, length),
+        if operation == Operation::Flush {
+            None
+        } else {
+            self.spec.within_chunk(drives, offset, length)
         }
     }
 

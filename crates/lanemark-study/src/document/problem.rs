@@ -67,9 +67,12 @@ impl Problems {
             })
         };
         // A misspelt key is reported once, as an unknown key, and not also as a missing key.
-        let is_told = |problem: &&Problem| match problem {
-            Problem::Missing { table, misspelt: Some(other), .. } => !unknown(table, other),
-            _ => true,
+        let is_told = |problem: &&Problem| {
+            if let Problem::Missing { table, misspelt: Some(other), .. } = problem {
+                !unknown(table, other)
+            } else {
+                true
+            }
         };
         let mut told: Vec<StudyError> = Vec::new();
         let mut grouped: Vec<String> = Vec::new();
@@ -82,9 +85,14 @@ impl Problems {
                 continue;
             }
             grouped.push(table.clone());
-            let missing = all.iter().filter(is_told).filter_map(|other| match other {
-                Problem::Missing { table: of, key, .. } if of == table => Some(key.as_str()),
-                _ => None,
+            let missing = all.iter().filter(is_told).filter_map(|other| {
+                if let Problem::Missing { table: of, key, .. } = other
+                    && of == table
+                {
+                    Some(key.as_str())
+                } else {
+                    None
+                }
             });
             let keys: Vec<&str> = missing.collect();
             told.push(match (no_table, keys.as_slice()) {

@@ -464,19 +464,16 @@ impl<'d> Section<'d> {
 
     pub(super) fn bare(&self, key: &str, value: &Value) -> Result<Scalar, StudyError> {
         let location = self.document.location(value.offset);
+        let not_a_scalar = |found: &str| {
+            let message = format!("`{key}` must be a string or a number, not {found}");
+            StudyError::new(location.clone(), message)
+        };
         let (text, is_number) = match &value.node {
             Node::Text(text) => (text.clone(), false),
             Node::Number(number) => (number.clone(), true),
-            other => {
-                let found = match other {
-                    Node::Table(_) => "a table",
-                    Node::Array(_) => "a list",
-                    Node::Other(kind) => kind,
-                    Node::Text(_) | Node::Number(_) => "a value",
-                };
-                let message = format!("`{key}` must be a string or a number, not {found}");
-                return Err(StudyError::new(location, message));
-            }
+            Node::Table(_) => return Err(not_a_scalar("a table")),
+            Node::Array(_) => return Err(not_a_scalar("a list")),
+            Node::Other(kind) => return Err(not_a_scalar(kind)),
         };
         requested_keys::note(&self.shape, key, |asked| {
             let written = || if is_number { text.clone() } else { format!("\"{text}\"") };

@@ -134,10 +134,7 @@ fn usual_market(
 ) -> Market {
     let share = reads.zip(writes).map_or(1.0, |(reads, writes)| writes / reads);
     let gigabytes = (capacity.get() as f64 / 1e9).round() as u64;
-    let bound = match protocol {
-        ProtocolKind::Nvme => STEADY_SHARE_NVME,
-        _ => STEADY_SHARE_SATA,
-    };
+    let bound = if protocol == ProtocolKind::Nvme { STEADY_SHARE_NVME } else { STEADY_SHARE_SATA };
     let is_steady = if SERVER_CAPACITIES.contains(&gigabytes) {
         share < bound
     } else {

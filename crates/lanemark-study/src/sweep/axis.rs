@@ -136,7 +136,7 @@ fn quantities<T: FromStr + Display>(
     let by = by? as f64;
     let step = match step {
         RangeStep::By(_) => RangeStep::By(by),
-        times => times,
+        RangeStep::Times(_) => step,
     };
     let value_texts = |values: Vec<f64>| {
         values.into_iter().map(|value| quantity(value.round() as u64).to_string()).collect()

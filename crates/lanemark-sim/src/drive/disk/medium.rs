@@ -105,16 +105,15 @@ impl Medium for Disk {
         events: &mut EventSchedule,
         outcomes: &mut OutcomeQueue,
     ) -> Option<DriveOutcome> {
-        match self.arm {
-            ArmWork::Working { operation, end } if operation == handle => {
-                let operation = self.finish(now, operation, end, events);
-                Some(self.finish_operation(now, operation, events, outcomes))
-            }
-            _ => {
-                let command = self.operations[handle].command;
-                self.on_firmware_done(now, handle, events);
-                Some(DriveOutcome::Prepared(command))
-            }
+        if let ArmWork::Working { operation, end } = self.arm
+            && operation == handle
+        {
+            let operation = self.finish(now, operation, end, events);
+            Some(self.finish_operation(now, operation, events, outcomes))
+        } else {
+            let command = self.operations[handle].command;
+            self.on_firmware_done(now, handle, events);
+            Some(DriveOutcome::Prepared(command))
         }
     }
 

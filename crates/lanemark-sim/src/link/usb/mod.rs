@@ -223,7 +223,9 @@ impl Usb {
         let header_symbols = HEADER_PACKET + LINK_COMMANDS;
         match self.rate {
             UsbRate::High => SymbolCounts::NONE,
-            _ => SymbolCounts { forth: header_symbols, back: header_symbols },
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => {
+                SymbolCounts { forth: header_symbols, back: header_symbols }
+            }
         }
     }
 
@@ -232,7 +234,9 @@ impl Usb {
     fn ask_out(&self) -> SymbolCounts {
         match self.rate {
             UsbRate::High => SymbolCounts::NONE,
-            _ => SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET },
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => {
+                SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET }
+            }
         }
     }
 

@@ -26,7 +26,7 @@ impl Usb {
         let issue = self.cost(CommandPhase::Command(operation));
         match operation {
             Operation::Read => issue + self.cost(CommandPhase::ToHost(length, ALONE)),
-            _ => {
+            Operation::Write | Operation::Flush | Operation::Trim => {
                 let data = self.cost(CommandPhase::ToDrive(length, ALONE));
                 issue + data + self.cost(CommandPhase::Completion(operation))
             }
@@ -76,7 +76,7 @@ impl LinkFormulas for Usb {
         let down = time(|cost| cost.to_drive);
         let seconds = match self.rate {
             UsbRate::High => up + down,
-            _ => up.max(down),
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => up.max(down),
         };
         BytesPerSecond((block as f64 / seconds) as u64)
     }
@@ -101,7 +101,7 @@ impl LinkFormulas for Usb {
         let packet = self.data(Bytes(self.rate.data_packet())).forth;
         let request = match self.rate {
             UsbRate::High => 0,
-            _ => HEADER_PACKET + LINK_COMMANDS,
+            UsbRate::Gen1 | UsbRate::Gen2 | UsbRate::Gen2x2 => HEADER_PACKET + LINK_COMMANDS,
         };
         Some(self.time(packet + request))
     }

@@ -97,7 +97,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
             requests.load == Load::Closed && requests.mix.trim_share.is_zero()
         }
         LoadKind::Transactions(_) => true,
-        _ => false,
+        LoadKind::Database(_) | LoadKind::Trace(_) | LoadKind::PartlyStated(_) => false,
     };
     let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
     // Reads of a purged drive encounter more and more of the data that the test writes.

@@ -506,7 +506,11 @@ impl Translation {
                 SuperblockState::Emptied if from.unstored == 0 => self.release(index),
                 // The slot list of this superblock is no longer read.
                 SuperblockState::Closed if from.valid == 0 => from.slots = SlotList::default(),
-                _ => {}
+                SuperblockState::Erased
+                | SuperblockState::Open
+                | SuperblockState::Closed
+                | SuperblockState::Emptied
+                | SuperblockState::Erasing => {}
             }
         }
         self.recycle(previous);

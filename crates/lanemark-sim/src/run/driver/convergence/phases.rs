@@ -106,7 +106,13 @@ impl Convergence {
             let amount_left = |batch: &Batch| batch.reserves[number].1 as f64;
             let share = match reserve {
                 Reserve::OperationCredits | Reserve::ThroughputCredits => CREDITS_USED_UP,
-                _ => USED_UP,
+                Reserve::AdapterCache
+                | Reserve::WriteBuffer
+                | Reserve::PseudoSlc
+                | Reserve::PseudoSlcBoundary
+                | Reserve::ErasedFlash
+                | Reserve::DriveMap
+                | Reserve::HostMap => USED_UP,
             };
             let end =
                 self.batches.iter().position(|batch| amount_left(batch) <= share * first as f64)?;

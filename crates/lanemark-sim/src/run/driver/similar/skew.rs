@@ -19,9 +19,10 @@ const SUMMED: u64 = 1000;
 
 /// Returns a pattern for `few` blocks that has the same shares as `pattern` on `many` blocks.
 pub(super) fn on_fewer_blocks(pattern: &Pattern, many: f64, few: f64) -> Pattern {
-    match pattern {
-        Pattern::Zipf { theta } => Pattern::Zones { zones: zones(*theta, many, few) },
-        other => other.clone(),
+    if let Pattern::Zipf { theta } = pattern {
+        Pattern::Zones { zones: zones(*theta, many, few) }
+    } else {
+        pattern.clone()
     }
 }
 
