@@ -255,7 +255,6 @@ fn binds(condition: &Expr) -> bool {
     }
 }
 
-/// Returns the replacements of an operator.
 fn others(operator: &BinOp) -> &'static [&'static str] {
     match operator {
         BinOp::Eq(_) => &["!="],

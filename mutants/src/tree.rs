@@ -17,7 +17,6 @@ const ROUNDS: usize = 40;
 /// Number of additional changes, which replace changes that do not compile in builds with tests.
 const SPARE: usize = 10;
 
-/// The copy of the tree.
 pub struct Tree {
     pub root: PathBuf,
     pub copy: PathBuf,

@@ -35,7 +35,6 @@ const CASES: [Case; 8] = [
     Case { slug: "rnd4k-q1t1-write", fio: ["--rw=randwrite", "--bs=4k", "--iodepth=1"] },
 ];
 
-/// The figures of one run.
 #[derive(Clone, Copy)]
 struct RunFigures {
     megabytes: f64,

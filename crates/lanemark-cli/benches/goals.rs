@@ -101,7 +101,6 @@ fn usage_of(child: &Child) -> (ExitStatus, libc::rusage) {
     (ExitStatus::from_raw(status), usage)
 }
 
-/// Returns the row of a command.
 fn row(goal: &Goal, runs: &[Taken]) -> String {
     let mut seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
     seconds.sort_by(f64::total_cmp);

@@ -31,7 +31,6 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 use lanemark_oltp::schema::{Scale, Table};
 
-/// The extent of the benchmark.
 struct Extent {
     rounds: usize,
     /// Scale of the loaded data.

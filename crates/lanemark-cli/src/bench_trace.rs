@@ -36,7 +36,6 @@ pub(crate) struct RecordedTrace {
     wrap: Option<u64>,
 }
 
-/// The summary of a trace.
 #[derive(Default)]
 struct TraceOverview {
     requests: u64,

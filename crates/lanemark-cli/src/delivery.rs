@@ -21,7 +21,6 @@ use crate::{output, stop};
 /// The function that formats a result for stdout.
 type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 
-/// The outputs of a result.
 #[derive(Clone)]
 pub(crate) struct ResultDelivery(Arc<ResultOutputs>);
 
@@ -58,7 +57,6 @@ impl ResultDelivery {
         Ok(delivery)
     }
 
-    /// Saves the current result.
     pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), LabError> {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());

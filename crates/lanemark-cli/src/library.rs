@@ -57,7 +57,6 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
     KINDS.into_iter().filter(|(_, kind)| is_wanted(*kind)).collect()
 }
 
-/// An entry of the list.
 #[derive(Serialize)]
 struct ListedEntry {
     kind: &'static str,

@@ -10,7 +10,6 @@ use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 use crate::failure::{CommandOutcome, Failure};
 use crate::output;
 
-/// A plan, for output as JSON.
 #[derive(Serialize)]
 struct PlanJson<'a> {
     #[serde(flatten)]
@@ -103,7 +102,6 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     Ok((power.value, Some(test)))
 }
 
-/// A result that an option names.
 struct OptionResult<'r> {
     option: &'static str,
     result: &'r TestResult,

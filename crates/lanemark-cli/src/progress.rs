@@ -15,7 +15,6 @@ const MOVES: Duration = Duration::from_millis(250);
 /// The characters of the spinner, in order; the last is shown at the end.
 const TURNS: &str = "|/-\\ ";
 
-/// The progress line.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -23,7 +22,6 @@ impl Progress {
         Self(ProgressBar::new_spinner())
     }
 
-    /// Replaces the line.
     pub(crate) fn show(&mut self, line: &str) {
         self.0.disable_steady_tick();
         self.draw(style("{wide_msg}"), line);
@@ -134,7 +132,6 @@ impl LabProgressLine {
         Self { progress: Progress::new(), counted, drawing: None }
     }
 
-    /// Shows the event.
     pub(crate) fn draw(&mut self, event: &Event<'_>) {
         if let Event::Drawn { ended: 0, .. } = event {
             self.drawing.get_or_insert_with(Instant::now);

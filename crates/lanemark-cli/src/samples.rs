@@ -13,7 +13,6 @@ use crate::failure::{CommandOutcome, Failure};
 use crate::messages::tell;
 use crate::output;
 
-/// A built-in file.
 #[derive(Clone, Debug, Serialize)]
 struct Sample {
     name: Cow<'static, str>,

@@ -66,12 +66,10 @@ impl ResultSaver {
         }
     }
 
-    /// Saves a run.
     pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
         self.file.as_ref().map_or(Ok(()), |file| file.save_run(run))
     }
 
-    /// Saves the outcome of a study.
     pub(crate) fn save_study(&self, outcome: &StudyOutcome) -> Result<(), LabError> {
         self.file.as_ref().map_or(Ok(()), |file| file.save(outcome))
     }

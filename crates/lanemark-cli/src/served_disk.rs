@@ -62,7 +62,6 @@ pub(crate) fn own_mounts() -> Result<File, Failure> {
     Ok(outside)
 }
 
-/// The data of a served system.
 pub(crate) enum Contents<'p> {
     /// The data is in this file, which is kept.
     File(&'p Path),
@@ -76,12 +75,12 @@ pub(crate) enum Contents<'p> {
 #[derive(Clone, Copy)]
 pub(crate) enum ServedForm<'p> {
     /// A block device. The server is in the mount namespace `outside`.
-    Disk { outside: &'p File },
-    /// A file.
+    Disk {
+        outside: &'p File,
+    },
     File,
 }
 
-/// The parameters of a disk.
 pub(crate) struct DiskParameters<'p> {
     pub(crate) form: ServedForm<'p>,
     /// The folder for the server's files.

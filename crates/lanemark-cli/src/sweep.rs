@@ -110,7 +110,6 @@ struct SweepOutputs {
     json: bool,
 }
 
-/// A sweep, for output as JSON.
 #[derive(Serialize)]
 struct SweepJson<'s> {
     schema_version: u32,

@@ -49,7 +49,6 @@ use turn::TurnEnvironment;
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// Maximum time scale.
 const SCALE_MAX: f64 = 64.0;
 /// Ratio of two successive time scales.
 const SCALE_STEP: f64 = 4.0;
@@ -58,7 +57,6 @@ const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
 /// Maximum length of a command in the name of a test.
 const NAME_MAX: usize = 60;
 
-/// A system of the trial and its turns.
 struct TrialSystem {
     /// `drive@platform:port`, as the user wrote it.
     name: String,
@@ -146,7 +144,6 @@ fn command_outcome(trial_outcome: &TrialOutcome) -> CommandOutcome {
     }
 }
 
-/// Assembles the systems.
 fn systems(
     args: &TrialArgs,
     library: &lanemark_study::Library,

@@ -15,7 +15,6 @@ fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
     command.args(more).current_dir(folder).output().unwrap()
 }
 
-/// Returns the sample of a test with one fault.
 fn sample(workload: &str, fault: &str) -> Sample {
     let folder = tempfile::tempdir().unwrap();
     let output = sim(folder.path(), workload, &["--fault", fault]);

@@ -59,7 +59,6 @@ impl PrivateFolder {
         Ok(Self(path))
     }
 
-    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -12,9 +12,7 @@ use quick_xml::reader::Reader;
 
 use crate::error::shown;
 
-/// Maximum depth of elements.
 const DEPTH_MAX: usize = 64;
-/// Maximum number of elements.
 const ELEMENTS_MAX: usize = 2_000_000;
 /// Maximum number of attributes of an element. hwloc writes about thirty.
 const ATTRIBUTES_MAX: usize = 256;

@@ -89,7 +89,6 @@ enum RequestDestination {
     /// The requests do not reach a device: the null engine, or memory.
     #[default]
     NoDevice,
-    /// A file on a device.
     File,
     /// A device without a file system.
     Device,

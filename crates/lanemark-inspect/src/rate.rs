@@ -37,7 +37,6 @@ pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> LinkRates {
     (Some(model.rate()), lawful.then(|| LONG / model.post_time(LONG)))
 }
 
-/// Returns the rates of a SATA link.
 pub(crate) fn sata(bits_per_second: u64) -> LinkRates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let model = LinkModel::Sata(Sata::new(rate, SataCommands::Queued));

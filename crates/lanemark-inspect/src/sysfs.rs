@@ -33,7 +33,6 @@ const ENTRIES_MAX: usize = 65_536;
 /// Maximum number of entries in [`Sysfs::unread`].
 const UNREAD_MAX: usize = 4096;
 
-/// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
     /// Path of the tree for messages, as the user wrote it.
@@ -57,7 +56,6 @@ impl DevicePosition {
         self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Returns the whole path as text.
     pub(crate) fn text(&self) -> String {
         self.0.to_string_lossy().into_owned()
     }
@@ -84,7 +82,6 @@ impl DevicePosition {
 }
 
 impl Sysfs {
-    /// Opens the tree at `root`.
     pub fn open(root: &Path) -> Result<Self, InspectError> {
         let to_error = |source| InspectError::Root { root: root.to_owned(), source };
         let canonical = fs::canonicalize(root).map_err(to_error)?;

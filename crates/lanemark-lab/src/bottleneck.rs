@@ -24,7 +24,6 @@ const ALIKE: f64 = 0.05;
 
 /// A test whose variants run, and the sample with which they are compared.
 struct ComparedTest {
-    /// The number of the test in the result.
     test: usize,
     asked: CheckedTest,
     base: Sample,

@@ -134,12 +134,9 @@ fn read_listed_result(path: PathBuf) -> Option<ListedResult> {
 #[derive(Deserialize)]
 struct FileHead {
     schema_version: Option<u64>,
-    /// Title of a study.
     title: Option<String>,
     provenance: Option<RunProvenance>,
-    /// Workload of a run.
     workload: Option<LookedUpName>,
-    /// Systems of a study.
     systems: Option<IgnoredAny>,
     complete: Option<bool>,
 }

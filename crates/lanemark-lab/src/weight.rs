@@ -42,7 +42,6 @@ struct WalkCounts {
     is_mixed: bool,
 }
 
-/// The kind of a JSON value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JsonKind {
     Number,

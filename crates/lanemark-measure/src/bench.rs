@@ -58,7 +58,6 @@ pub struct Bench<'a> {
     pub offered: Option<&'a Path>,
     /// Method that restores an offered device to its state as new before the run.
     pub purge: Option<PurgeMethod<'a>>,
-    /// Settings of the run.
     pub settings: MeasureSettings,
     /// Stops the run early when set to true.
     pub stop: &'a AtomicBool,

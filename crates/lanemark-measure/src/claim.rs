@@ -21,7 +21,6 @@ use rustix::io::Errno;
 
 use crate::error::MeasureError;
 
-/// A claimed device.
 #[derive(Debug)]
 pub(crate) struct Claim {
     /// The device, open for reading and writing, and claimed.

@@ -31,7 +31,6 @@ pub(crate) trait ThreadClock {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
 
-    /// Sleeps for `ns` nanoseconds.
     fn sleep(&self, ns: u64);
 
     /// Returns the processor time of the calling thread and of its kernel threads since their start.

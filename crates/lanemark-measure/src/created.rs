@@ -66,9 +66,7 @@ struct NamedFile {
 /// A file that a killed run left in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverFile {
-    /// Path of the file.
     pub path: PathBuf,
-    /// Size of the file.
     pub size: Bytes,
 }
 

@@ -22,7 +22,6 @@ use crate::worker::POLL_NS;
 
 /// Default block size of the writes.
 pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
-/// Number of writes in flight.
 const IN_FLIGHT: u32 = 8;
 
 /// A file to be written in full.

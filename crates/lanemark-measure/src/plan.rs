@@ -13,7 +13,6 @@ pub struct SamplePlan {
     pub turns: Vec<ConcurrentRun>,
 }
 
-/// One run of concurrent tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrentRun {
     /// Index of the first test.

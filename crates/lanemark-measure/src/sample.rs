@@ -180,7 +180,6 @@ impl ConcurrentTest<'_> {
     }
 }
 
-/// A thread of a sample.
 struct SampleThread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,

@@ -52,7 +52,6 @@ pub(crate) struct ThreadCounts {
     pub(crate) failure: Option<MeasureError>,
 }
 
-/// A request that is to be counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedRequest {
     pub(crate) operation: Operation,
@@ -188,7 +187,6 @@ pub(crate) fn if_counted(direction: Option<Box<DirectionResult>>) -> Option<Dire
     direction.map(|direction| *direction).filter(|direction| direction.latency.count() > 0)
 }
 
-/// Counts a request in a series.
 pub(crate) fn record(series: &mut SeriesRecorder, at: Duration, request: CountedRequest) {
     if series.is_over(at) {
         series.close(at, None);

@@ -42,7 +42,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that consist of the page cache.
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// An open target.
 #[derive(Debug)]
 pub struct Target {
     held: HeldTarget,

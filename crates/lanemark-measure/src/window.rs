@@ -11,7 +11,6 @@ pub(crate) struct ByteQuota {
     pub(crate) requests: u64,
 }
 
-/// The window in which requests are counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CountingWindow {
     pub(crate) opens_ns: u64,

@@ -87,7 +87,6 @@ pub(crate) struct ThreadProgress {
     pub(crate) bytes: AtomicU64,
 }
 
-/// A thread of a test.
 pub(crate) struct Worker<'a, E, C = Clock> {
     shared: &'a TestState<'a, C>,
     progress: &'a ThreadProgress,

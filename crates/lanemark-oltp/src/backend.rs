@@ -10,7 +10,6 @@ use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::value::Row;
 
-/// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseContents {
     /// The database does not contain tables.
@@ -24,11 +23,8 @@ pub enum DatabaseContents {
 /// The data that Lanemark loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadedData {
-    /// Version of the data.
     pub version: i64,
-    /// Scale of the data.
     pub scale: Scale,
-    /// Number of loaded warehouses.
     pub warehouses: i64,
     /// Whether all parts are loaded.
     pub complete: bool,
@@ -65,7 +61,6 @@ pub(crate) trait Backend: Send + Sync {
     /// Connects to the database; creates it first if `create` is set and it does not exist.
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError>;
 
-    /// Returns the contents of the database.
     fn holding(&self) -> Result<DatabaseContents, OltpError>;
 
     /// Removes the contents, regardless of the program that created them.
@@ -117,7 +112,6 @@ pub(crate) trait Backend: Send + Sync {
         self.cache_and_data().map_or(0, |(_, data)| data)
     }
 
-    /// Returns the observer of the database for a run.
     fn observe(&self) -> Result<Box<dyn DatabaseObserver>, OltpError> {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }

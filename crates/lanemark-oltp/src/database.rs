@@ -17,7 +17,6 @@ use crate::secrets::without_password;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 
-/// A database and its name.
 #[derive(Clone)]
 pub struct Database(Arc<dyn Backend>);
 
@@ -52,7 +51,6 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Returns the database in an SQLite file.
     pub fn sqlite(path: impl Into<PathBuf>) -> Self {
         Self(Arc::new(SqliteFile(path.into())))
     }
@@ -81,7 +79,6 @@ impl Database {
         if procedures { self.0.open_procedures() } else { self.connect() }
     }
 
-    /// Returns the contents of the database.
     pub fn holding(&self) -> Result<DatabaseContents, OltpError> {
         self.0.holding()
     }

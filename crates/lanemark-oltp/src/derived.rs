@@ -32,7 +32,6 @@ const WAREHOUSE: u64 = 100_000_000;
 /// Size of the part of the span that the log overwrites cyclically.
 const LOG_AREA: u64 = 1 << 30;
 
-/// Sums over all repeats.
 #[derive(Default)]
 struct RepeatSums {
     transactions: u64,

@@ -16,15 +16,11 @@ const SECTOR: u64 = 512;
 pub struct DeviceWork {
     /// The kernel's name of the device.
     pub device: String,
-    /// Number of reads.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Total time of all reads.
     pub read_ms: u64,
-    /// Number of writes.
     pub writes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
     /// Total time of all writes.
     pub write_ms: u64,

@@ -16,18 +16,15 @@ const STREAM: u32 = 100;
 /// The key that selects the customer of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
-    /// The customer's number.
     Number(i64),
     /// The customer's last name, which selects the middle customer with that name.
     LastName(String),
 }
 
-/// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OrderLine {
     /// The warehouse that supplies the item.
     pub supply_warehouse: i64,
-    /// Number of the item.
     pub item: i64,
     /// Quantity of the item, from 1 to 10.
     pub quantity: i64,
@@ -40,7 +37,6 @@ pub struct NewOrder {
     pub warehouse: i64,
     /// The customer's district.
     pub district: i64,
-    /// Number of the customer.
     pub customer: i64,
     /// The 5 to 15 lines of the order.
     pub lines: Vec<OrderLine>,
@@ -48,18 +44,14 @@ pub struct NewOrder {
     pub at_ms: i64,
 }
 
-/// A payment by a customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payment {
     /// The terminal's warehouse.
     pub warehouse: i64,
-    /// District of the payment.
     pub district: i64,
     /// The customer's warehouse; in 15 of 100 cases a different warehouse.
     pub customer_warehouse: i64,
-    /// The customer's district.
     pub customer_district: i64,
-    /// The customer.
     pub customer: CustomerKey,
     /// Amount of the payment, in cents.
     pub amount: i64,
@@ -74,7 +66,6 @@ pub struct OrderStatus {
     pub warehouse: i64,
     /// The customer's district.
     pub district: i64,
-    /// The customer.
     pub customer: CustomerKey,
 }
 
@@ -163,7 +154,6 @@ impl Inputs {
         OrderLine { supply_warehouse, item, quantity: between(&mut self.rng, 1, 10) }
     }
 
-    /// Draws a payment.
     pub fn payment(&mut self, at_ms: i64) -> Payment {
         let district = between(&mut self.rng, 1, DISTRICTS);
         let remote = self.rng.below(100) < 15 && self.scale.warehouses > 1;
@@ -189,7 +179,6 @@ impl Inputs {
         OrderStatus { warehouse: self.warehouse, district, customer: self.customer() }
     }
 
-    /// Draws a delivery.
     pub fn delivery(&mut self, at_ms: i64) -> Delivery {
         let carrier = between(&mut self.rng, 1, 10);
         Delivery { warehouse: self.warehouse, carrier, at_ms }

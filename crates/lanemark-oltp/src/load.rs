@@ -18,7 +18,6 @@ use crate::session::Connection;
 /// Number of rows between two checks of the stop flag.
 const ROWS_A_LOOK: u64 = 4_096;
 
-/// The options for loading a database.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
     /// Scale and seed of the data.
@@ -29,10 +28,8 @@ pub struct LoadOptions {
     pub overwrite: Option<String>,
 }
 
-/// The result of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadReport {
-    /// Rows that this call loaded.
     pub rows: u64,
     /// Warehouses that were loaded before.
     pub kept: i64,

@@ -30,7 +30,6 @@ use crate::session::Connection as _;
 
 /// The file that marks a folder as Lanemark's.
 const MARK: &str = "lanemark-managed";
-/// Content of the mark.
 const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark created.\n";
 /// Maximum time until a server answers, including its recovery after a crash.
 const START_MAX: Duration = Duration::from_secs(120);
@@ -43,12 +42,10 @@ const DIRECT_IO_MIN: u32 = 16;
 /// Accounts under which root may start the server; the first existing account is used.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// The options of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
     /// Size of the server's own buffer in MiB, which determines how many reads reach the drive.
     pub shared_buffers_mib: u64,
-    /// Maximum number of connections.
     pub connections_max: u32,
     /// Whether the tables bypass the system's page cache, so that the buffer is the only cache.
     pub direct_io: bool,
@@ -169,12 +166,10 @@ impl ManagedServer {
         if there { Ok(()) } else { client.script("CREATE DATABASE lanemark") }
     }
 
-    /// Returns the server's database.
     pub fn database(&self) -> Database {
         self.database.clone()
     }
 
-    /// Returns the name of a database of the server.
     pub fn name(&self, database: &str) -> String {
         name(&self.folder, database)
     }

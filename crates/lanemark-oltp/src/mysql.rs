@@ -31,7 +31,6 @@ const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', 
 const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION tx_isolation = 'READ-COMMITTED'";
 
-/// A connection to a server.
 pub(crate) struct MysqlConnection {
     client: Conn,
     prepared: Vec<Option<Vec<PreparedStatement>>>,

@@ -19,9 +19,7 @@ pub struct NurandConstants {
     pub last_load: i64,
     /// Constant for last names while running; its distance from `last_load` satisfies clause 2.1.6.1.
     pub last_run: i64,
-    /// Constant for customers.
     pub customer: i64,
-    /// Constant for items.
     pub item: i64,
 }
 

@@ -27,7 +27,6 @@ const SHOWN_EACH: Duration = Duration::from_secs(1);
 /// Maximum time for all users to pass an edge; a session of a server reports again after a second.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
-/// The observations of a repeat.
 #[derive(Default)]
 pub(crate) struct RepeatObservations {
     pub(crate) device: Option<DeviceWork>,
@@ -62,7 +61,6 @@ struct MachineCounters {
     driver_s: Option<f64>,
 }
 
-/// The observer of a run.
 pub(crate) struct RunObserver {
     observer: Box<dyn DatabaseObserver>,
     device: Option<BlockDevice>,
@@ -197,7 +195,6 @@ impl RunObserver {
     }
 }
 
-/// Prints progress.
 struct ProgressPrinter {
     counts: bool,
     span: (Instant, Instant),

@@ -18,12 +18,9 @@ pub enum TransactionDates {
     Counted,
 }
 
-/// The options of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// Mix of transactions.
     pub profile: TransactionProfile,
-    /// Number of concurrent users.
     pub users: u32,
     /// Whether users have keying and think times.
     pub think_times: bool,

@@ -38,7 +38,6 @@ const COPY_CHUNK: usize = 64 * 1024;
 /// Header of a binary COPY: the signature, without flags or an extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// A connection to a server.
 pub(crate) struct PostgresConnection {
     client: Client,
     prepared: Vec<Option<postgres::Statement>>,

@@ -142,7 +142,6 @@ impl KernelTask {
         Self("/proc/thread-self/schedstat".into())
     }
 
-    /// Creates the task of a process.
     pub(crate) fn process(number: i64) -> Self {
         Self(format!("/proc/{number}/schedstat").into())
     }

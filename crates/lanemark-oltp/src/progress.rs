@@ -31,7 +31,6 @@ impl TransactionCounters {
     }
 }
 
-/// The sums of all users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CounterSums {
     transactions: u64,

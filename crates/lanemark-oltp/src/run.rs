@@ -42,7 +42,6 @@ fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
     }
 }
 
-/// The work of users in a repeat.
 #[derive(Default)]
 struct RepeatWork {
     counters: DatabaseCounters,

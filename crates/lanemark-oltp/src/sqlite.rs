@@ -38,7 +38,6 @@ const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
 /// Size of the header of each page in the log, in bytes (file format of SQLite, section 4.1).
 const FRAME_HEAD: u64 = 24;
 
-/// A connection to a file.
 pub(crate) struct SqliteConnection {
     inner: rusqlite::Connection,
     counted: DatabaseCounters,
@@ -76,7 +75,6 @@ impl SqliteConnection {
         (code == ffi::SQLITE_OK).then(|| now.cast_unsigned())
     }
 
-    /// Returns the files of a database.
     pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
         [path.to_owned(), companion_path(path, "-wal"), companion_path(path, "-shm")]
     }

@@ -10,12 +10,9 @@ use crate::session::Connection;
 use crate::statement::Statement as S;
 use crate::value::{Row, Value, values};
 
-/// The outcome of a new order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewOrderOutcome {
-    /// The order was entered.
     Entered {
-        /// Number of the order.
         order: i64,
         /// Price of the order, in cents.
         total: i64,
@@ -24,7 +21,6 @@ pub enum NewOrderOutcome {
     RolledBack,
 }
 
-/// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryOutcome {
     /// Number of districts with a delivered order.

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlanError, check_range, not_negative, number_text, positive};
 
-/// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Name of the kind of server, such as `SAS`.
@@ -43,7 +42,6 @@ pub struct Costs {
 pub struct Fleet {
     /// Work that all servers must do together, in `unit`.
     pub demand: f64,
-    /// Unit of the demand.
     pub unit: String,
     /// The share of each server's capacity that is kept free.
     pub spare_share: f64,
@@ -164,7 +162,6 @@ impl Fleet {
         }
     }
 
-    /// Returns the saving as text.
     fn saved(&self, present_nodes: f64, other_nodes: f64) -> String {
         let saved = present_nodes - other_nodes;
         format!(

@@ -20,7 +20,6 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Name of the step, such as `energy of the battery`.
@@ -29,16 +28,12 @@ pub struct Step {
     pub formula: String,
     /// Result of the step, in `unit`.
     pub value: f64,
-    /// Unit of the result.
     pub unit: String,
 }
 
-/// A computed plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Question that the plan answers.
     pub question: String,
-    /// The steps, in order.
     pub steps: Vec<Step>,
     /// The answer, as a sentence.
     pub answer: String,

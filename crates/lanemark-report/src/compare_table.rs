@@ -424,7 +424,6 @@ fn summary(verdicts: &[FigureVerdict], metric: FigureMetric) -> String {
     format!("{}.", parts.join("; "))
 }
 
-/// The percentiles that are compared.
 const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")];
 
 /// Writes the percentiles of latency. Each percentile is computed per repeat and averaged over the repeats, with a 95%

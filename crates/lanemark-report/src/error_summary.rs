@@ -15,7 +15,6 @@ pub(crate) struct ErrorSummary<'a> {
     role: FigureRole,
     /// Number of figures that have this role.
     count: usize,
-    /// Number of figures that are bounds.
     bounds: usize,
     /// Number of bounds that the model meets.
     bounds_met: usize,

@@ -20,7 +20,6 @@ use crate::terminal::TerminalText;
 /// The name under which the time for flushes is listed.
 const FLUSHES: &str = "flushes";
 
-/// The turns of one system.
 struct TrialResults<'r> {
     name: &'r str,
     turns: Vec<(&'r Sample, &'r LiveDelivery)>,
@@ -344,7 +343,6 @@ fn queue_depth(sample: &Sample, live: &LiveDelivery) -> Option<f64> {
     (busy_s > 0.0).then(|| time_s / busy_s)
 }
 
-/// Formats a time in seconds.
 fn time_text(seconds: f64) -> String {
     format!("{} s", significant(seconds))
 }

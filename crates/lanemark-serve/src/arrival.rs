@@ -89,7 +89,6 @@ impl TimedReader {
 pub(crate) struct FuseCalls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
-    /// The end of the last call.
     ended: Instant,
     began: Instant,
 }
@@ -115,7 +114,6 @@ impl FuseCalls {
         self.began
     }
 
-    /// Ends the call.
     pub(crate) fn end(&mut self) {
         self.ended = self.clock.now();
         self.delivered.intake.add_work(self.clock.real(self.ended.since_or_zero(self.began)));

@@ -82,7 +82,6 @@ impl TimeScale {
     pub(crate) const IN_TESTS: [(Self, u64); 3] =
         [(Self::ONE, 4), (Self(4_000_000), 16), (Self(500_000), 2)];
 
-    /// Returns the scale as a factor.
     pub fn factor(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -103,7 +102,6 @@ impl std::str::FromStr for TimeScale {
 }
 
 impl WallClock {
-    /// Creates a clock that starts now.
     pub fn start(scale: TimeScale) -> Self {
         Self { start: time::Instant::now(), scale }
     }
@@ -174,7 +172,6 @@ impl ManualClock {
         Self { now: Mutex::default(), scale }
     }
 
-    /// Advances the clock to `at`.
     pub fn turn_to(&self, at: Instant) {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         *now = at.max(*now);

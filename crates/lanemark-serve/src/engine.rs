@@ -75,7 +75,6 @@ pub struct EngineRequest {
 /// A query or change that runs in the engine's thread.
 type EngineTask = Box<dyn FnOnce(&mut SimulatedSystem) + Send>;
 
-/// The queue into the engine.
 #[derive(Default)]
 struct EngineQueue {
     requests: Vec<EngineRequest>,
@@ -140,7 +139,6 @@ impl SimulatedSystem {
         core
     }
 
-    /// Returns the simulated system.
     pub fn live(&self) -> &LiveSystem {
         &self.live
     }
@@ -220,7 +218,6 @@ impl SimulatedSystem {
         }
     }
 
-    /// Submits a request.
     pub fn submit(&mut self, request: EngineRequest) {
         let EngineRequest { access, thread, came, work } = request;
         if self.live.outstanding() == 0 {
@@ -355,7 +352,6 @@ impl Engine {
         Ok((engine, thread))
     }
 
-    /// Returns the clock of the system.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
@@ -366,7 +362,6 @@ impl Engine {
         self.has_failed.load(Ordering::SeqCst)
     }
 
-    /// Submits a request to the system.
     pub fn submit(&self, request: EngineRequest) {
         let first = {
             let mut queue = self.queue();

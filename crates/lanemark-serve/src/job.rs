@@ -41,7 +41,6 @@ pub(crate) struct RequestContext {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// An outstanding request.
 pub(crate) struct RequestJob<A> {
     pub(crate) around: RequestContext,
     pub(crate) asker: A,
@@ -56,10 +55,15 @@ pub(crate) enum DataTask {
     Read(Vec<u8>),
     /// The reply to a read that failed in the underlying file.
     Failed(NbdError),
-    /// The data is written.
-    Write { payload: Vec<u8>, stored: bool },
+    Write {
+        payload: Vec<u8>,
+        stored: bool,
+    },
     /// The range will read as zeroes, as a hole or with allocated space.
-    Zero { hole: bool, stored: bool },
+    Zero {
+        hole: bool,
+        stored: bool,
+    },
     /// No work.
     Nothing,
     /// The data is being stored on the host.

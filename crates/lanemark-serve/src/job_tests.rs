@@ -20,7 +20,6 @@ const SIZE: u64 = 8 << 20;
 const CACHE: DriveCache = DriveCache { kind: WriteCacheMode::Volatile, size: 4 << 20 };
 /// Length of a write that a helper thread performs.
 const LONG: usize = AT_ONCE_MAX + 4096;
-/// Offset of the second write.
 const SECOND: u64 = 4 << 20;
 
 type Task = Box<dyn FnOnce() + Send>;

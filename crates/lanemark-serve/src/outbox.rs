@@ -25,7 +25,6 @@ const SAMPLED: u32 = 8;
 /// Minimum length of an answer that counts as long, which is an answer with data.
 const LONG: usize = 512;
 
-/// The outgoing replies of one connection.
 pub(crate) struct Outbox {
     socket: Socket,
     delivered: Arc<DeliveryCounts>,

@@ -22,7 +22,6 @@ use crate::undo;
 
 /// The folder of root's servers, which all users may read.
 const OF_ROOT: &str = "/run/lanemark/served";
-/// The query for a reading.
 pub const READING: &str = "reading";
 /// Maximum length of a list of devices.
 const LIST_MAX: u64 = 4096;

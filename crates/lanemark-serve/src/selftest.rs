@@ -38,7 +38,6 @@ const SIZE: u64 = 16 << 20;
 const PAGE: u32 = 4096;
 /// Number of outstanding requests in the trial that measures the rate.
 const DEPTH: u64 = 32;
-/// Duration of a trial.
 const TRIAL: Duration = Duration::from_millis(300);
 /// Interval over which a rate is measured; the maximum over all intervals is used.
 const SLICE: Duration = Duration::from_millis(50);
@@ -50,7 +49,6 @@ const LATENCY_MAX: Duration = Duration::from_millis(1);
 /// Share of the measured rate that is assumed to remain next to other programs.
 const MARGIN: f64 = 0.8;
 
-/// The speed of this machine as a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineSpeed {
     /// 4 KiB requests a second.

@@ -12,7 +12,6 @@ use crate::socket::{Listener, Socket};
 
 pub use crate::clients::{ARRIVING_MAX, CONNECTIONS_MAX};
 
-/// A running server.
 pub struct Server {
     listener: Arc<Listener>,
     taking: Option<JoinHandle<()>>,
@@ -46,7 +45,6 @@ impl Server {
         self.listener.port()
     }
 
-    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.clients.open()
     }

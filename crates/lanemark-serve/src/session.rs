@@ -24,7 +24,6 @@ use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::StoringThread;
 
-/// The parameters of a session.
 pub struct SessionPlan<'s> {
     /// The system with the faults of its plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
@@ -48,7 +47,6 @@ pub struct SessionPlan<'s> {
     pub has_latency: bool,
 }
 
-/// A running session.
 pub struct Session {
     server: Option<Server>,
     shared: Arc<ServerState>,
@@ -76,9 +74,7 @@ pub struct SessionFigures {
     pub lost: Vec<String>,
     /// Notes on problems that occurred while the session was being ended.
     pub notes: Vec<String>,
-    /// Number of outstanding requests.
     pub outstanding: u64,
-    /// Number of open connections.
     pub connections: usize,
 }
 

@@ -28,7 +28,6 @@ pub enum Endpoint {
     Loopback(u16),
 }
 
-/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     kind: SocketKind,
@@ -42,7 +41,6 @@ enum SocketKind {
     Tcp(TcpListener),
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(crate) enum Socket {
     Unix(UnixStream),

@@ -13,7 +13,6 @@ use lanemark_sim::{Completion, SimError, Simulator, SystemSpec};
 
 /// Number of pages of the tree at each level, from the children of the root; the root is in memory.
 const PAGES: [u64; 3] = [16, 512, 8192];
-/// Size of a page.
 const PAGE: Bytes = Bytes::kibi(4);
 
 /// A user who looks up keys.

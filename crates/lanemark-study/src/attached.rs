@@ -118,7 +118,6 @@ impl AttachedDrive {
         self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
 
-    /// Returns each port of the drive.
     pub(crate) fn used_ports(&self) -> Vec<UsedPort> {
         let used_port = |place: &OccupiedPort| UsedPort {
             port: place.port.name.clone(),

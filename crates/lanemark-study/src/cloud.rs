@@ -68,7 +68,6 @@ pub(crate) fn read(section: &Section<'_>, capacity: Bytes) -> Result<CloudVolume
     Ok(CloudVolume { spec, transfer_max })
 }
 
-/// The keys of a limit.
 struct LimitKeys {
     rate: &'static str,
     burst: &'static str,

@@ -43,7 +43,6 @@ pub struct LibraryIndex {
     platforms: Vec<(PlatformEntry, NameWords)>,
 }
 
-/// A platform of the index.
 #[derive(Clone, Debug)]
 struct PlatformEntry {
     id: String,

@@ -96,7 +96,6 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
-/// Parses `text`.
 pub(crate) fn parse(text: &str) -> Result<Table, Error> {
     DeTable::parse(text).map(|root| table(root.get_ref()))
 }

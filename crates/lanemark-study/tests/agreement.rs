@@ -92,7 +92,6 @@ struct Case {
     name: String,
     /// The relative difference of each figure, if both runs have the figure.
     differences: [Option<f64>; FIGURES.len()],
-    /// Number of requests in the whole run.
     requests: u64,
     /// The length of the converged run, if it ended early.
     part: Option<ConvergedTest>,

@@ -42,7 +42,6 @@ const BUFFER: Bytes = Bytes::mebi(2);
 /// Makes a component faster by this factor.
 type Faster = fn(&mut SystemSpec, u64);
 
-/// Components that the ladders make faster.
 const PARTS: [(&str, Faster); 12] = [
     ("front_end.read_time", |spec, by| front_end(spec).read_time = front_end(spec).read_time / by),
     ("front_end.write_time", |spec, by| {

@@ -35,7 +35,6 @@ fn rate(format: Format, text: &str, lines: u64) -> f64 {
     read as f64 / started.elapsed().as_secs_f64()
 }
 
-/// Returns a trace with this number of requests.
 fn trace(format: Format, lines: u64) -> String {
     let mut text = String::new();
     match format {

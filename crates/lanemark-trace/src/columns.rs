@@ -20,10 +20,8 @@ use lanemark_schema::workload::Operation;
 use crate::field::{Field, FieldError, Fields, shown_text};
 use crate::parsed::{ParsedLine, RecordedRequest};
 
-/// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
 
-/// Maximum number of columns.
 const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

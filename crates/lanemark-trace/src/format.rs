@@ -115,7 +115,6 @@ impl FromStr for Format {
     }
 }
 
-/// Lists the names of all formats.
 pub(crate) fn names() -> String {
     Format::ALL.map(Format::name).join(", ")
 }

@@ -25,7 +25,6 @@ pub struct AnswerRequest {
     pub systems: Vec<NamedSystem>,
 }
 
-/// A system with its figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedSystem {
@@ -35,10 +34,8 @@ pub struct NamedSystem {
     pub figures: TestFigures,
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// The sentence.
     pub sentence: String,
     /// A caveat: an assumed bottleneck, intervals that overlap, or faults.
     pub caution: Option<String>,

@@ -59,7 +59,6 @@ fn options(system: &SystemRequest) -> String {
     set.chain(faults).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
-/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%=".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {

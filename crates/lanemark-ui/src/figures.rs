@@ -36,7 +36,6 @@ pub struct TestFigures {
     /// Half the range of the repeats, divided by their mean; for a test that converged, half the width of its 95%
     /// interval.
     pub spread: f64,
-    /// Mean latency.
     pub latency_mean_us: f64,
     /// Percentiles for which there are enough requests, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
@@ -50,15 +49,11 @@ pub struct TestFigures {
     /// The hop that is busy nearly all the time, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitingHop>,
-    /// Number of requests that failed.
     pub failed: u64,
-    /// Outcome of each fault.
     pub faults: Vec<FaultReport>,
-    /// Warnings about the figures.
     pub warnings: Vec<String>,
 }
 
-/// The hop that limits a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitingHop {
     /// The hop's identity.
@@ -70,12 +65,10 @@ pub struct LimitingHop {
     pub value: Option<String>,
 }
 
-/// The figures of one hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopFigures {
     /// The hop's identity.
     pub id: HopId,
-    /// The hop's name.
     pub name: String,
     /// The hop's formula.
     pub law: String,
@@ -191,16 +184,13 @@ impl TestFigures {
     }
 }
 
-/// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// Queue depth of each thread.
     pub queue_depth: u32,
     /// Throughput in MB/s, 10^6 bytes a second.
     pub megabytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Mean latency.
     pub latency_mean_us: f64,
     /// Latency that 99% of the requests do not exceed, if there are enough requests to determine it.
     pub latency_p99_us: Option<f64>,

@@ -61,7 +61,6 @@ impl Guard {
         Ok(Self { token, port })
     }
 
-    /// Returns the token.
     pub fn token(&self) -> &str {
         &self.token
     }

@@ -22,7 +22,6 @@ const HISTOGRAMS_MAX: usize = 1024;
 /// The name of the file in errors. A page replaces it with the real name.
 const NAME: &str = "the file";
 
-/// The tests of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FileJson {
     /// The study's title, or the workload's name.
@@ -33,16 +32,13 @@ pub struct FileJson {
     left_out: usize,
 }
 
-/// One test and its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestJson {
     /// The test's name.
     test: String,
-    /// The target of the test.
     target: String,
     /// Whether the test was `measured` or `simulated`.
     how: &'static str,
-    /// Number of repeats.
     repeats: usize,
     /// Whether the offsets are random, so that rates are requests a second.
     is_random: bool,
@@ -64,16 +60,13 @@ pub struct TestJson {
     latency_us: Vec<(f64, f64)>,
 }
 
-/// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FigureJson {
-    /// The figure.
     value: f64,
     /// The interval, if there is one.
     interval: Option<IntervalJson>,
 }
 
-/// An interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IntervalJson {
     /// Lower bound.

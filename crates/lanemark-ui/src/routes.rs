@@ -46,7 +46,6 @@ const PAGE_MAX: usize = 64;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The state of the server.
 #[derive(Debug)]
 pub struct UiServerState {
     guard: Guard,
@@ -68,7 +67,6 @@ struct SystemQuery {
     test: TestRequest,
 }
 
-/// A request for a simulation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SimulateRequest {
@@ -85,7 +83,6 @@ struct SimulateAllRequest {
     page: String,
     slot: u8,
     system: SystemRequest,
-    /// A workload of the library.
     #[serde(default)]
     workload: Option<String>,
     /// Tests from a result file, instead of a workload.
@@ -107,7 +104,6 @@ struct StudyJson {
     text: String,
 }
 
-/// A system in an answer.
 #[derive(Serialize)]
 struct SystemJson {
     system: String,
@@ -122,14 +118,12 @@ struct SystemJson {
     command: String,
 }
 
-/// An error in an answer.
 #[derive(Serialize)]
 struct ErrorJson<'e> {
     message: &'e str,
     hint: Option<&'e str>,
 }
 
-/// An error and its status.
 #[derive(Debug)]
 struct RouteError(StatusCode, LabError);
 
@@ -170,7 +164,6 @@ impl UiServerState {
         })
     }
 
-    /// Returns the jobs.
     pub fn jobs(&self) -> &Arc<Jobs> {
         &self.jobs
     }

@@ -124,7 +124,6 @@ impl UiServer {
     }
 }
 
-/// Serves the requests of one connection.
 async fn serve_connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visitor>) {
     let _ = stream.set_nodelay(true);
     let router = router.layer(Extension(Arc::clone(&visitor)));

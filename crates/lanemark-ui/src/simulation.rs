@@ -21,7 +21,6 @@ use crate::request::{AssembledSystem, TestEnd, test_with_end};
 
 /// The seed of all simulations, which is the command line's default.
 const SEED: u64 = 1;
-/// Number of requests in a first answer.
 const FIRST_REQUESTS: f64 = 400.0;
 /// Maximum amount of data in a first answer, for long requests.
 const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
@@ -43,7 +42,6 @@ const LONGER_BELOW: WallTime = WallTime::from_millis(80);
 /// Maximum simulated time of an extended repeat.
 const LONGEST: Duration = Duration::from_seconds(600);
 
-/// The report of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum StepReport {
@@ -51,16 +49,12 @@ pub enum StepReport {
     Figures {
         /// The number of the test, if several are requested.
         index: usize,
-        /// The figures.
         figures: Box<TestFigures>,
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
     },
     /// A point of a curve over queue depth.
-    Point {
-        /// The point.
-        point: CurvePoint,
-    },
+    Point { point: CurvePoint },
     /// The end of the simulation; no report follows it.
     Done {
         /// Wall-clock time since the simulation began.
@@ -68,7 +62,6 @@ pub enum StepReport {
     },
     /// An error; no report follows it.
     Failed {
-        /// The error.
         message: String,
         /// Advice on how to proceed.
         hint: Option<String>,

@@ -25,9 +25,7 @@ const LINES_MAX: usize = 64;
 /// Work that is done in steps.
 #[derive(Debug)]
 pub enum SteppedWork {
-    /// A test.
     One(Box<Simulation>),
-    /// The tests of a workload.
     Suite(Box<WorkloadRun>),
     /// A curve over queue depth.
     Curve(Box<CurveJob>),

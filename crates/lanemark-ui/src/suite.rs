@@ -15,7 +15,6 @@ use crate::simulation::{
     StepReport, converges, first_requests, longer_duration, repeat_time, run, whole_time,
 };
 
-/// Maximum number of tests.
 const TESTS_MAX: usize = 32;
 
 /// A workload in progress on a system.

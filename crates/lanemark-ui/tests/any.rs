@@ -12,7 +12,6 @@ use lanemark_ui::request::{AssembledSystem, OffsetOrder, SystemRequest, TestRequ
 use lanemark_ui::simulation::Simulation;
 use lanemark_ui::{listing, saved, suite};
 
-/// Number of questions.
 const QUESTIONS: u32 = 150;
 /// Maximum time for one question.
 const PATIENCE: Duration = Duration::from_millis(150);

@@ -107,7 +107,6 @@ impl CorpusHalf {
         }
     }
 
-    /// Returns the half with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Development, Self::Validation].into_iter().find(|half| half.name() == name)
     }

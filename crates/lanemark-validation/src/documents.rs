@@ -34,7 +34,6 @@ const LENGTH_MAX: u64 = 16 << 20;
 /// The line after a table.
 const END: &str = "<!-- end -->";
 
-/// A table of a document.
 #[derive(Clone, Copy, Debug)]
 struct DocumentTable {
     document: &'static str,
@@ -45,7 +44,6 @@ struct DocumentTable {
     content: TableContent,
 }
 
-/// The content of a table.
 #[derive(Clone, Copy, Debug)]
 enum TableContent {
     Published,

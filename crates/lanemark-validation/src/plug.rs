@@ -2,7 +2,6 @@
 
 use crate::corpus::CorpusRow;
 
-/// The connector of a drive or port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Connector {
     /// PCI Express, with its generation and number of lanes.

@@ -39,10 +39,8 @@ const REQUESTS_MIN: f64 = 3_000.0;
 /// Number of superblocks that are written before steady writes are counted, and also while they are counted.
 const SUPERBLOCKS: f64 = 4.0;
 
-/// A measurement of the corpus with its prediction.
 #[derive(Clone, Debug)]
 pub struct PredictedMeasurement {
-    /// Class of the row.
     pub class: String,
     /// Grade of the row: A, B or C.
     pub grade: String,
@@ -53,7 +51,6 @@ pub struct PredictedMeasurement {
     pub is_tail: bool,
     /// Half of the row's drive.
     pub half: CorpusHalf,
-    /// The published figure.
     pub published: f64,
     /// The predicted figure, in the same unit.
     pub predicted: f64,

@@ -22,9 +22,7 @@ pub struct PredictionErrors {
 /// The figures in a row of a table. Percentages refer to the rows of its class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// Number of rows.
     pub rows: usize,
-    /// Errors of the model.
     pub model: PredictionErrors,
     /// Errors of the rule of thumb.
     pub rule: PredictionErrors,
@@ -85,7 +83,6 @@ impl Nearness {
 }
 
 impl Score {
-    /// Returns the score of `rows`.
     pub fn of(rows: &[&PredictedMeasurement]) -> Self {
         let errors = |of: fn(&PredictedMeasurement) -> f64| {
             let pairs: Vec<(f64, f64)> =

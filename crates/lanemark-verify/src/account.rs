@@ -27,7 +27,6 @@ pub(super) struct VerdictCounts<'a> {
     unflushed: VerdictRanges,
 }
 
-/// The sum of all verdicts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct VerdictSum {
     pub(super) units: UnitCounts,

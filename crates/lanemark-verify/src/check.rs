@@ -34,7 +34,6 @@ use lanemark_measure::parts::{OverwritePermission, Target};
 pub struct Check<'a> {
     /// The written target. The target is opened for reading only.
     pub path: &'a Path,
-    /// Path of the journal.
     pub journal: &'a Path,
     /// Event since the run. If it is not stated, a restart of the machine counts as a power cut.
     pub since: Option<InterveningEvent>,

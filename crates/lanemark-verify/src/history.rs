@@ -42,7 +42,6 @@ impl Change {
     }
 }
 
-/// The changes of a run.
 #[derive(Debug)]
 pub(super) struct History {
     pub(super) header: Header,
@@ -59,7 +58,6 @@ pub(super) struct History {
     pub(super) tail_missing: bool,
 }
 
-/// A history while it is read.
 pub(super) struct HistoryReader<'a> {
     history: History,
     path: &'a Path,

@@ -27,7 +27,6 @@ use super::unit::{SECTOR, UNIT_MAX};
 const HEADER: usize = 2 * RECORD;
 const MARK: [u8; 8] = *b"LNMKJRN1";
 
-/// The header of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) run: u64,
@@ -194,11 +193,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct JournalEnd {
     /// Bytes after the last record.
     pub(super) tail: u64,
-    /// Number of records.
     pub(super) records: u64,
 }
 
-/// Reads the header of a journal.
 pub(super) fn read_header(from: &mut impl Read, path: &Path) -> Result<Header, VerifyError> {
     let mut bytes = [0; HEADER];
     match from.read_exact(&mut bytes) {

@@ -22,7 +22,6 @@ use lanemark_schema::units::Bytes;
 use super::history::{Change, History};
 use super::unit::{SECTOR, Stamp};
 
-/// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnitVerdict {
     /// The unit contains allowed data: only data of the change with this number, or sectors of several changes.
@@ -33,11 +32,9 @@ pub(super) enum UnitVerdict {
     Unflushed(u32, FoundData),
     /// The unit contains a change whose record was in the lost end of the journal.
     Unjournalled,
-    /// The unit is damaged.
     Wrong(UnitDamage),
 }
 
-/// The damage to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnitDamage {
     pub(super) kind: DamageKind,

@@ -57,7 +57,6 @@ pub(super) struct LoadThread<'a, E> {
     records: Vec<Record>,
 }
 
-/// The request of a slot.
 #[derive(Clone, Copy)]
 struct RequestSlot {
     access: Access,

@@ -61,7 +61,6 @@ pub struct Verification<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The progress of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
     /// Whether the target is still being filled before the writes of the workload.

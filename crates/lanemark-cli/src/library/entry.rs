@@ -26,7 +26,6 @@ pub(crate) struct PlatformEntry {
     pub(crate) values: Vec<ValueRecord>,
 }
 
-/// A port of a platform.
 #[derive(Serialize)]
 pub(crate) struct Port {
     name: String,
@@ -104,7 +103,6 @@ impl PlatformEntry {
         }
     }
 
-    /// Returns the links for display.
     pub(crate) fn shown_links(&self) -> Vec<PlatformLink> {
         let link_json = |link: &Link| PlatformLink {
             name: link.name.clone(),
@@ -116,7 +114,6 @@ impl PlatformEntry {
         self.links.iter().map(link_json).collect()
     }
 
-    /// Returns the ports for display.
     pub(crate) fn shown_ports(&self) -> Vec<PlatformPort> {
         let port_json = |port: &Port| PlatformPort {
             name: port.name.clone(),

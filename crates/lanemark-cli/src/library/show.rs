@@ -13,7 +13,6 @@ use super::{KINDS, ListedDrive, PlatformEntry, media};
 use crate::failure::Failure;
 use crate::output;
 
-/// An entry, for output as JSON.
 #[derive(Serialize)]
 struct EntryJson<T> {
     kind: &'static str,
@@ -24,7 +23,6 @@ struct EntryJson<T> {
     values: Vec<ValueJson>,
 }
 
-/// A drive, for output as JSON.
 #[derive(Serialize)]
 struct DriveJson {
     name: String,
@@ -32,7 +30,6 @@ struct DriveJson {
     listed: ListedDrive,
 }
 
-/// A host, for output as JSON.
 #[derive(Serialize)]
 struct HostJson {
     name: String,

@@ -53,7 +53,6 @@ pub(super) struct TurnValues {
 
 /// The inputs of these values.
 pub(super) struct TurnCalibration<'s> {
-    /// The requested time scale.
     pub(super) time_scale: Option<f64>,
     pub(super) is_short: bool,
     pub(super) parts: &'s StudyParts,

@@ -11,7 +11,6 @@ use crate::failure::Failure;
 /// Counted time of a simulated test in a short run, instead of the test's own time.
 const SHORT: Duration = Duration::from_microseconds(200_000);
 
-/// One system of the study.
 pub(super) struct StudySide {
     pub(super) name: String,
     /// The system and its settings, as arguments of `lanemark serve`.

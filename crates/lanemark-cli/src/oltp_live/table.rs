@@ -18,7 +18,6 @@ const METRICS: [(FigureMetric, &str); 5] = [
     (FigureMetric::ProcessorUse, "processors busy, %"),
 ];
 
-/// The turns of one system.
 pub(super) struct SystemTurns {
     pub(super) name: String,
     pub(super) label: String,
@@ -60,7 +59,6 @@ fn value(sample: &Sample, metric: FigureMetric, scale: f64) -> Option<f64> {
     }
 }
 
-/// The inputs of the table.
 pub(super) struct TableInputs<'b> {
     pub(super) outcome: &'b StudyOutcome,
     /// Both systems under the workload of the first system's turns.
@@ -80,7 +78,6 @@ impl TableInputs<'_> {
         Some(figure(self.predicted?, system, metric)?.simulated.value)
     }
 
-    /// Returns the table as text.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{:<24}{:>11}{:>11}{:>11}{:>11}\n",

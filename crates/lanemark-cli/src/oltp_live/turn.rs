@@ -45,7 +45,6 @@ pub(super) struct TurnEnvironment {
     pub(super) flushes: bool,
 }
 
-/// The loaded contents.
 #[derive(Clone, Copy)]
 pub(super) struct LoadedContents {
     /// Length of the disk, in bytes.
@@ -64,7 +63,6 @@ impl LoadedContents {
     }
 }
 
-/// The parameters of a turn.
 pub(super) struct TurnParameters<'t> {
     pub(super) name: String,
     /// System and settings, as arguments of `lanemark serve`.
@@ -77,7 +75,6 @@ pub(super) struct TurnParameters<'t> {
     pub(super) number: u32,
 }
 
-/// The times of a turn.
 #[derive(Clone, Copy)]
 pub(super) struct TurnTimes {
     /// Time before transactions are counted.
@@ -86,7 +83,6 @@ pub(super) struct TurnTimes {
     pub(super) duration: Duration,
 }
 
-/// The outcome of a turn.
 pub(super) struct TurnOutcome {
     pub(super) sample: Sample,
     /// The disk server's result; `None` without a model.

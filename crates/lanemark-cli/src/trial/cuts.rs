@@ -31,7 +31,6 @@ const JOURNAL_LINE: &str = "cut power cut";
 /// The end of that line if the drive had stored all data.
 const NO_LOSS: &str = "no data is lost";
 
-/// The cuts of one system.
 pub(super) struct PowerCutTrial<'c> {
     pub(super) bench: &'c TurnEnvironment,
     pub(super) system: &'c str,

@@ -14,10 +14,8 @@ use super::{Server, count, folder, stderr};
 
 /// Length of each thread's own part of the drive.
 const PART: u64 = 16 << 20;
-/// Number of threads.
 const THREADS: u64 = 4;
 
-/// An interface to the drive.
 trait BlockInterface {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8>;
     fn write(&mut self, offset: u64, bytes: &[u8], stored: bool);

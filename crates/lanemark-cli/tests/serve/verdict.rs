@@ -146,7 +146,6 @@ fn served(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, St
     (serde_json::from_slice(&result).unwrap(), stderr(&output))
 }
 
-/// The outcome of a row.
 enum Agreement {
     Agrees,
     /// The difference is close to the bound.

@@ -17,7 +17,6 @@ pub(crate) fn workspace(root: &Path) -> Metadata {
 pub(crate) struct Crate {
     /// Name of the crate in its manifest.
     pub(crate) name: String,
-    /// Folder of the crate.
     pub(crate) folder: PathBuf,
     /// The crates that its program imports, by their names in source code.
     pub(crate) others: Vec<String>,
@@ -25,7 +24,6 @@ pub(crate) struct Crate {
     pub(crate) targets: Vec<Target>,
 }
 
-/// A target of a crate.
 pub(crate) struct Target {
     pub(crate) files: Vec<File>,
 }

@@ -54,7 +54,6 @@ const FIGURES: [(&str, &str); 10] = [
     ("latency_p99", "us"),
     ("latency_p99.9", "us"),
 ];
-/// Classes of measurements.
 const CLASSES: [&str; 10] = [
     "path-limited",
     "one-at-a-time",

@@ -14,14 +14,12 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 const BEFORE_NOT: [&str; 9] =
     ["if", "while", "match", "return", "in", "else", "break", "mut", "move"];
 
-/// A name in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Named {
     /// A path of two or more segments, or a path in a `use`. `<>` represents a type in angle brackets.
     Path(Vec<String>),
     /// A method that is called.
     Method(String),
-    /// A macro that is called.
     Macro(String),
     /// A macro that is defined here.
     Defined(String),
@@ -31,7 +29,6 @@ pub(crate) enum Named {
     Word(String),
 }
 
-/// A name and its location.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) what: Named,
@@ -44,7 +41,6 @@ pub(crate) struct Name {
     pub(crate) import: Option<(String, bool)>,
 }
 
-/// A file of a crate.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,

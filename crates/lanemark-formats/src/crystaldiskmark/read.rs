@@ -23,7 +23,6 @@ const KIB_AS_KB: f64 = 1.024;
 /// Maximum relative difference, which rounding can explain, between MB/s and the rate that the requests a second imply.
 const SLACK: f64 = 0.01;
 
-/// The program that wrote a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SourceProgram {
     CrystalDiskMark,
@@ -31,7 +30,6 @@ enum SourceProgram {
     Lanemark,
 }
 
-/// A line of figures.
 struct FigureLine<'t> {
     label: &'t str,
     megabytes: f64,
@@ -39,7 +37,6 @@ struct FigureLine<'t> {
     latency_us: Option<f64>,
 }
 
-/// The directions of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TestDirections {
     Read,
@@ -231,7 +228,6 @@ fn section_of(line: &str) -> Option<TestDirections> {
     }
 }
 
-/// Returns the directions of a line in a section.
 fn directions(line: &FigureLine<'_>, section: Option<TestDirections>) -> Option<TestDirections> {
     let label = line.label.to_ascii_lowercase();
     match section {

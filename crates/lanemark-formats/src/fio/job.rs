@@ -15,7 +15,6 @@ use crate::error::{FormatError, OptionNote, SupportLevel, shown};
 pub(crate) struct JobProblems {
     pub(crate) faults: Vec<FormatError>,
     pub(crate) notes: Vec<OptionNote>,
-    /// All elements of `notes`.
     noted: HashSet<OptionNote>,
 }
 

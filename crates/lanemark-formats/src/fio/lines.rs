@@ -26,7 +26,6 @@ pub(crate) struct OptionLine {
     pub(crate) line: u64,
 }
 
-/// A section `[name]` and its lines.
 #[derive(Clone, Debug)]
 pub(crate) struct JobSection {
     pub(crate) name: String,

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::error::{FormatError, shown};
 
-/// Maximum number of documents that are read.
 const DOCUMENTS_MAX: usize = 10_000;
 /// Maximum number of positions at which a text looks like the beginning of JSON but is not JSON.
 const FAILURES_MAX: usize = 64;

@@ -69,7 +69,6 @@ pub struct SuppliedSettings {
     pub queue_depth: Option<u32>,
 }
 
-/// The test of a draft.
 pub(super) struct DraftedTest {
     pub(super) test: Test,
     /// Whether the options determine the range of the test.

@@ -9,7 +9,6 @@ use lanemark_schema::workload::AverageMethod;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Maximum number of repeats that are read.
 const REPEATS_MAX: usize = 1000;
 
 /// The content of the key `lanemark`.
@@ -19,7 +18,6 @@ pub(super) struct LanemarkKey {
     pub(super) statistic: String,
     /// The statistic of the headline figures.
     pub(super) average: AverageMethod,
-    /// The repeats.
     pub(super) repeats: Vec<Sample>,
 }
 

@@ -13,7 +13,6 @@ use super::documents::{FioDocument, documents};
 use super::draft::{TestDraft, options};
 use crate::error::{FormatError, shown};
 
-/// Maximum number of tests that are read.
 pub(super) const TESTS_MAX: usize = 10_000;
 
 /// The content of a file with fio's output.

@@ -15,7 +15,6 @@ const COUNT_MAX: u64 = 1 << 53;
 /// Maximum number of bytes, one exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// The figures of a direction.
 struct JsonDirection {
     result: DirectionResult,
     runtime: Duration,

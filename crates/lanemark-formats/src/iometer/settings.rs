@@ -37,7 +37,6 @@ pub(super) struct AccessSpecification {
     pub(super) parts: Vec<AccessLine>,
 }
 
-/// A line of a specification.
 #[derive(Clone, Debug)]
 pub(super) struct AccessLine {
     pub(super) line: u64,

@@ -51,7 +51,6 @@ pub(crate) struct LspciTree {
 /// The reason why a text does not describe a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LspciProblem {
-    /// The text is empty.
     Empty,
     /// The text does not contain output of lspci.
     NotLspci,
@@ -63,7 +62,6 @@ pub enum LspciProblem {
     BrokenTree,
     /// The text contains functions, but no storage controller.
     NoStorage {
-        /// Number of functions in the text.
         functions: usize,
     },
 }

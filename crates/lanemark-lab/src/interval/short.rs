@@ -24,7 +24,6 @@ const NEGLIGIBLE: f64 = 0.01;
 /// percentile does not determine the length of the tests: if brief tests differ by more, it does not have an interval.
 const TAIL_NEGLIGIBLE: f64 = 0.03;
 
-/// The length of a short test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShortLength {
     /// A few thousand requests, which is sufficient to determine each rate.

@@ -60,7 +60,6 @@ mod tests {
 
     use super::*;
 
-    /// Draws of a prediction.
     const DRAWS: usize = 32;
     /// The number of standard deviations on both sides of a normal distribution's mean that contain 80%.
     const SIDES: f64 = 1.2816;

@@ -31,7 +31,6 @@ const NO_EFFECT: f64 = 0.01;
 /// The latency percentiles that have intervals.
 pub(super) const TAILS: [f64; 2] = [99.0, 99.9];
 
-/// The outcomes of a short test.
 #[derive(Clone, Debug)]
 pub(super) struct DrawnOutcomes {
     /// The short test with the values in the files.
@@ -73,7 +72,6 @@ impl DrawnOutcomes {
     }
 }
 
-/// The figures of one short test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ShortFigures {
     /// Requests a second.

@@ -22,7 +22,6 @@ const BANDWIDTHS: [f64; 5] = [100.0, 2.8, 1.4, 0.7, 0.35];
 /// own deviation.
 const ENOUGH: usize = 5;
 
-/// A measured test and its deviation.
 #[derive(Clone, Debug)]
 pub(super) struct MeasuredDeviation<'t> {
     pub(super) test: &'t Test,

@@ -27,7 +27,6 @@ use crate::arena::Arena;
 /// Maximum size of one registered buffer, according to `io_sqe_buffer_register` in the kernel.
 const REGISTERED_MAX: usize = 1 << 30;
 
-/// A ring with its buffers.
 pub struct Ring<'u> {
     submitter: Submitter<'u>,
     submission: SubmissionQueue<'u>,
@@ -42,7 +41,6 @@ pub struct Ring<'u> {
     refusal: Option<String>,
 }
 
-/// The options of a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct RingOptions {
     /// Whether to register buffers and file with the kernel.

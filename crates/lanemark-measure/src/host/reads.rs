@@ -23,11 +23,9 @@ const RAMP: u32 = 10;
 /// Number of pairs of clock readings that are used to compute the clock's own time.
 const READINGS: u32 = 2_000;
 
-/// Reads by one thread.
 #[derive(Clone, Copy)]
 pub(super) struct HostReads<'a> {
     pub target: &'a HostTarget,
-    /// Length of a read.
     pub length: u32,
     pub seed: u64,
     pub duration: Duration,

@@ -16,7 +16,6 @@ pub(super) const LONG: u32 = 1 << 20;
 /// Size of a file that is created for the run.
 const FILE_SIZE: u64 = 64 << 20;
 
-/// An open target.
 #[derive(Debug)]
 pub(super) struct HostTarget {
     pub path: PathBuf,
@@ -29,7 +28,6 @@ pub(super) struct HostTarget {
 /// The protocol of a target's drive, by the names of the tables in host files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolName {
-    /// NVM Express.
     Nvme,
     /// SATA, through an AHCI adapter.
     Ahci,

@@ -145,7 +145,6 @@ fn bad_rows(from: &str, good: &str) -> String {
     format!("SELECT COUNT(*) FROM {from} WHERE CASE WHEN {good} THEN 0 ELSE 1 END = 1")
 }
 
-/// Returns the rules of all tables.
 pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
     let mut rules = Vec::new();
     for table in Table::ALL {

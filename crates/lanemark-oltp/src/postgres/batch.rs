@@ -56,7 +56,6 @@ fn passes(lines: &[OrderLine]) -> Vec<Vec<OrderLine>> {
     passes
 }
 
-/// Runs New-Order.
 pub(super) fn new_order(
     postgres: &mut PostgresConnection,
     input: &NewOrder,
@@ -230,7 +229,6 @@ pub(super) fn order_status(
     })
 }
 
-/// Runs Delivery.
 pub(super) fn delivery(
     postgres: &mut PostgresConnection,
     input: &Delivery,

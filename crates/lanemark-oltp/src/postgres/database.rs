@@ -20,7 +20,6 @@ pub(crate) struct PostgresDatabase {
 }
 
 impl PostgresDatabase {
-    /// Parses the URL of a database.
     pub(crate) fn new(url: &str) -> Result<Self, OltpError> {
         Ok(Self { url: url.to_owned(), config: parse(url)? })
     }

@@ -11,7 +11,6 @@ use crate::error::OltpError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 
-/// The procedures in SQL.
 const SQL: &str = include_str!("procedures.sql");
 /// Statement that takes a lock, which serialises the creation of the procedures; the number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5710311)";
@@ -30,7 +29,6 @@ fn check_version(version: i32) -> Result<(), OltpError> {
     Err(OltpError::Lacks { what: "procedures".to_owned(), reason })
 }
 
-/// The prepared calls.
 pub(super) struct PreparedCalls {
     new_order: postgres::Statement,
     payment: postgres::Statement,

@@ -9,7 +9,6 @@ use crate::error::OltpError;
 use crate::schema::{ColumnType, Scale, Table};
 use crate::session::Connection;
 
-/// A file with an SQLite database.
 pub(crate) struct SqliteFile(pub(crate) PathBuf);
 
 impl Backend for SqliteFile {

@@ -42,7 +42,6 @@ pub(super) struct GeometrySearch {
 }
 
 impl FlashGeometry {
-    /// Returns the geometry of a drive.
     pub(super) fn of(drive: &DriveSpec) -> Option<Self> {
         let flash = flash(drive)?;
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })

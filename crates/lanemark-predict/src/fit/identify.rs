@@ -52,7 +52,6 @@ pub(super) struct FittedValues {
     pub(super) scatter: f64,
 }
 
-/// The result of determining one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ValueDetermination {
     /// The value is determined, with this standard deviation of its logarithm.

@@ -44,14 +44,12 @@ use engine::TrialSimulator;
 use parameter::{AffectedTests, Parameter};
 use trials::Measurements;
 
-/// The input of a fit.
 #[derive(Debug)]
 pub struct FitInput<'j> {
     /// Results, each with its name.
     pub results: &'j [(String, RunResult)],
     /// The platform on which the drive was measured.
     pub platform: &'j str,
-    /// Name of the port.
     pub port: &'j str,
     /// A similar drive; `None` for a generic drive with the protocol of the port.
     pub like: Option<&'j str>,
@@ -63,7 +61,6 @@ pub struct FitInput<'j> {
     pub work_max: u64,
     /// The threads that run simulations.
     pub pool: Pool,
-    /// Provenance of the fit.
     pub provenance: Provenance,
     /// The flag that cancels the fit; a cancelled fit returns an error.
     pub cancel: CancelFlag,
@@ -77,7 +74,6 @@ pub const REQUESTS: u64 = 4000;
 /// The default maximum work of a fit, in simulated requests, which takes less than a minute on one core.
 pub const WORK_MAX: u64 = 40_000_000;
 
-/// The fit of a drive.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// Result of the fit.

@@ -21,13 +21,11 @@ pub(super) const PRIOR_SD: f64 = 0.8;
 pub(super) struct Parameter {
     /// The path of the value, as for `--set`.
     pub(super) name: &'static str,
-    /// Unit of the value.
     pub(super) unit: ParameterUnit,
     /// Offset that is added before the logarithm is taken.
     pub(super) offset: f64,
     /// The minimum and maximum value that is tried.
     pub(super) bounds: (f64, f64),
-    /// Tests that the value affects.
     pub(super) shows: AffectedTests,
     /// Measurement that would determine the value.
     pub(super) needs: &'static str,
@@ -35,7 +33,6 @@ pub(super) struct Parameter {
     pub(super) set: fn(&mut DriveSpec, f64),
 }
 
-/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParameterUnit {
     Microseconds,
@@ -44,7 +41,6 @@ pub(super) enum ParameterUnit {
     Count,
 }
 
-/// The tests that a value affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AffectedTests {
     Reads,
@@ -237,7 +233,6 @@ impl Parameter {
         (log.exp() - self.offset).clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// Returns the logarithm of a value.
     pub(super) fn log(&self, value: f64) -> f64 {
         (value.clamp(self.bounds.0, self.bounds.1) + self.offset).ln()
     }

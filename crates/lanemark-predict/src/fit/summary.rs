@@ -19,7 +19,6 @@ const MISS: f64 = 0.10;
 /// The scatter above which there is a warning.
 const SCATTER: f64 = 1.5;
 
-/// A completed fit.
 pub(super) struct FinishedFit<'o> {
     /// The system with the template's values.
     pub(super) original: &'o SystemSpec,

@@ -25,18 +25,14 @@ const LEAST_SHARE: u64 = 8;
 /// Minimum number of requests for which a measured 99th percentile is used.
 const TAIL_MIN: u64 = 2000;
 
-/// A test and its figures.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
-    /// The measured test.
     pub(super) test: Test,
     /// The short test that is simulated.
     pub(super) short: Test,
-    /// Figures of the test.
     pub(super) figures: Vec<MeasuredFigure>,
 }
 
-/// A measured figure of a test.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeasuredFigure {
     pub(super) kind: FigureKind,

@@ -29,7 +29,6 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The verdict of the repeats on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeVerdict {
     /// The intervals do not overlap.
@@ -79,7 +78,6 @@ pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
     Some((statistic.value - half, statistic.value + half))
 }
 
-/// The samples of a run on a database.
 fn samples(run: &RunResult) -> &[Sample] {
     run.tests.first().map_or(&[], |test| &test.samples)
 }

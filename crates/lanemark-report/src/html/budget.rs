@@ -31,7 +31,6 @@ const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 24.0;
 
-/// The budgets of one test.
 #[derive(Clone)]
 struct BudgetPanel<'a> {
     test: &'a str,
@@ -214,7 +213,6 @@ impl BudgetPanel<'_> {
         image(WIDTH, height + AXIS, &self.alt_text(unit), content)
     }
 
-    /// Describes the panel as text.
     fn alt_text(&self, unit: LatencyUnit) -> String {
         let bars = self.bars.iter().map(|(label, budget)| {
             let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
@@ -246,7 +244,6 @@ fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup 
     }
 }
 
-/// A budget as the parts of a bar.
 struct BudgetBar<'b> {
     top: f64,
     end: f64,

@@ -34,7 +34,6 @@ const GROUP_GAP: f64 = 6.0;
 /// Height of the tick labels under the plot.
 const AXIS: f64 = 16.0;
 
-/// The panel of one test.
 pub(super) struct BarPanel {
     test: String,
     groups: Vec<BarGroup>,

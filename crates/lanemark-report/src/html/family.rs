@@ -9,7 +9,6 @@ use super::lines::LineAxis;
 /// Minimum number of tests in a family.
 const LEAST: usize = 4;
 
-/// The number in which the tests of a family differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FamilyAxis {
     /// Total amount of transferred data.

@@ -21,7 +21,6 @@ const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 /// Names of the classes.
 const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
 
-/// The heat map of a series.
 pub(super) struct HeatMap {
     series: Series,
     /// First and last row.
@@ -44,7 +43,6 @@ impl HeatMap {
         Some(Self { series, rows, row })
     }
 
-    /// Returns the height of the map.
     pub(super) fn height(&self) -> f64 {
         f64::from(self.rows.1 - self.rows.0 + 1) * self.row
     }

@@ -38,7 +38,6 @@ const COLUMNS_PAGE: usize = 8_000;
 /// Minimum request size for which rates are shown in bytes rather than requests.
 const LARGE: Bytes = Bytes::kibi(64);
 
-/// The sizes in a drawing.
 #[derive(Clone, Copy)]
 struct DrawingSize {
     width: f64,

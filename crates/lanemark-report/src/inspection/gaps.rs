@@ -50,7 +50,6 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
     gaps.into_iter().map(|(gap, devices)| gap.sentence(&named(&devices))).collect()
 }
 
-/// Returns the gaps of one device.
 pub(super) fn of(device: &InspectedDevice) -> Vec<InspectionGap> {
     let hops = || device.paths.iter().flat_map(|path| &path.hops);
     if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {

@@ -29,7 +29,6 @@ const TREE_TOP: f64 = 64.0;
 const LEADING: f64 = 17.0;
 /// Space above the legend; its thickest sample extends half its thickness into this space.
 const LEGEND_DROP: f64 = 30.0;
-/// The length of a sample line.
 const SAMPLE: f64 = 30.0;
 
 /// A tree to draw, and the texts around it.

@@ -16,7 +16,6 @@ const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
 /// Minimum request size for which throughput is shown in bytes rather than requests.
 const LARGE: f64 = 65_536.0;
 
-/// The curves of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curves {
     /// The horizontal axis.
@@ -46,7 +45,6 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<CurvePoint>,
 }
 
-/// A point of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CurvePoint {
     pub(crate) x: f64,

@@ -81,7 +81,6 @@ fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
     }
 }
 
-/// Returns the transactions of a sample.
 fn of(sample: &mut Sample) -> &mut TransactionFigures {
     sample.transactions.as_mut().unwrap()
 }

@@ -7,7 +7,6 @@ use crate::fixture;
 
 const STYLE: PlotStyle = PlotStyle { dark: false, columns: 2 };
 
-/// Returns the headings of the sections on a page.
 fn headings(page: &str) -> Vec<&str> {
     page.split("<h2>").skip(1).filter_map(|rest| rest.split("</h2>").next()).collect()
 }

@@ -275,7 +275,7 @@ impl fmt::Display for Finding {
             } => {
                 let runs = LineRate(*negotiated_bits_per_second);
                 let could = LineRate(*capable_bits_per_second);
-                if drive_known {
+                if *drive_known {
                     write!(f, "{hop} runs at {runs}, but port and drive support {could}")
                 } else {
                     write!(

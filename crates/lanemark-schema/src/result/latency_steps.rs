@@ -86,7 +86,6 @@ impl Default for StepCounts {
 }
 
 impl StepCounts {
-    /// Counts a request.
     #[inline]
     pub(super) fn count(&mut self, latency_ns: u64) {
         self.count_all(latency_ns, 1);

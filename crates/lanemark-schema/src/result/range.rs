@@ -40,7 +40,6 @@ impl std::error::Error for OutOfRangeValue {}
 /// The result of a check: the first value that is out of range, if there is one.
 pub(super) type RangeCheck = Result<(), OutOfRangeValue>;
 
-/// The path of a value in a result.
 #[derive(Clone)]
 pub(super) struct ValuePath(String);
 

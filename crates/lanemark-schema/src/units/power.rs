@@ -34,7 +34,6 @@ impl Watts {
         Self(milliwatts * 1_000)
     }
 
-    /// Returns the microwatts, exactly.
     pub(crate) const fn microwatts(self) -> u64 {
         self.0
     }

@@ -13,7 +13,6 @@ use super::{
 };
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The table of a test.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Test")]
 pub(super) struct SavedTest {

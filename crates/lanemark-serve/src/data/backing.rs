@@ -30,7 +30,6 @@ use super::journal::ModifiedTime;
 /// Maximum number of bytes that are written or copied at once.
 const PIECE: u64 = 1 << 20;
 
-/// The bytes of an export.
 #[derive(Debug)]
 pub(crate) struct ExportBytes {
     own: File,
@@ -54,7 +53,6 @@ struct MappedImage {
     storing: Mutex<()>,
 }
 
-/// A change of a range.
 #[derive(Clone, Copy, Debug)]
 enum RangeChange<'b> {
     /// The range receives these bytes.

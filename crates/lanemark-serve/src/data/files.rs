@@ -54,7 +54,6 @@ impl CreatedFiles {
         Ok(opened)
     }
 
-    /// Keeps all of the created files.
     pub(super) fn keep(&mut self) {
         self.0.clear();
     }
@@ -150,7 +149,6 @@ pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(),
     }
 }
 
-/// An image that is open.
 pub(super) struct OpenImage {
     pub(super) file: File,
     there: Metadata,

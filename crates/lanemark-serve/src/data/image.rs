@@ -40,20 +40,17 @@ const MBR_ENTRIES: u64 = 4;
 /// Length of an entry of a master boot record.
 const MBR_ENTRY: usize = 16;
 
-/// The content of a disk image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageContent {
     /// An image in this format, which must be converted.
     Container(&'static str),
     /// A file system, by the kernel's name.
     FileSystem(&'static str),
-    /// A table of partitions.
     Partitions(PartitionTable),
     /// Raw data without a known magic number.
     Unknown,
 }
 
-/// A table of partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionTable {
     /// `GPT` or `MBR`.
@@ -62,7 +59,6 @@ pub struct PartitionTable {
     pub first: Option<Partition>,
 }
 
-/// A partition of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// Offset of the first byte.

@@ -32,7 +32,6 @@ pub(super) const JOURNAL_MAX: u64 = 1 << 20;
 /// Length that is reserved for the line of a clean shutdown.
 const CLOSED_MAX: u64 = 64;
 
-/// A journal that this server writes.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
@@ -40,7 +39,6 @@ pub(super) struct Journal {
     end: Mutex<u64>,
 }
 
-/// Content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JournalContent {
     /// State that the last server left.
@@ -60,7 +58,6 @@ pub(super) struct JournalContent {
 pub(super) struct FileIdentity {
     /// Length in bytes.
     pub(super) length: u64,
-    /// Inode number.
     pub(super) inode: u64,
 }
 
@@ -112,7 +109,6 @@ impl FileIdentity {
     }
 }
 
-/// The state of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DataState {
     /// The server shut down cleanly.

@@ -25,7 +25,6 @@ const JOURNAL: &str = ".lanemark";
 /// The location of the data, and the image under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
-    /// The location of the data.
     pub location: DataLocation,
     /// A read-only image that provides the content of unwritten blocks.
     pub over: Option<PathBuf>,
@@ -35,7 +34,6 @@ pub struct DataPlan {
     pub overwrite: Option<PathBuf>,
 }
 
-/// The location of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataLocation {
     /// Memory, which is lost when the server ends.
@@ -44,10 +42,8 @@ pub enum DataLocation {
     File(PathBuf),
 }
 
-/// Data that is open.
 #[derive(Debug)]
 pub struct OpenedData {
-    /// The data.
     pub data: ExportData,
     /// Lines about the state that the last server left.
     pub notes: Vec<String>,

@@ -46,7 +46,6 @@ const SEEK_HOLE: i32 = 4;
 /// Thread number of the file's requests; the thread numbers of connections begin at 1.
 const THREAD: u32 = 0;
 
-/// The file of an export.
 pub(super) struct ServedFile {
     shared: Arc<ServerState>,
     around: Option<(Arc<Engine>, RequestContext)>,
@@ -76,7 +75,6 @@ enum FileReply {
     Done(ReplyEmpty),
 }
 
-/// The limit on outstanding requests.
 #[derive(Default)]
 struct OutstandingLimit {
     bytes: Mutex<u64>,

@@ -25,19 +25,13 @@ pub enum MountError {
     /// The path has content that the mount would hide.
     #[error("{}: {reason}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// Description of the content.
         reason: String,
     },
     /// The kernel or the underlying file system returned an error.
     #[error("{}: {error}", path.display())]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// The error.
-        error: io::Error,
-    },
+    System { path: PathBuf, error: io::Error },
 }
 
 impl MountError {

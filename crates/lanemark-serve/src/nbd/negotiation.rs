@@ -15,7 +15,6 @@ const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 const FIXED_NEWSTYLE: u16 = 1;
 /// Handshake flag: no zeroes follow the reply to `NBD_OPT_EXPORT_NAME`.
 const NO_ZEROES: u16 = 2;
-/// Length of a greeting.
 pub const GREETING: usize = 18;
 /// Length of an option's header.
 pub const HEADER: usize = 16;
@@ -67,7 +66,6 @@ const CAN_MULTI_CONN: u16 = 1 << 8;
 const SEND_CACHE: u16 = 1 << 10;
 const SEND_FAST_ZERO: u16 = 1 << 11;
 
-/// Returns the greeting of a server.
 pub fn greeting() -> [u8; GREETING] {
     let mut bytes = [0; GREETING];
     bytes[..8].copy_from_slice(&NBDMAGIC.to_be_bytes());
@@ -76,10 +74,8 @@ pub fn greeting() -> [u8; GREETING] {
     bytes
 }
 
-/// The header of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Number of the option.
     pub option: u32,
     /// Length of the option's data.
     pub length: u32,
@@ -107,7 +103,6 @@ pub enum NegotiationStep {
     End,
 }
 
-/// A negotiation with one client.
 #[derive(Clone, Debug)]
 pub struct Negotiation<'e> {
     export: &'e Export,
@@ -133,7 +128,6 @@ impl<'e> Negotiation<'e> {
         refuse(answer, option, TOO_BIG, "the option is too long");
     }
 
-    /// Answers an option.
     pub fn answer(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
         match option {
             EXPORT_NAME => return self.export_name(data, answer),

@@ -42,7 +42,6 @@ pub const STRETCHES_MAX: usize = 1024;
 /// A command of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NbdCommand {
-    /// Reads data.
     Read,
     /// Writes data; with forced unit access, the data is stored before the reply.
     Write {
@@ -74,7 +73,6 @@ pub enum NbdCommand {
     },
 }
 
-/// A request's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
     flags: u16,
@@ -89,7 +87,6 @@ pub struct RequestHeader {
 }
 
 impl RequestHeader {
-    /// Returns the length of a header in this form.
     pub fn length_of(replies: ReplyForm) -> usize {
         match replies {
             ReplyForm::Extended => EXTENDED_HEADER,
@@ -182,7 +179,6 @@ pub struct ReplyWriter {
 }
 
 impl ReplyWriter {
-    /// Creates a writer of replies in this form.
     pub fn new(replies: ReplyForm) -> Self {
         Self { replies }
     }

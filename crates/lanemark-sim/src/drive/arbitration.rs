@@ -34,7 +34,6 @@ pub(crate) struct Arbiter {
 
 /// Index of the level with strict priority, which needs no credit.
 const STRICT: usize = 0;
-/// Number of levels.
 const LEVELS: usize = 4;
 
 /// The queues of one priority level, which take turns.

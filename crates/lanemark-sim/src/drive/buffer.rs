@@ -42,7 +42,6 @@ impl WriteBuffer {
         self.capacity - self.free
     }
 
-    /// Returns the free room.
     pub(crate) fn free(&self) -> Bytes {
         self.free
     }

@@ -44,7 +44,6 @@ pub(crate) struct PowerCutData {
     pub held: Bytes,
 }
 
-/// A simulated medium.
 pub(crate) trait Medium {
     /// Looks up the map for a command that reads a range or `changes` it, and starts reading the map pages that are not
     /// in memory.

@@ -30,7 +30,6 @@ pub(crate) struct PowerStateTimes {
     pub reached: Vec<u64>,
 }
 
-/// The power meter of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
@@ -200,7 +199,6 @@ impl PowerStateTimes {
         }
     }
 
-    /// Returns the sum of all times.
     #[cfg(test)]
     pub(crate) fn total(&self) -> Duration {
         self.working + self.idle + self.states.iter().chain(&self.exits).copied().sum()

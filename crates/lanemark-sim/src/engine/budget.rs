@@ -46,7 +46,6 @@ pub(crate) const NEAR: usize = Hop::FirstLink as usize + 1;
 /// Number of other hops.
 pub(crate) const FAR: usize = HOPS - NEAR;
 
-/// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HopTime {
     /// Time before the service.

@@ -29,7 +29,6 @@ impl<V: Default> HashTable<V> {
         self.used == 0
     }
 
-    /// Returns the number of values.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.used

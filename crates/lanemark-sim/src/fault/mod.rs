@@ -80,7 +80,6 @@ pub(super) struct Faults {
     pub host_up: Instant,
 }
 
-/// The active faults of one drive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,

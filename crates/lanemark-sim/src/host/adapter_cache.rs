@@ -18,7 +18,6 @@ use crate::engine::slab::{Commands, SlabQueue};
 use crate::spec::AdapterCacheSpec;
 use lanemark_schema::units::Bytes;
 
-/// A simulated cache.
 #[derive(Clone, Debug)]
 pub(crate) struct AdapterCache {
     spec: AdapterCacheSpec,
@@ -59,7 +58,6 @@ impl AdapterCache {
         self.spec.size - self.room
     }
 
-    /// Returns the free room.
     pub(crate) fn free(&self) -> Bytes {
         self.room
     }

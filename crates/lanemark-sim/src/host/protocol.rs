@@ -55,7 +55,6 @@ pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
     device_reads: (Bytes::ZERO, 0),
 };
 
-/// A simulated host protocol.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     spec: ProtocolSpec,

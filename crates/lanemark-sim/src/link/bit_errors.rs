@@ -13,7 +13,6 @@
 
 use lanemark_schema::rng::Rng;
 
-/// The bit errors of one link.
 #[derive(Clone, Debug)]
 pub(super) struct BitErrors {
     rate: f64,

@@ -143,7 +143,6 @@ pub(crate) struct Link {
     write: Memo<LinkBurst, PhaseTime>,
     /// The cost of accesses of the protocol.
     accesses: Memo<ProtocolAccesses, PhaseTime>,
-    /// The cost of a command.
     command: Memo<Operation, PhaseTime>,
     /// The cost of a command's end.
     completion: Memo<Operation, PhaseTime>,

@@ -70,7 +70,6 @@ impl HostPath {
         }
     }
 
-    /// Returns the path to a port.
     pub(super) fn port_path(&mut self, port_path: PathNumber) -> &mut PortPath {
         &mut self.port_paths[usize::from(port_path)]
     }

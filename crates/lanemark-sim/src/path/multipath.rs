@@ -32,7 +32,6 @@ pub(crate) struct PathSelector {
     lost: [bool; 2],
     /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// Number of paths.
     count: u8,
     /// The path whose turn it is.
     turn: u8,

@@ -24,14 +24,12 @@ use lanemark_schema::workload::{Access, Operation};
 /// Maximum length of a journal on its target.
 const LENGTH_MAX: Bytes = Bytes::mebi(64);
 
-/// The journals of all targets.
 pub(crate) struct Journal {
     spec: JournalSpec,
     heads: Vec<TargetJournal>,
     requests: Slab<JournalRequest, Syncs>,
 }
 
-/// The journal of one target.
 struct TargetJournal {
     target: DriveNamespace,
     start: Bytes,

@@ -37,7 +37,6 @@ pub(super) struct Problems {
 }
 
 impl Problem {
-    /// Returns the error for this problem.
     pub(super) fn into_error(self) -> StudyError {
         match self {
             Self::Missing { table, location, key, what, .. } => {

@@ -120,7 +120,6 @@ impl<'d> Section<'d> {
         StudyError::new(self.location_of(key), message)
     }
 
-    /// Returns the keys of the table.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'d String> {
         self.table.keys()
     }

@@ -11,7 +11,6 @@ use crate::error::StudyError;
 use crate::flash::{RATIO, TECHNOLOGIES, ratio};
 use crate::library::{Library, LibraryKind};
 
-/// The priors of a library.
 #[derive(Clone, Debug)]
 pub(crate) struct Priors {
     nand: Vec<NandPrior>,

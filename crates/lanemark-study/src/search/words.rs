@@ -29,7 +29,6 @@ const IGNORED: [&str; 24] = [
     "mainboard",
     "motherboard",
 ];
-/// Maximum number of words.
 const WORDS_MAX: usize = 24;
 /// Maximum length of a word.
 const WORD_MAX: usize = 40;
@@ -73,7 +72,6 @@ impl NameWords {
         self.tokens.iter().map(String::as_str)
     }
 
-    /// Returns the number of words.
     pub(super) fn count(&self) -> usize {
         self.tokens.len()
     }

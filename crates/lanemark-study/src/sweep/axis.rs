@@ -25,7 +25,6 @@ pub struct Axis {
     pub location: Location,
 }
 
-/// The step of a range.
 #[derive(Clone, Copy)]
 enum RangeStep {
     By(f64),

@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Height of a picture; a longer page is divided into several pictures.
 const PICTURE_HEIGHT: usize = 1500;
 
-/// A browser with one page.
 pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,

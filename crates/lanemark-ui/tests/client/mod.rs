@@ -167,7 +167,6 @@ pub(crate) fn run_file() -> String {
     serde_json::to_string(&run).unwrap()
 }
 
-/// Returns the body of an answer.
 pub(crate) fn body_of(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }

@@ -34,7 +34,6 @@ use truth::{GridError, GroundTruthDrive};
 /// The grids of a run, and the level of detail of the output.
 #[derive(Clone, Debug)]
 pub struct GridOptions {
-    /// Number of drives.
     pub drives: u64,
     /// Seed of the first drive; the other drives use the following seeds.
     pub seed: u64,

@@ -103,7 +103,6 @@ impl GridCell {
 }
 
 impl GridScore {
-    /// Returns the score of `cells`.
     pub fn of<'c>(cells: impl IntoIterator<Item = &'c GridCell>) -> Self {
         let cells: Vec<&GridCell> = cells.into_iter().collect();
         let errors = |of: fn(&GridCell) -> f64| {

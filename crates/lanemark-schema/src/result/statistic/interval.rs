@@ -12,7 +12,6 @@
 
 use crate::workload::AverageMethod;
 
-/// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 /// Minimum number of repeats for an interval of their mean. With two repeats, the interval spans nine deviations on
 /// each side.

@@ -222,7 +222,7 @@ impl fmt::Display for Warning {
                          libaio waits for each buffered read"
                     )?,
                 }
-                if whole_pages {
+                if *whole_pages {
                     f.write_str("; requests that are not multiples of 512 B are rounded to whole pages of 4 KiB")
                 } else {
                     Ok(())

@@ -12,7 +12,6 @@ use crate::spec::{BurstCreditSpec, CloudLimitSpec};
 use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::{Duration, Instant, Ratio};
 
-/// The state of a limit.
 #[derive(Clone, Debug)]
 pub(super) struct TokenBucket {
     limit: CloudLimitSpec,
@@ -22,7 +21,6 @@ pub(super) struct TokenBucket {
     used: UsedAmount,
 }
 
-/// The credits of a limit.
 #[derive(Clone, Copy, Debug)]
 struct BurstCredits {
     burst: BurstCreditSpec,

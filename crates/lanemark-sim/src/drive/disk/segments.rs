@@ -10,7 +10,6 @@
 use crate::spec::DiskSpec;
 use lanemark_schema::workload::SECTOR;
 
-/// The read cache of a disk.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheSegments {
     segments: Vec<CacheSegment>,

@@ -46,7 +46,6 @@ pub(super) struct Die {
     pub(super) storing: OperationHandle,
     /// The suspended program or erase.
     pub(super) suspended: OperationHandle,
-    /// Number of waiting reads.
     reads_waiting: u32,
     /// Number of reads in the array or a register.
     reads_active: u32,
@@ -58,7 +57,6 @@ pub(super) struct Die {
     busy: Duration,
 }
 
-/// The flash of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
     /// Number of the drive in the system, for the drive's events.

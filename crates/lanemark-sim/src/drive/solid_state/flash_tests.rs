@@ -15,7 +15,6 @@ use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// An operation of a die.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
     /// A host read on a plane, with this many failed attempts.

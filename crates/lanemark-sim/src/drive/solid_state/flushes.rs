@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use crate::drive::outcome::{DriveOutcome, OutcomeQueue};
 use crate::engine::slab::CommandHandle;
 
-/// Waiting flushes.
 #[derive(Clone, Debug)]
 pub(crate) struct WaitingFlushes {
     /// Number of units in progress in each epoch from `first` onward; the last is the current epoch.

@@ -20,11 +20,9 @@ pub(crate) enum MapLocation {
     AtHand,
     /// In the host's memory.
     InHost,
-    /// In flash.
     InFlash,
 }
 
-/// The outcome of a map lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapLookup {
     /// The memory that contained the page.

@@ -68,7 +68,6 @@ pub(crate) struct SolidState {
     translation: Translation,
     spec: FlashSpec,
     write_cache: WriteCacheMode,
-    /// Number of slots of the drive.
     slots: u64,
     map: Option<MapCache>,
     ahead: Option<ReadAhead>,
@@ -90,7 +89,6 @@ pub(crate) struct SolidState {
     refresh: Option<ReadRefresh>,
     /// Number of units that refresh has moved.
     refreshed: u64,
-    /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
     in_background: bool,
@@ -109,7 +107,6 @@ enum PendingCommand {
     Flush(CommandHandle),
 }
 
-/// The location of a run of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotLocation {
     /// The slots have never been written.

@@ -153,7 +153,6 @@ fn batch_size(first: u64) -> u64 {
 /// The batches of a run and its parts between checkpoints.
 pub(super) struct Convergence {
     requests: u64,
-    /// Number of requests in a whole batch.
     batch: u64,
     /// Number of requests in the current batch.
     in_batch: u64,
@@ -450,7 +449,6 @@ impl Convergence {
         }
     }
 
-    /// Returns the requests of the steady part.
     pub(super) fn steady_part(&self, candidate: &SteadyCandidate) -> SteadyPart {
         let &SteadyCandidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));

@@ -37,7 +37,6 @@ pub(super) struct LanePosition {
     pub(super) from: Duration,
 }
 
-/// A running test.
 pub(super) struct TestLane {
     place: LanePosition,
     /// The threads of all namespaces, in the order of the namespaces, from the first namespace of the first drive.
@@ -51,7 +50,6 @@ pub(super) struct TestLane {
     open: Option<OpenLoopArrivals>,
     /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
-    /// Instant at which counting begins.
     counting_from: Instant,
     /// Instant at which counting must end.
     deadline: Instant,

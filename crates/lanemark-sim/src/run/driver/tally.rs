@@ -111,11 +111,9 @@ impl Tally {
     }
 }
 
-/// The rounds of a test.
 pub(super) struct RoundsRun {
     rule: RoundSettings,
     state: SteadyState,
-    /// The end of the current round.
     end: Instant,
     /// The last rounds, up to the size of the window.
     window: VecDeque<Tally>,

@@ -79,7 +79,6 @@ enum PendingIo {
     PageWrite,
     /// The log is written; the number is the sequence number of the write.
     LogWrite(u64),
-    /// The log write with this number is flushed.
     LogFlush(u64),
 }
 

@@ -33,7 +33,6 @@ const WRAP_ALIGNMENT: u64 = 4096;
 /// An instant later than all events.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
-/// A running replay.
 pub(super) struct RunningReplay {
     storage: Storage,
     plan: ReplaySettings,

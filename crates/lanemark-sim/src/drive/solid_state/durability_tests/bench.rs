@@ -57,7 +57,6 @@ struct Cell {
     stored: bool,
 }
 
-/// A command of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HostCommand {
     /// The first slot, the slot after the last, and the slot at which the data is split into two bursts.

@@ -20,7 +20,6 @@ pub(crate) struct MovedSlots {
     pub slots: u32,
 }
 
-/// The outcome of a step of collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollectionStep {
     /// A unit must be programmed after its moved data has been read.

@@ -14,7 +14,6 @@ use super::layout::EMPTY;
 use super::map::ScatteredSlots;
 use super::slot_list::advance;
 
-/// Number of logical slots in a chunk.
 const CHUNK: u32 = 16;
 /// Number of chunks in a page of the table of chunks, which is 256 MiB of the drive.
 const PAGE: usize = 4096;

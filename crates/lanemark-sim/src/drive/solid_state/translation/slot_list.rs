@@ -24,7 +24,6 @@ struct ListedRun {
     slot: u32,
 }
 
-/// A list of logical slots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotList {
     length: u32,
@@ -73,7 +72,6 @@ impl SlotList {
         }
     }
 
-    /// Returns the slot at an index.
     pub(crate) fn get(&self, at: u32) -> Option<u32> {
         let mut found = [(0, EMPTY)];
         (self.find(at, 0, &mut found) > 0).then_some(found[0].1)

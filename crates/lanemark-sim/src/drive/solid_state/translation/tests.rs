@@ -62,7 +62,6 @@ impl Machine {
         }
     }
 
-    /// Ends one program.
     fn end_one(&mut self) {
         if let Some(unit) = self.under_way.pop_front() {
             self.translation.note_unit_stored(unit);

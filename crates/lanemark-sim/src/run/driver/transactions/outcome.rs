@@ -11,7 +11,6 @@ use lanemark_schema::result::{
 use lanemark_schema::units::Duration;
 
 impl TransactionRun<'_> {
-    /// Ends the run and returns its sample.
     pub(super) fn end(mut self, spec: &SystemSpec) -> Sample {
         let simulator = self.storage.simulator();
         self.metering.end(simulator, self.deadline);
