@@ -153,7 +153,7 @@ struct Finder<'t> {
 }
 
 impl Finder<'_> {
-    fn of(&self, node: &impl Spanned) -> String {
+    fn source_text(&self, node: &impl Spanned) -> String {
         self.text[node.span().byte_range()].to_owned()
     }
 
@@ -172,7 +172,7 @@ impl Finder<'_> {
         let mut after =
             after.skip_while(|other| !matches!(other.pat, syn::Pat::Guard(_) | syn::Pat::Wild(_)));
         after.next().is_some_and(|other| {
-            matches!(other.pat, syn::Pat::Wild(_)) && self.of(&other.body) == self.of(&arm.body)
+            matches!(other.pat, syn::Pat::Wild(_)) && self.source_text(&other.body) == self.source_text(&arm.body)
         })
     }
 
@@ -190,7 +190,7 @@ impl Finder<'_> {
         };
         let brace = block.brace_token.span.open();
         let only = match &block.stmts[..] {
-            [syn::Stmt::Expr(only, None)] => self.of(only),
+            [syn::Stmt::Expr(only, None)] => self.source_text(only),
             _ => String::new(),
         };
         for value in values.into_iter().filter(|value| !silent::is_value(&only, value)) {
@@ -312,7 +312,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 if *operator == "^" && silent::are_separate_bits(node) {
                     continue;
                 }
-                let after = format!("{} {operator} {}", self.of(&node.left), self.of(&node.right));
+                let after = format!("{} {operator} {}", self.source_text(&node.left), self.source_text(&node.right));
                 self.add(node, after);
             }
         }
@@ -321,7 +321,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_unary(&mut self, node: &'ast syn::ExprUnary) {
         if matches!(node.op, UnOp::Not(_) | UnOp::Neg(_)) {
-            let after = self.of(&node.expr);
+            let after = self.source_text(&node.expr);
             self.add(node, after);
         }
         visit::visit_expr_unary(self, node);
@@ -340,7 +340,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 _ if wild && !is_wild(arm) && !self.is_like_wild(arm, &node.arms) => {
                     let arrow = arm.fat_arrow_token.span();
                     let at = arrow.byte_range().start;
-                    let after = self.of(&arm.pat);
+                    let after = self.source_text(&arm.pat);
                     self.push(at..at, arrow.start().line, after, ChangeKind::Arm);
                 }
                 _ => {}

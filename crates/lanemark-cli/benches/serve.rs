@@ -42,10 +42,10 @@ struct Server(Child);
 
 impl Server {
     fn lanemark(folder: &Path, arguments: &[&str]) -> Self {
-        Self::of(SYSTEM, folder, arguments)
+        Self::start(SYSTEM, folder, arguments)
     }
 
-    fn of(system: &str, folder: &Path, arguments: &[&str]) -> Self {
+    fn start(system: &str, folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
         command.args(["serve", system, "--memory"]).args(arguments).current_dir(folder);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -240,7 +240,7 @@ fn as_simulated(runtime: &str) {
         let simulated: Value = serde_json::from_slice(&simulated).unwrap();
         for (test, mode, block, depth) in TESTS {
             let arguments = ["--size", "1GiB", "--socket", "own", "--time-scale", "10"];
-            let server = Server::of(system, folder.path(), &arguments);
+            let server = Server::start(system, folder.path(), &arguments);
             let at = At::Socket(folder.path().join("own"));
             let iops = fio(&at, mode, block, depth, &["--time_based", runtime]).iops * SLOWER;
             drop(server);

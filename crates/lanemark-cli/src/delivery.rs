@@ -44,8 +44,10 @@ impl ResultDelivery {
         over_time: Option<&SeriesArgs>,
         printer: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        let page = OutputFile::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
-        let series = OutputFile::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
+        let page =
+            OutputFile::open_if_given(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
+        let series =
+            OutputFile::open_if_given(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let saving = ResultSaver::open(out, what, started_at)?;
         let printer: ResultPrinter = Box::new(printer);
         let so_far: _ = Mutex::new(None);

@@ -119,7 +119,7 @@ fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
         schema_version: SCHEMA_VERSION,
         answer: lanemark_report::drive_answer(&name, &rating_rows(&ratings), origins),
         ratings,
-        values: explained.values.iter().map(ValueJson::of).collect(),
+        values: explained.values.iter().map(ValueJson::from_record).collect(),
         rows: explained.values.iter().map(library::shown_value).collect(),
         origins,
         name,

@@ -177,7 +177,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<CommandOutcome, 
     hide_password(&mut provenance.command, database);
     let path = target.place.as_deref().unwrap_or_default();
     let mut served = ServedMeasurement::find(Path::new(path), args.served.as_deref())?;
-    let out = Destination::of(args.out.as_deref());
+    let out = Destination::from_out(args.out.as_deref());
     let saving = ResultSaver::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
     let mut ending = CommandOutcome::Done;
@@ -299,7 +299,7 @@ fn check_text(conditions: &[ConditionResult]) -> String {
 
 /// Converts a saved run to a workload for `sim`, `whatif`, `sweep` and studies.
 fn workload_of_run(args: &OltpWorkloadArgs) -> Result<CommandOutcome, Failure> {
-    let out = OutputFile::of(args.out.as_deref(), &WORKLOAD)?;
+    let out = OutputFile::open_if_given(args.out.as_deref(), &WORKLOAD)?;
     let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
     match &out {
         None => output::print(text.trim_end())?,

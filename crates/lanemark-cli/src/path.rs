@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
         return Err(Failure::input(format!("{named} has several tests"))
             .hint(format!("name one: {named}:{}", names.join(", :"))));
     }
-    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
     let mut line = LabProgressLine::new(1);
     let mut run = lab.run(&system, &workload, &provenance, &mut |event| line.draw(&event))?;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<CommandOutcome, Failure> {
     view.interval = result.and_then(|result| result.interval.clone());
     let sample = result.and_then(|result| result.samples.first());
     view.assumed = sample.and_then(|one| system.assumed_limit(&workload.tests[0], one));
-    view.limit = result.and_then(PathLimit::of).map(|limit| PathLimit { loss, ..limit });
+    view.limit = result.and_then(PathLimit::from_result).map(|limit| PathLimit { loss, ..limit });
     deliver(args, drawing.as_ref(), &view)
 }
 
@@ -83,7 +83,7 @@ fn platform(
         return Err(Failure::input(format!("{}: a test requires a drive in a port", args.system))
             .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
-    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::open_if_given(args.svg.as_deref(), &DRAWING)?;
     let platform = PlatformEntry::read(library, &args.system, settings)?;
     let view = TestedPath {
         system: platform.name.clone(),

@@ -28,7 +28,7 @@ pub(crate) enum Destination<'a> {
 
 impl<'a> Destination<'a> {
     /// Returns the destination that the option `--out` names.
-    pub(crate) fn of(out: Option<&'a Path>) -> Self {
+    pub(crate) fn from_out(out: Option<&'a Path>) -> Self {
         out.map_or(Self::Default, Self::Requested)
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome, Failure> {
             formats::RequestedSections { detail: true, evidence: false },
         )
     };
-    let out = Destination::of(args.out.as_deref());
+    let out = Destination::from_out(args.out.as_deref());
     let delivery = if args.no_latency {
         None
     } else {

@@ -57,7 +57,7 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     if args.no_self_test || args.no_latency {
         return None;
     }
-    let needs = DriveNeeds::of(&system.spec, Bytes(size))?;
+    let needs = DriveNeeds::simulate(&system.spec, Bytes(size))?;
     let over_tcp = args.port.is_some();
     let speed = match MachineSpeed::measure(&system.spec, &needs, args.time_scale, over_tcp) {
         Ok(speed) => speed,

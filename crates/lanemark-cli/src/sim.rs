@@ -16,7 +16,7 @@ use crate::progress::LabProgressLine;
 use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<CommandOutcome, Failure> {
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     let lab = Lab {
         cancel: stop::on_signal().into(),
         length,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::scale::scaled_workload;
-use lanemark_lab::sweep::provenance::of as provenance_of;
+use lanemark_lab::sweep::provenance::read_if_present;
 use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, opened, settings};
 use lanemark_schema::result::{SCHEMA_VERSION, Sweep as SweepResult};
 use lanemark_schema::units::Ratio;
@@ -124,14 +124,14 @@ impl SweepOutputs {
             let message = format!("--out {}: a sweep is written as CSV", out.display());
             return Err(Failure::input(message).hint("use a file name that ends in .csv"));
         }
-        let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
+        let page = OutputFile::open_if_given(args.html.as_deref(), &PAGE)?;
         Ok(Self { csv: out, is_kept: true, page, target: args.target, json: args.json })
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
         let Self { csv, is_kept, page, target, json } = self;
         if let Some(page) = page {
-            page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
+            page.write(&lanemark_report::sweep_html(sweep, read_if_present(csv).as_ref()))?;
         }
         let target = target.map(Ratio::get);
         if json {
@@ -192,7 +192,7 @@ fn sweep(args: &SweepArgs, library: &Library) -> Result<Sweep, Failure> {
     // Repeats differ only in their random numbers, and a sweep has many points, so one repeat per point is enough for a
     // curve.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     Sweep::new(library, definition, workload, args.run.seed, length).map_err(with_location)
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     provenance.inputs = library.used();
     let capacity =
         systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
-    let source = InitialContents::of(args.from.as_deref())?;
+    let source = InitialContents::examine(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
     for TrialSystem { system, faults, .. } in &systems {
         faults.iter().try_for_each(|fault| check_servable(system, size, fault))?;
@@ -84,12 +84,12 @@ pub(crate) fn run(args: &TrialArgs) -> Result<CommandOutcome, Failure> {
     if !has_disks {
         needs_fuse(file_system)?;
     }
-    let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
+    let page = OutputFile::open_if_given(args.html.as_deref(), &PAGE)?;
     let savings = savings(args, &systems, &provenance)?;
     stop::extend_patience(END);
     let folder = folder(args.folder.as_deref())?;
     // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
-    let _warden = CleanupProcess::of(folder.path())?;
+    let _warden = CleanupProcess::start_for(folder.path())?;
     let outside = if has_disks { Some(served_disk::own_mounts()?) } else { None };
     marked::adopt_orphans();
     // A forced end does not drop values, so the folder is removed explicitly.
@@ -219,7 +219,7 @@ fn savings(
     let saving = |system: &TrialSystem| {
         let drive = SystemName::parse(&system.name)?.drive;
         let what = format!("trial-{}", drive.rsplit('/').next().unwrap_or("drive"));
-        ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+        ResultSaver::open(Destination::from_out(args.out.as_deref()), &what, &provenance.started_at)
     };
     systems.iter().map(saving).collect()
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<CommandOutcome, Failure> {
     };
     let line = std::cell::RefCell::new(None);
     let begun = &mut |simulations| drop(line.replace(Some(LabProgressLine::new(simulations))));
-    let length = RunLength::of(args.full);
+    let length = RunLength::from_full(args.full);
     let lab = Lab {
         cancel: stop::on_signal().into(),
         length,

@@ -61,7 +61,7 @@ fn rows(outcome: &StudyOutcome) -> String {
                 .into_iter()
                 .filter(|one| of_cell(*one))
             {
-                let simulated = six_digits(metric.of(test).value);
+                let simulated = six_digits(metric.value_in(test).value);
                 let row = [&system.name, &test.test.name, &name(metric), &simulated];
                 file.write_record(row.into_iter().map(String::as_str).chain(["", ""])).unwrap();
             }

@@ -87,7 +87,7 @@ impl Drop for PrivateFolder {
 
 impl PrivateFile {
     /// Registers the file `path`, which is removed when this value is dropped or the process ends.
-    pub fn of(path: PathBuf) -> Self {
+    pub fn register(path: PathBuf) -> Self {
         if let Some(alive) = live_files().as_mut() {
             alive.push(path.clone());
         }
@@ -171,7 +171,7 @@ mod tests {
         others.leave_to_another_process();
         let file = outer.path().join("page.html");
         fs::write(&file, "token").unwrap();
-        let page = PrivateFile::of(file.clone());
+        let page = PrivateFile::register(file.clone());
         remove_all();
         assert!(!left.path().exists() && !file.exists() && others.path().exists());
         assert!(PrivateFolder::within(outer.path(), "lanemark-test-").is_err());

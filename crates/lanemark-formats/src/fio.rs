@@ -129,7 +129,7 @@ fn settings(jobs: &[Job], findings: &mut JobProblems) -> FioSettings {
         let direct = job.flag("direct", findings).or(buffered).unwrap_or(false);
         // Trims do not use the page cache.
         let cached =
-            RwOption::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
+            RwOption::from_job(job, findings).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
                 if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };
@@ -215,7 +215,7 @@ fn tests(
     findings: &mut JobProblems,
 ) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<RequestedRange>)> =
-        jobs.iter().map(|job| (job, RequestedRange::of(job, findings))).collect();
+        jobs.iter().map(|job| (job, RequestedRange::from_job(job, findings))).collect();
     let ranges = range::job_ranges(&wanted, around.target_size, findings);
     let mut tests: Vec<Test> = Vec::new();
     let mut names = TestNames::default();
@@ -338,9 +338,9 @@ impl TestNames {
 
 fn test(job: &Job, placed: &JobRange, findings: &mut JobProblems) -> Option<Test> {
     // After an error, the job is read only to find other errors, because a file with errors does not become a workload.
-    let direction = RwOption::of(job, findings).unwrap_or(RwOption::MIXED);
+    let direction = RwOption::from_job(job, findings).unwrap_or(RwOption::MIXED);
     let read_share = read_share(job, direction, findings);
-    let blocks = BlockSizes::of(job, direction, read_share.get(), findings);
+    let blocks = BlockSizes::from_job(job, direction, read_share.get(), findings);
     let depth = depth(job, findings);
     let is_whole = blocks.is_some() && depth.is_some();
     let mut blocks = blocks.unwrap_or_else(BlockSizes::usual);

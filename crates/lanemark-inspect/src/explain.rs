@@ -73,7 +73,7 @@ fn explanation(
     test: &TestResult,
     ceilings: Vec<HopCeiling>,
 ) -> Explanation {
-    let evidence = TestEvidence::of(target, test, &ceilings);
+    let evidence = TestEvidence::collect(target, test, &ceilings);
     Explanation {
         verdict: evidence.verdict(),
         evidence: evidence.signs(),
@@ -117,7 +117,7 @@ struct TestEvidence {
 }
 
 impl TestEvidence {
-    fn of(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
+    fn collect(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
         let bottleneck = (0..ceilings.len()).min_by_key(|&index| ceilings[index].bound());
         let throughput = test.throughput_bytes_per_second.value;
         let share = |index: usize| {

@@ -355,7 +355,10 @@ impl OutputFile {
     }
 
     /// Reserves a file like [`Self::open`], if a path is given.
-    pub fn of(path: Option<&Path>, kind: &'static FileKind) -> Result<Option<Self>, LabError> {
+    pub fn open_if_given(
+        path: Option<&Path>,
+        kind: &'static FileKind,
+    ) -> Result<Option<Self>, LabError> {
         path.map(|path| Self::open(path, kind)).transpose()
     }
 

@@ -125,7 +125,7 @@ impl Lab {
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
-            let mut other = WhatIfFigures::of(two);
+            let mut other = WhatIfFigures::from_result(two);
             other.assumed = two
                 .samples
                 .first()
@@ -136,8 +136,8 @@ impl Lab {
                 random: is_random(&one.test),
                 measured: measured
                     .and_then(|(_, run)| run.test(&one.test.name))
-                    .map(WhatIfFigures::of),
-                present: WhatIfFigures::of(one),
+                    .map(WhatIfFigures::from_result),
+                present: WhatIfFigures::from_result(one),
                 other,
                 interval: None,
                 carried: carried.map(|carried| carried.log.exp()),
@@ -254,7 +254,7 @@ fn measured_deviation<'t>(
 ) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
     let log = (measured / test_result.throughput_bytes_per_second.value).ln();
-    let limit = WhatIfFigures::of(test_result).limit;
+    let limit = WhatIfFigures::from_result(test_result).limit;
     log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
 }
 

@@ -290,7 +290,7 @@ impl<'a> Bench<'a> {
         outcome: &mut MeasureOutcome,
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), MeasureError> {
-        let plan = SamplePlan::of(self.workload, self.seed);
+        let plan = SamplePlan::for_workload(self.workload, self.seed);
         let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); self.workload.tests.len()];
         for (done, turn) in plan.turns.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) || outcome.failure.is_some() {
@@ -445,7 +445,8 @@ impl<'a> Bench<'a> {
         })?;
         let mut between = before.until_now();
         if self.settings.engine != EngineKind::Null {
-            between.limits = limits.met(SampleRates::of(&taken, &between), before.elapsed());
+            between.limits =
+                limits.met(SampleRates::from_samples(&taken, &between), before.elapsed());
         }
         add_evidence(&mut taken, &between);
         Ok((taken, history))

@@ -66,7 +66,7 @@ pub(crate) struct SampleRates {
 
 impl SampleRates {
     /// Returns the total rates of concurrent samples, or the device's rates if they are higher.
-    pub(crate) fn of(taken_samples: &[TakenSample], between: &Evidence) -> Self {
+    pub(crate) fn from_samples(taken_samples: &[TakenSample], between: &Evidence) -> Self {
         let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let rates_of_samples = taken_samples.iter().filter_map(|one| {
                 let direction = of(&one.sample)?;
@@ -312,7 +312,7 @@ mod tests {
             TakenSample { sample, refusal: None, moved: Bytes::ZERO, failure: None }
         };
         let both = [taken(100, 10, 2), taken(40, 0, 4)];
-        let rates = SampleRates::of(&both, &Evidence::default());
+        let rates = SampleRates::from_samples(&both, &Evidence::default());
         assert_eq!(rates.read, (60.0 * 4_096.0, 60.0));
         assert_eq!(rates.written, (5.0 * 8_192.0, 5.0));
         // Other programs also use the device.
@@ -325,7 +325,7 @@ mod tests {
             ..DeviceUse::default()
         };
         let between = Evidence { device: Some(device), ..Evidence::default() };
-        let rates = SampleRates::of(&both, &between);
+        let rates = SampleRates::from_samples(&both, &between);
         assert_eq!(rates.read, (60.0 * 4_096.0, 500.0));
         assert_eq!(rates.written, (524_288.0, 5.0));
     }

@@ -21,7 +21,7 @@ pub struct TargetLocation {
 
 impl TargetLocation {
     /// Finds the location of the open `file`.
-    pub fn of(file: impl AsFd) -> Self {
+    pub fn find(file: impl AsFd) -> Self {
         let Ok(stat) = rustix::fs::fstat(&file) else { return Self::default() };
         if FileType::from_raw_mode(stat.st_mode).is_block_device() {
             return Self {
@@ -80,6 +80,6 @@ mod tests {
     #[test]
     fn the_temporary_folder_lies_somewhere() {
         let file = tempfile::tempfile().unwrap();
-        assert!(TargetLocation::of(&file).file_system.is_some());
+        assert!(TargetLocation::find(&file).file_system.is_some());
     }
 }

@@ -63,7 +63,7 @@ impl WindowCounts {
     /// Creates an empty tally with room for all counts of `test`, so that counting does not allocate memory.
     ///
     /// `open` states whether requests have due times.
-    pub(crate) fn of(test: &Test, open: bool) -> Self {
+    pub(crate) fn for_test(test: &Test, open: bool) -> Self {
         let is_trace = test.is_trace();
         let room = |wanted: bool| wanted.then(|| Box::new(DirectionResult::preallocated()));
         let punctuality = Punctuality {

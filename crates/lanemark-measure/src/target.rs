@@ -149,7 +149,7 @@ impl Target {
             }
         };
         let mut target = target.bypass_page_cache(path, buffered)?;
-        let location = TargetLocation::of(&target);
+        let location = TargetLocation::find(&target);
         (target.file_system, target.block_device) = (location.file_system, location.block_device);
         target.check_alignment(path, &workload.tests)?;
         Ok(target)

@@ -193,9 +193,9 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
             begun_ns: 0,
             window: CountingWindow::default(),
             rounds: rounds.map(|send| (send, 0)),
-            tally: WindowCounts::of(test, source.is_open()),
+            tally: WindowCounts::for_test(test, source.is_open()),
             source,
-            series: SeriesRecorder::of(test),
+            series: SeriesRecorder::for_test(test),
             complete: true,
             counted_ns: 0,
             level: 0,
@@ -333,7 +333,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
         let length_ns = self.window.closes_ns - self.window.since_ns;
         send(
             *number,
-            std::mem::replace(&mut self.tally, WindowCounts::of(self.shared.test, self.open)),
+            std::mem::replace(&mut self.tally, WindowCounts::for_test(self.shared.test, self.open)),
         );
         *number += 1;
         self.window.since_ns = self.window.closes_ns;

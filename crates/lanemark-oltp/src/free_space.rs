@@ -51,7 +51,7 @@ pub(crate) struct DataFolder {
 
 impl DataFolder {
     /// Queries the path of a database's data.
-    pub(crate) fn of(database: &Database) -> Self {
+    pub(crate) fn query(database: &Database) -> Self {
         Self { name: database.name(), path: database.data_path() }
     }
 
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn only_errors_of_a_full_file_system_are_reported_as_full() {
         let folder = tempfile::tempdir().unwrap();
-        let room = DataFolder::of(&Database::sqlite(folder.path().join("absent.db")));
+        let room = DataFolder::query(&Database::sqlite(folder.path().join("absent.db")));
         let message =
             room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
         for part in ["absent.db: database or disk is full", "MiB are free in", "no space is left"] {

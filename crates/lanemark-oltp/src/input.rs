@@ -113,7 +113,7 @@ impl Inputs {
     ) -> Self {
         Self {
             rng: Rng::new(StreamKey { seed, test: STREAM, repeat, thread: user }),
-            constants: NurandConstants::of(scale.seed),
+            constants: NurandConstants::from_seed(scale.seed),
             profile,
             warehouse: i64::from(user) % scale.warehouses + 1,
             district: i64::from(user) / scale.warehouses % DISTRICTS + 1,

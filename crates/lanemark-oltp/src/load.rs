@@ -46,7 +46,7 @@ pub fn load(
     stop: &AtomicBool,
     progress: &(dyn Fn(i64, i64) + Sync),
 ) -> Result<LoadReport, OltpError> {
-    let room = crate::free_space::DataFolder::of(database);
+    let room = crate::free_space::DataFolder::query(database);
     load_parts(database, options, stop, progress).map_err(|error| room.explain(error))
 }
 

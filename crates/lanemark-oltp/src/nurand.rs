@@ -25,7 +25,7 @@ pub struct NurandConstants {
 
 impl NurandConstants {
     /// Returns the constants for the contents that are generated from `seed`.
-    pub fn of(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
         let last_load = between(&mut rng, 0, 255);
         let is_allowed_constant = |last: i64| {
@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn constants_keep_the_distance_of_the_specification() {
         for seed in 0..2_000 {
-            let constants = NurandConstants::of(seed);
+            let constants = NurandConstants::from_seed(seed);
             let delta = (constants.last_run - constants.last_load).abs();
             assert!((65..=119).contains(&delta) && delta != 96 && delta != 112, "{constants:?}");
-            assert_eq!(constants, NurandConstants::of(seed));
+            assert_eq!(constants, NurandConstants::from_seed(seed));
         }
     }
 

@@ -210,7 +210,7 @@ impl ProgressPrinter {
         shared: &RepeatState<'_>,
         device: Option<DeviceWork>,
     ) -> Self {
-        let before = CounterSums::of(&shared.tallies);
+        let before = CounterSums::from_tallies(&shared.tallies);
         Self { counts, span, before, device, next: span.0 + SHOWN_EACH }
     }
 
@@ -234,7 +234,7 @@ impl ProgressPrinter {
     ) {
         let (from, to) = self.span;
         let device = self.device.as_ref().zip(device).map(|(a, b)| work_between(a, &b));
-        let now = CounterSums::of(&shared.tallies);
+        let now = CounterSums::from_tallies(&shared.tallies);
         show(&ProgressSnapshot::new(
             self.counts,
             from.elapsed(),

@@ -30,7 +30,7 @@ pub struct Population {
 impl Population {
     /// Returns the contents of `scale`.
     pub fn new(scale: Scale) -> Self {
-        Self { scale, constants: NurandConstants::of(scale.seed) }
+        Self { scale, constants: NurandConstants::from_seed(scale.seed) }
     }
 
     /// Passes the rows of `table` that belong to `warehouse` to `sink`. Items belong to every warehouse.

@@ -135,7 +135,7 @@ pub fn run_shown(
     show: &mut dyn FnMut(&ProgressSnapshot),
 ) -> Result<Sample, OltpError> {
     options.check(&scale)?;
-    let room = DataFolder::of(database);
+    let room = DataFolder::query(database);
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;

@@ -97,7 +97,7 @@ pub(crate) fn what_if(
     threads: Option<usize>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let length = RunLength::of(options.full);
+    let length = RunLength::from_full(options.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let opened_library = library.get().own();
     if let Some(depth) = options.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {

@@ -80,7 +80,7 @@ pub(crate) fn simulate(
 ) -> PyResult<Run> {
     let system = system.get();
     let workload = workload.get();
-    let length = RunLength::of(extras.full);
+    let length = RunLength::from_full(extras.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let requested = &workload.workload;
     let library = system.library.get().own();
@@ -90,7 +90,7 @@ pub(crate) fn simulate(
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
     let progress =
-        Progress::of(lab.samples(&LabRun { system: &system.system, workload: requested }));
+        Progress::with_total(lab.samples(&LabRun { system: &system.system, workload: requested }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
         let mut look = SignalWatch::new(&lab.cancel, &progress, on_progress);

@@ -82,7 +82,7 @@ impl Sweep {
                 definition,
                 workload,
                 seed,
-                RunLength::of(full),
+                RunLength::from_full(full),
             )
         })?;
         let kinds = columns::axis_kinds(sweep.axis_values());

@@ -46,7 +46,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Creates a progress record for this number of pieces.
-    pub(crate) fn of(total: usize) -> Self {
+    pub(crate) fn with_total(total: usize) -> Self {
         Self { ended: AtomicUsize::new(0), total: AtomicUsize::new(total) }
     }
 

@@ -387,7 +387,7 @@ impl FigureVerdict {
 /// Returns the figure of a test; `None` if no request was completed.
 fn figure(metric: FigureMetric, result: &TestResult) -> Option<Statistic> {
     let is_known = metric != FigureMetric::Latency || has_latency(result);
-    is_known.then(|| metric.of(result))
+    is_known.then(|| metric.value_in(result))
 }
 
 fn summary(verdicts: &[FigureVerdict], metric: FigureMetric) -> String {
@@ -478,7 +478,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
     let values = values.filter(|values| !values.is_empty())?;
-    Some(Statistic::of(&values, AverageMethod::Median))
+    Some(Statistic::from_values(&values, AverageMethod::Median))
 }
 
 /// Returns the settings in which two tests differ, such as `queue depth 8 and 32`.

@@ -26,7 +26,7 @@ pub(crate) struct ErrorSummary<'a> {
 }
 
 impl<'a> ErrorSummary<'a> {
-    pub(crate) fn of(outcome: &'a StudyOutcome, role: FigureRole) -> Self {
+    pub(crate) fn from_outcome(outcome: &'a StudyOutcome, role: FigureRole) -> Self {
         let distinct = outcome.distinct(role);
         let mut errors: Vec<f64> = distinct.iter().map(|check| check.error.abs()).collect();
         errors.sort_by(f64::total_cmp);

@@ -136,7 +136,7 @@ fn figures(fitted: &FittedDrive) -> Table {
             cells.push(error(rate));
             let request = rate.map_or(1.0, |rate| rate.request_bytes);
             cells.extend(pair(rate, |rate| fixed(rate / request, 0)));
-            cells.extend(pair(figure_of_kind(mean), |ns| significant(unit.of(ns))));
+            cells.extend(pair(figure_of_kind(mean), |ns| significant(unit.convert(ns))));
             cells.push(error(figure_of_kind(mean)));
             cells.push(error(figure_of_kind(tail)));
             table.push(cells);

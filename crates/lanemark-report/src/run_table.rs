@@ -372,7 +372,7 @@ fn rounded(count: u64) -> String {
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;
-    let time = |ns: f64| significant(unit.of(ns));
+    let time = |ns: f64| significant(unit.convert(ns));
     // The statistic is zero both for a latency of zero and for a test without any requests.
     let mean =
         known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));

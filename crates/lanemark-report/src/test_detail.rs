@@ -91,7 +91,7 @@ fn write_body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
     }
     sheet.blank();
     over_time(sheet, test);
-    match Budget::of(test) {
+    match Budget::from_result(test) {
         Some(budget) => {
             sheet.table(&budget_table(&budget));
             sheet.blank();
@@ -359,7 +359,7 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     columns.extend(PERCENTILES.iter().map(percentile));
     columns.push(Column::number("max", unit.name()));
     let mut table = Table::new(columns);
-    let time = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.of(ns)));
+    let time = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.convert(ns)));
     for (name, latency) in rows {
         let mut cells = vec![
             Cell::plain(name),
@@ -415,13 +415,13 @@ fn budget_table(budget: &Budget) -> Table {
     let total = budget.total_ns();
     let unit = LatencyUnit::fitting(std::iter::once(total));
     // All rows have the same number of decimals, so that the sum of the shown values agrees.
-    let decimals = match unit.of(total) {
+    let decimals = match unit.convert(total) {
         total if total < 10.0 => 3,
         total if total < 100.0 => 2,
         total if total < 1000.0 => 1,
         _ => 0,
     };
-    let time_cell = |ns: f64| Cell::plain(fixed(unit.of(ns), decimals));
+    let time_cell = |ns: f64| Cell::plain(fixed(unit.convert(ns), decimals));
     let share = |ns: f64| Cell::plain(percent(ns / total));
     let mut table = Table::new(vec![
         Column::name("hop"),

@@ -27,7 +27,7 @@ struct TrialResults<'r> {
 
 impl<'r> TrialResults<'r> {
     /// Returns the system of a run; `None` if the run does not belong to a trial.
-    fn of(run: &'r RunResult) -> Option<Self> {
+    fn from_run(run: &'r RunResult) -> Option<Self> {
         let samples = run.tests.iter().flat_map(|test| &test.samples);
         let turns: Vec<_> = samples
             .filter_map(|sample| {
@@ -44,7 +44,7 @@ impl<'r> TrialResults<'r> {
     }
 
     fn time(&self) -> Statistic {
-        Statistic::of(&self.times(), AverageMethod::Mean)
+        Statistic::from_values(&self.times(), AverageMethod::Mean)
     }
 
     /// Returns whether all answers were delivered in time.
@@ -106,14 +106,14 @@ impl<'r> TrialResults<'r> {
     /// Returns the ratio of this system's time to the other system's time.
     fn over(&self, other: &Self) -> Option<PairedRatio> {
         let pairs: Vec<(f64, f64)> = other.times().into_iter().zip(self.times()).collect();
-        PairedRatio::of(&pairs)
+        PairedRatio::from_pairs(&pairs)
     }
 }
 
 /// Returns the answer of a trial in one or two sentences; `None` if the runs are not a trial.
 pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     let systems: Option<Vec<TrialResults<'_>>> =
-        runs.iter().map(|run| TrialResults::of(run)).collect();
+        runs.iter().map(|run| TrialResults::from_run(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
     if let Some(failed) = systems.iter().find(|system| !system.host_errors().is_empty()) {
         let name = failed.name;
@@ -200,7 +200,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[PowerCutResults], style: &Style) 
         sheet.table(&table);
     }
     let systems: Vec<TrialResults<'_>> =
-        runs.iter().filter_map(|run| TrialResults::of(run)).collect();
+        runs.iter().filter_map(|run| TrialResults::from_run(run)).collect();
     let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
     for (number, (name, end)) in ends.enumerate() {
         if number == 0 {
@@ -271,7 +271,7 @@ fn outcome_text(system: &str, cut: &PowerCut) -> Option<String> {
 /// Builds a table with a row per system; `None` if the runs are not a trial.
 pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
     let systems: Vec<TrialResults<'_>> =
-        runs.iter().filter_map(|run| TrialResults::of(run)).collect();
+        runs.iter().filter_map(|run| TrialResults::from_run(run)).collect();
     let first = systems.first()?;
     let mut table = Table::new(vec![
         Column::name("system"),

@@ -287,7 +287,7 @@ fn tail_note(test: &WhatIfTest) -> Option<String> {
         let then = of(&test.other)?;
         let [low, high] = [interval.low_ratio, interval.high_ratio].map(|ratio| ratio * then);
         let unit = LatencyUnit::fitting([now, then].into_iter());
-        let text = |ns: f64| grouped(&significant(unit.of(ns)));
+        let text = |ns: f64| grouped(&significant(unit.convert(ns)));
         let ends = interval_text(low, high, text);
         let unit = unit.name();
         Some(format!("{name} {} {unit} (80% in {ends}) instead of {}", text(then), text(now)))

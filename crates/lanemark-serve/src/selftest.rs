@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_machine_is_measured_over_both_kinds_of_socket() {
         let system = SystemSpec::example().checked().unwrap();
-        let needs = DriveNeeds::of(&system, Bytes(SIZE)).unwrap();
+        let needs = DriveNeeds::simulate(&system, Bytes(SIZE)).unwrap();
         for over_tcp in [false, true] {
             let speed = MachineSpeed::measure(&system, &needs, TimeScale::ONE, over_tcp).unwrap();
             assert!(speed.rate > 100.0, "{speed:?}");

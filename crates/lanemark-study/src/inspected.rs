@@ -70,7 +70,7 @@ pub fn platform_file(
     let mut places = BTreeSet::new();
     for device in &inspection.devices {
         for port_path in &device.paths {
-            match WrittenPath::of(device, port_path) {
+            match WrittenPath::from_device(device, port_path) {
                 // Namespaces of one drive share its port.
                 Ok(port_path) if !places.insert(&port_path.hops[port_path.end].place) => {}
                 Ok(port_path) => port_paths.push(port_path),
@@ -231,7 +231,10 @@ fn write_head(
 
 impl<'i> WrittenPath<'i> {
     /// Returns the path to a device, or the reason why no port can represent the end of the path.
-    fn of(device: &'i InspectedDevice, port_path: &'i InspectedPath) -> Result<Self, String> {
+    fn from_device(
+        device: &'i InspectedDevice,
+        port_path: &'i InspectedPath,
+    ) -> Result<Self, String> {
         let hops = port_path.hops.as_slice();
         let new_path = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
         let nvme = |hop: &InspectedHop| {

@@ -183,7 +183,7 @@ impl RatedDrive {
         }
         let provenance = Provenance { seed: 1, ..Provenance::default() };
         let result = system.run(&workload, provenance)?;
-        let simulated = result.tests.first().map_or(0.0, |test| rating.metric.of(test).value);
+        let simulated = result.tests.first().map_or(0.0, |test| rating.metric.value_in(test).value);
         Ok(ModelledRating { simulated, error: simulated / rating.published - 1.0 })
     }
 }

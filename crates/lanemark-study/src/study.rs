@@ -89,7 +89,7 @@ impl Study {
         let question = head.text("question")?;
         let publication = publication(root, &head)?;
         let notes = head.texts("notes")?;
-        let tests = StudyTests::of(document, root, &head, id)?;
+        let tests = StudyTests::read_from(document, root, &head, id)?;
         let workload = tests
             .open(library, &Overrides::default())
             .map_err(|error| tests.locate(error, &head))?;
@@ -319,7 +319,7 @@ enum StudyTests<'d> {
 }
 
 impl<'d> StudyTests<'d> {
-    fn of(
+    fn read_from(
         document: &'d Document,
         root: &Section<'_>,
         head: &Section<'_>,
@@ -561,7 +561,7 @@ fn check(figure: &PublishedFigure, systems: &[StudySystem]) -> Option<FigureChec
     let own_result = result(&figure.system)?;
     let simulated = match &figure.over {
         Some(over) => FigureMetric::gain(own_result, result(over)?),
-        None => figure.metric.of(own_result),
+        None => figure.metric.value_in(own_result),
     };
     Some(FigureCheck::new(figure.clone(), simulated))
 }

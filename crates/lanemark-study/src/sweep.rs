@@ -416,12 +416,12 @@ impl Sweep {
             busiest: path
                 .and_then(|path| path.busiest_hop())
                 .map(|hop| (hop.name.clone(), hop.utilisation)),
-            reads: DirectionFigures::of(
+            reads: DirectionFigures::from_samples(
                 &result.samples,
                 |sample| sample.reads.as_ref(),
                 self.workload.average,
             ),
-            writes: DirectionFigures::of(
+            writes: DirectionFigures::from_samples(
                 &result.samples,
                 |sample| sample.writes.as_ref(),
                 self.workload.average,

@@ -222,7 +222,7 @@ impl AnswerCell {
 
     fn value(&self, systems: &[StudySystem]) -> Option<f64> {
         let system = systems.iter().find(|system| system.name == self.system)?;
-        let statistic = self.metric.of(system.run.test(&self.test)?);
+        let statistic = self.metric.value_in(system.run.test(&self.test)?);
         (statistic.count > 0).then_some(statistic.value)
     }
 }

@@ -52,12 +52,12 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
             None if line.starts_with("| ") => {
                 let spans = line.split('`').skip(1).step_by(2);
                 let spans = spans.filter_map(|span| span.strip_prefix("lanemark "));
-                commands.extend(spans.map(QuotedCommand::of));
+                commands.extend(spans.map(QuotedCommand::from_text));
             }
             Some("console") => match line.strip_prefix("$ lanemark ") {
                 Some(command) => {
                     let shown_at = (number + 1, number + 1);
-                    commands.push(QuotedCommand { shown_at, ..QuotedCommand::of(command) });
+                    commands.push(QuotedCommand { shown_at, ..QuotedCommand::from_text(command) });
                 }
                 None => {
                     let command = commands.last_mut().expect("output follows a command");
@@ -71,7 +71,8 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
                     let (_, next) = lines.next().unwrap_or_default();
                     command = format!("{begin} {}", next.trim());
                 }
-                commands.push(QuotedCommand::of(command.split(" #").next().unwrap_or_default()));
+                commands
+                    .push(QuotedCommand::from_text(command.split(" #").next().unwrap_or_default()));
             }
             _ => {}
         }
@@ -80,7 +81,7 @@ pub fn commands(text: &str) -> Vec<QuotedCommand> {
 }
 
 impl QuotedCommand {
-    fn of(command: &str) -> Self {
+    fn from_text(command: &str) -> Self {
         Self { arguments: words(command), lines: Vec::new(), shown_at: (0, 0) }
     }
 }

@@ -49,7 +49,7 @@ impl CurveJob {
             return Ok(None);
         };
         self.next += 1;
-        Ok(Some(StepReport::Point { point: CurvePoint::of(&test, &sample) }))
+        Ok(Some(StepReport::Point { point: CurvePoint::from_sample(&test, &sample) }))
     }
 }
 

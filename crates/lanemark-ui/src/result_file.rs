@@ -257,7 +257,8 @@ mod tests {
     fn a_run_is_summarised_with_its_figures_and_their_intervals() {
         let mut run = run(5);
         let test = &mut run.tests[0];
-        test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], AverageMethod::Mean);
+        test.iops =
+            Statistic::from_values(&[100.0, 110.0, 120.0, 130.0, 140.0], AverageMethod::Mean);
         test.interval = None;
         let summary = summary_of(&run);
         assert_eq!((summary.how, summary.repeats, summary.is_cut_short), ("simulated", 5, false));
@@ -271,10 +272,10 @@ mod tests {
         assert!(summary.latency_us.contains(&(99.0, expected)), "{:?}", summary.latency_us);
         assert!(summary.transactions_per_minute.is_none());
 
-        run.tests[0].iops = Statistic::of(&[100.0, 110.0], AverageMethod::Mean);
+        run.tests[0].iops = Statistic::from_values(&[100.0, 110.0], AverageMethod::Mean);
         let interval = summary_of(&run).iops.unwrap().interval.unwrap();
         assert_eq!(interval, IntervalJson { low: 100.0, high: 110.0, of: "all" });
-        run.tests[0].iops = Statistic::of(&[100.0], AverageMethod::Mean);
+        run.tests[0].iops = Statistic::from_values(&[100.0], AverageMethod::Mean);
         assert_eq!(summary_of(&run).iops.unwrap().interval, None);
     }
 

@@ -131,7 +131,7 @@ impl Simulation {
             };
             let time = time_of(self.repeats, &self.test, sample.iops());
             self.time = Some(time.max(self.assembled.faults_end()));
-            let figures = TestFigures::of(&self.assembled, &self.test, &[sample], true)?;
+            let figures = TestFigures::compute(&self.assembled, &self.test, &[sample], true)?;
             return Ok(Some(self.figures_step(figures)));
         };
         if self.is_over() {
@@ -145,7 +145,7 @@ impl Simulation {
             };
             let longer = longer_duration(&sample, time, began.elapsed());
             self.samples.push(sample);
-            let figures = TestFigures::of(&self.assembled, &self.test, &self.samples, false)?;
+            let figures = TestFigures::compute(&self.assembled, &self.test, &self.samples, false)?;
             if longer.is_some() {
                 self.time = longer;
                 self.samples.clear();

@@ -135,7 +135,7 @@ impl WorkloadRun {
         let Some(sample) = converged_sample(&self.assembled, test, &self.cancel)? else {
             return Ok(None);
         };
-        let figures = TestFigures::of(&self.assembled, test, &[sample], false)?;
+        let figures = TestFigures::compute(&self.assembled, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;
         let elapsed_ms = elapsed_ms(self.began);

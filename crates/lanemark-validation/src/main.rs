@@ -93,7 +93,8 @@ fn run_published(
     let mut corpus = Corpus::open(&root.join("reference"))?;
     options.select(&mut corpus);
     let file = options.is_whole().then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
-    let predictions = Predictions::of(&corpus, options.library.as_deref(), !options.no_interval)?;
+    let predictions =
+        Predictions::predict(&corpus, options.library.as_deref(), !options.no_interval)?;
     predictions.write(to.out, options.rows)?;
     match file {
         Some(file) => {

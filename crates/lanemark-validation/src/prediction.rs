@@ -100,7 +100,7 @@ pub fn compare(
     intervals: bool,
 ) -> Result<PredictedMeasurement, String> {
     let published = row.number("value").ok_or("no value")?;
-    let case = PredictionCase::of(library, row, rated, scratch)?;
+    let case = PredictionCase::prepare(library, row, rated, scratch)?;
     let PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache } =
         case.prepared()?;
     let test = case.timed(&system, is_past_the_cache);
@@ -158,7 +158,7 @@ struct PreparedSystem {
 type SystemSetting = (ParameterOverride, Location);
 
 impl<'c> PredictionCase<'c> {
-    fn of(
+    fn prepare(
         library: &'c Library,
         row: &'c CorpusRow,
         rated: Option<&'c CorpusRow>,
@@ -169,7 +169,7 @@ impl<'c> PredictionCase<'c> {
         let port = Connector::of_path(row, plug);
         let capacity = recipe::capacity(row.text("drive"));
         let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
-        let baselines = Baselines::of(row, rated, plug, port, &test, drives as f64);
+        let baselines = Baselines::for_row(row, rated, plug, port, &test, drives as f64);
         let folder = folder.to_owned();
         Ok(Self { library, row, rated, folder, plug, port, drives, capacity, test, baselines })
     }

@@ -89,7 +89,7 @@ impl Predictions {
     /// # Errors
     /// Returns an error if a temporary folder cannot be created, or if `folder` is not a library. A row that cannot be
     /// simulated is added to `skipped`.
-    pub fn of(
+    pub fn predict(
         corpus: &Corpus,
         folder: Option<&Path>,
         intervals: bool,
@@ -178,7 +178,7 @@ fn scores(
         };
         let rows: Vec<&PredictedMeasurement> =
             comparisons.iter().filter(belongs).copied().collect();
-        PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
+        PublishedRow { half, grades, class: class.to_owned(), score: Score::from_rows(&rows) }
     };
     let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
     classes.into_iter().chain(tails).chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()

@@ -42,7 +42,7 @@ fn near(one: f64, other: f64) {
 #[test]
 fn errors_are_those_computed_by_hand() {
     let rows = ten();
-    let score = Score::of(&rows.iter().collect::<Vec<_>>());
+    let score = Score::from_rows(&rows.iter().collect::<Vec<_>>());
     assert_eq!(score.rows, 10);
     // The sorted errors are 0, 0, 0, 10, 10, 20, 20, 50, 50 and 100. The sixth error is the upper of the two middle
     // values.
@@ -61,7 +61,7 @@ fn errors_are_those_computed_by_hand() {
 #[test]
 fn shares_and_coverage_are_those_computed_by_hand() {
     let rows = ten();
-    let score = Score::of(&rows.iter().collect::<Vec<_>>());
+    let score = Score::from_rows(&rows.iter().collect::<Vec<_>>());
     // The model is exact for three rows, and equal to the rule for one row.
     near(score.nearer_percent, 30.0);
     near(score.tied_percent, 10.0);
@@ -76,7 +76,7 @@ fn shares_and_coverage_are_those_computed_by_hand() {
 fn a_tie_is_a_difference_of_less_than_one_percent() {
     let standing = |predicted: f64| {
         let one = PredictedMeasurement { predicted, ..ten().swap_remove(0) };
-        Nearness::of(&one)
+        Nearness::compare(&one)
     };
     assert_eq!(standing(110.0 * 0.0099f64.exp()), Nearness::Tied);
     assert_eq!(standing(110.0 * 0.0101f64.exp()), Nearness::RuleNearer);
@@ -86,7 +86,7 @@ fn a_tie_is_a_difference_of_less_than_one_percent() {
 
 #[test]
 fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
-    let score = Score::of(&[]);
+    let score = Score::from_rows(&[]);
     assert_eq!(
         score.model,
         PredictionErrors { median_percent: 0.0, mean_percent: 0.0, factor: 1.0 }

@@ -111,7 +111,7 @@ impl Verification<'_> {
         let begun = Instant::now();
         let mut complete = filled;
         if filled {
-            for turn in SamplePlan::of(&workload, self.seed).turns {
+            for turn in SamplePlan::for_workload(&workload, self.seed).turns {
                 let tests = &workload.tests[turn.tests()];
                 let first = turn.first as u32;
                 complete &= self.tests(&target, &shared, tests, first, turn.repeat, on)?;
@@ -348,7 +348,7 @@ impl Verification<'_> {
         journal: &Journal,
         left_out: Vec<String>,
     ) -> Vec<VerifyWarning> {
-        let device = TargetLocation::of(journal.file()).block_device;
+        let device = TargetLocation::find(journal.file()).block_device;
         let same = device.filter(|device| target.block_device.as_ref() == Some(device));
         let same = same.map(|device| VerifyWarning::JournalOnTarget { device });
         let cached = target.page_cache.clone().map(|reason| VerifyWarning::PageCache { reason });

@@ -55,7 +55,7 @@ pub(crate) enum Interface {
 
 impl Interface {
     /// Returns the interface of a drive's protocol.
-    pub(crate) fn of(protocol: ProtocolKind) -> Self {
+    pub(crate) fn from_protocol(protocol: ProtocolKind) -> Self {
         match protocol {
             ProtocolKind::Nvme => Self::Nvme,
             ProtocolKind::SasHba => Self::Sas,

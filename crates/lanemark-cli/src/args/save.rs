@@ -30,6 +30,6 @@ pub(crate) struct NameArgs {
 impl SaveArgs {
     /// Returns the location for the result.
     pub(crate) fn destination(&self) -> Destination<'_> {
-        if self.no_save { Destination::Nowhere } else { Destination::of(self.out.as_deref()) }
+        if self.no_save { Destination::Nowhere } else { Destination::from_out(self.out.as_deref()) }
     }
 }

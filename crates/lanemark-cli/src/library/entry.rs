@@ -64,10 +64,10 @@ impl PlatformEntry {
         let file = library.open(LibraryKind::Platform, name)?;
         let platform = Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?;
         overrides.check_used(&ledger)?;
-        Ok(Self::of(&platform, ledger.records()))
+        Ok(Self::from_platform(&platform, ledger.records()))
     }
 
-    fn of(platform: &Platform, values: Vec<ValueRecord>) -> Self {
+    fn from_platform(platform: &Platform, values: Vec<ValueRecord>) -> Self {
         let topology = path::platform_tree(platform);
         let mut seen = BTreeSet::new();
         let mut links = Vec::new();

@@ -85,7 +85,7 @@ fn print<T: Serialize>(
     entry: T,
     values: &[ValueRecord],
 ) -> Result<(), Failure> {
-    let values = values.iter().map(ValueJson::of).collect();
+    let values = values.iter().map(ValueJson::from_record).collect();
     output::print_json(&EntryJson { kind, id: id.to_owned(), entry, values })
 }
 
@@ -93,7 +93,12 @@ fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     let ExplainedDrive { name, values, .. } = rated::explain(library, id)?;
     let entry = catalogue::drive(library, id)?;
     if json {
-        return print("drive", id, DriveJson { name, listed: ListedDrive::of(&entry) }, &values);
+        return print(
+            "drive",
+            id,
+            DriveJson { name, listed: ListedDrive::from_entry(&entry) },
+            &values,
+        );
     }
     let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
     let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);

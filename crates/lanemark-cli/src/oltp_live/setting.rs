@@ -78,7 +78,7 @@ impl TurnCalibration<'_> {
             }
             let before = set;
             let Some(outcome) = self.trial(number, &set, progress)? else { return Ok(None) };
-            cost = ProcessorCost::of(&outcome, cores()).ok_or_else(unknown)?;
+            cost = ProcessorCost::from_turn(&outcome, cores()).ok_or_else(unknown)?;
             self.adjust(&mut set, &outcome, cost);
             progress.note(&format!(
                 "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
@@ -440,7 +440,7 @@ pub(super) mod tests {
 
     fn values(scale: f64, pause_ms: f64) -> TurnValues {
         let pause = Duration::from_secs_f64(pause_ms / 1e3);
-        TurnValues { scale, pause, loaded: LoadedContents::of(64, 300), processor_us: 0.0 }
+        TurnValues { scale, pause, loaded: LoadedContents::with_sizes(64, 300), processor_us: 0.0 }
     }
 
     #[test]
@@ -496,7 +496,7 @@ pub(super) mod tests {
     #[test]
     fn the_first_values_follow_from_the_study_and_the_processor_time() {
         let simulated = published();
-        let loaded = LoadedContents::of(64, 300);
+        let loaded = LoadedContents::with_sizes(64, 300);
         with(Some(7.0), &simulated, |setting| {
             let set = setting.first(loaded, 500.0).unwrap();
             assert_eq!((set.scale, set.processor_us), (7.0, 500.0));

@@ -34,7 +34,11 @@ pub(super) struct StudyParts {
 
 impl StudyParts {
     /// Reads a study from `file`.
-    pub(super) fn of(study: &Study, file: &str, provenance: &Provenance) -> Result<Self, Failure> {
+    pub(super) fn from_study(
+        study: &Study,
+        file: &str,
+        provenance: &Provenance,
+    ) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("{file}: {why}"));
         // Only the names are needed; the study was not run.
         let answer = study.outcome(provenance, []).comparison;

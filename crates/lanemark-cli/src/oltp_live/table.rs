@@ -34,12 +34,12 @@ impl SystemTurns {
     }
 
     /// Returns the metric over all turns, in its unit.
-    pub(super) fn of(&self, metric: FigureMetric, scale: f64) -> Statistic {
+    pub(super) fn summarise(&self, metric: FigureMetric, scale: f64) -> Statistic {
         let values: Vec<f64> = match metric {
             FigureMetric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
             _ => self.samples.iter().filter_map(|sample| value(sample, metric, scale)).collect(),
         };
-        Statistic::of(&values, AverageMethod::Mean)
+        Statistic::from_values(&values, AverageMethod::Mean)
     }
 }
 
@@ -94,7 +94,7 @@ impl TableInputs<'_> {
                 let check = self.published(&side.name, metric);
                 let published = check.map(|check| check.figure.published);
                 let simulated = check.map(|check| check.simulated.value);
-                let found = side.of(metric, self.scale);
+                let found = side.summarise(metric, self.scale);
                 let measured = (found.count > 0).then_some(found.value);
                 let cell = |value: Option<f64>| {
                     value.map_or("–".to_owned(), |value| shown(metric, value))
@@ -145,7 +145,7 @@ impl TableInputs<'_> {
     fn rates(&self) -> [Option<(f64, f64)>; 4] {
         let checks = self.sides.map(|side| self.published(&side.name, FigureMetric::Transactions));
         let values_of_both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
-        let found = self.sides.map(|side| side.of(FigureMetric::Transactions, self.scale));
+        let found = self.sides.map(|side| side.summarise(FigureMetric::Transactions, self.scale));
         let measured = found.iter().all(|rate| rate.value > 0.0);
         let predicted =
             self.sides.map(|side| self.predicted(&side.name, FigureMetric::Transactions));
@@ -200,7 +200,7 @@ impl TableInputs<'_> {
                 let check = self.published(&side.name, metric);
                 let cell =
                     |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
-                let found = side.of(metric, self.scale);
+                let found = side.summarise(metric, self.scale);
                 let of = |value: f64| (found.count > 0).then_some(value);
                 let name = serde_json::to_value(metric).ok();
                 let fields = [
@@ -278,9 +278,9 @@ mod tests {
         ] {
             assert_eq!(measured(holds).is_valid(), is_valid, "{holds:?}");
         }
-        let busy = measured(&[]).of(FigureMetric::ProcessorUse, 7.0);
+        let busy = measured(&[]).summarise(FigureMetric::ProcessorUse, 7.0);
         assert_eq!((busy.value, busy.min, busy.max, busy.count), (50.0, 25.0, 75.0, 2));
-        assert_eq!(measured(&[]).of(FigureMetric::Transactions, 7.0).count, 0);
+        assert_eq!(measured(&[]).summarise(FigureMetric::Transactions, 7.0).count, 0);
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
             place: "Table 1".to_owned(),
             role: FigureRole::Predicted,
         };
-        FigureCheck::new(figure, Statistic::of(&[simulated], AverageMethod::Mean))
+        FigureCheck::new(figure, Statistic::from_values(&[simulated], AverageMethod::Mean))
     }
 
     fn outcome_of(figures: Vec<FigureCheck>) -> StudyOutcome {

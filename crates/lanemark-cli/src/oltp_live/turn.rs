@@ -58,7 +58,7 @@ pub(super) struct LoadedContents {
 #[cfg(test)]
 impl LoadedContents {
     /// Returns contents for tests that serve no disk.
-    pub(super) fn of(buffer_mib: u64, data_mib: u64) -> Self {
+    pub(super) fn with_sizes(buffer_mib: u64, data_mib: u64) -> Self {
         Self { size: 0, buffer_mib, data_mib }
     }
 }
@@ -271,7 +271,7 @@ pub(super) struct ProcessorCost {
 
 impl ProcessorCost {
     /// Returns the cost of a turn; `None` if it is not known.
-    pub(super) fn of(turn: &TurnOutcome, cores: f64) -> Option<Self> {
+    pub(super) fn from_turn(turn: &TurnOutcome, cores: f64) -> Option<Self> {
         let live = || turn.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
         Self::of_sample(&turn.sample, live(), cores)
     }

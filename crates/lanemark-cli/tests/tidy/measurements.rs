@@ -94,7 +94,7 @@ enum Half {
 impl Half {
     /// Returns the half to which a model belongs. The half depends on whether the first byte of the SHA-256 of the
     /// lower-case model name is even or odd.
-    fn of(model: &str) -> Half {
+    fn for_model(model: &str) -> Half {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
             0 => Half::Development,
             _ => Half::Validation,
@@ -281,7 +281,7 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
     assert!(rows.len() >= 600, "only {} measurements", rows.len());
     let mut halves: BTreeMap<Half, BTreeSet<&str>> = BTreeMap::new();
     for row in &rows {
-        halves.entry(Half::of(&row["model"])).or_default().insert(&row["model"]);
+        halves.entry(Half::for_model(&row["model"])).or_default().insert(&row["model"]);
     }
     for half in [Half::Development, Half::Validation] {
         assert!(halves[&half].len() >= 20, "{half:?} has {} models", halves[&half].len());
@@ -292,10 +292,10 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
 
 #[test]
 fn a_model_belongs_to_the_same_half_however_it_is_written() {
-    assert_eq!(Half::of("Crucial MX500"), Half::of("crucial mx500"));
+    assert_eq!(Half::for_model("Crucial MX500"), Half::for_model("crucial mx500"));
     // The SHA-256 digests begin with 0x59 and 0x04. A different hash function would move drives to the other half.
-    assert_eq!(Half::of("Samsung 980 PRO"), Half::Validation);
-    assert_eq!(Half::of("WD SN730"), Half::Development);
+    assert_eq!(Half::for_model("Samsung 980 PRO"), Half::Validation);
+    assert_eq!(Half::for_model("WD SN730"), Half::Development);
 }
 
 #[test]

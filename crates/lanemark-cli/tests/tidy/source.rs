@@ -294,7 +294,7 @@ fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
 
 /// Returns the imports between the files of one crate, by index in `files`, without tests.
 pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
-    let tree = Tree::of(files);
+    let tree = Tree::from_files(files);
     let mut edges = vec![BTreeSet::new(); files.len()];
     for (from, file) in files.iter().enumerate().filter(|(_, file)| !file.test) {
         for name in file.names.iter().filter(|name| !name.test) {
@@ -327,7 +327,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(files: &[File]) -> Tree {
+    fn from_files(files: &[File]) -> Tree {
         let mut modules = BTreeMap::new();
         let mut aliases = BTreeMap::new();
         for (at, file) in files.iter().enumerate() {

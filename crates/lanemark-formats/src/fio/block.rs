@@ -29,7 +29,7 @@ impl BlockSizes {
     }
 
     /// Reads these options of a job. `read_share` is the share of reads among its requests.
-    pub(crate) fn of(
+    pub(crate) fn from_job(
         job: &Job,
         direction: RwOption,
         read_share: f64,

@@ -47,7 +47,7 @@ pub(crate) struct JobRange {
 }
 
 impl RequestedRange {
-    pub(crate) fn of(job: &Job, findings: &mut JobProblems) -> Option<Self> {
+    pub(crate) fn from_job(job: &Job, findings: &mut JobProblems) -> Option<Self> {
         let clones = job.integer("numjobs", findings).unwrap_or(1);
         if clones == 0 || clones > CLONES_MAX {
             findings.add_error(job.error("numjobs", "from 1 to 1024"));

@@ -23,7 +23,7 @@ pub(super) struct LanemarkKey {
 
 impl LanemarkKey {
     /// Returns the additions for `test`. Records of the simulator and of the machine are not included.
-    pub(super) fn of(test: &TestResult, average: AverageMethod) -> Self {
+    pub(super) fn from_result(test: &TestResult, average: AverageMethod) -> Self {
         let repeats = test.samples.iter().map(|sample| Sample {
             faults: Vec::new(),
             evidence: None,

@@ -59,7 +59,7 @@ struct MergedRepeats<'t> {
 }
 
 impl<'t> MergedRepeats<'t> {
-    fn of(result: &'t TestResult) -> Self {
+    fn from_result(result: &'t TestResult) -> Self {
         let merged_direction = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
             for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
@@ -81,7 +81,7 @@ impl<'t> MergedRepeats<'t> {
 }
 
 fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
-    let merged = MergedRepeats::of(result);
+    let merged = MergedRepeats::from_result(result);
     let test = &result.test;
     let seconds = merged.elapsed.as_seconds();
     let sides = [&merged.reads, &merged.writes, &merged.unified];
@@ -145,7 +145,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         pairs.push(("total_err", Integer(errors.total())));
         pairs.push(("first_error", Integer(first)));
     }
-    let own = LanemarkKey::of(result, run.workload.average);
+    let own = LanemarkKey::from_result(result, run.workload.average);
     pairs.push(("lanemark", Json::Raw(serde_json::to_string(&own).unwrap_or_default())));
     pairs.extend([
         ("latency_depth", Integer(u64::from(test.queue_depth()))),
@@ -235,7 +235,10 @@ fn over_time(
             requests.push(of.latency.count() as f64 / seconds);
         }
     }
-    (Statistic::of(&kib, AverageMethod::Mean), Statistic::of(&requests, AverageMethod::Mean))
+    (
+        Statistic::from_values(&kib, AverageMethod::Mean),
+        Statistic::from_values(&requests, AverageMethod::Mean),
+    )
 }
 
 fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {

@@ -81,7 +81,7 @@ pub(super) struct ShortFigures {
 }
 
 impl ShortFigures {
-    fn of(sample: &Sample) -> Self {
+    fn from_sample(sample: &Sample) -> Self {
         let latency = sample.latency();
         let tail = |percentile: f64| latency.percentile_ns(percentile).map(|ns| ns as f64);
         Self { rate: sample.iops(), tails: TAILS.map(tail) }
@@ -290,9 +290,9 @@ impl DrawnSystems<'_> {
         let test = shortened(test, *rate, length).checked().ok()?;
         let go_on = &mut |_: &_| !cancel.is_cancelled();
         let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
-        let left_out = UnmodelledFactors::of(system, &test, &sample, *rate);
+        let left_out = UnmodelledFactors::for_prediction(system, &test, &sample, *rate);
         let headroom = headroom(system, &sample);
-        Some(NominalTest { figures: ShortFigures::of(&sample), left_out, headroom })
+        Some(NominalTest { figures: ShortFigures::from_sample(&sample), left_out, headroom })
     }
 }
 
@@ -359,7 +359,7 @@ mod tests {
                 reads: Some(reads),
                 ..Sample::empty()
             };
-            let figures = ShortFigures::of(&sample);
+            let figures = ShortFigures::from_sample(&sample);
             assert!((figures.rate - count as f64).abs() < 1e-9);
             for (found, expected) in figures.tails.into_iter().zip(expected) {
                 assert_eq!(found.is_some(), expected.is_some(), "{count}: {found:?}");

@@ -78,7 +78,7 @@ impl HostProbe<'_> {
                 Some(Vec::new())
             };
             let Some(long) = long else { return Ok(None) };
-            driver = Some(DriverCost::of(target.protocol, &of_zeros, &slices, &long));
+            driver = Some(DriverCost::from_slices(target.protocol, &of_zeros, &slices, &long));
         }
         let counts = thread_counts();
         let mut by_threads = Vec::new();
@@ -92,7 +92,7 @@ impl HostProbe<'_> {
         }
         on("wakes");
         let Some(wakes) = wake::samples(slice(4, 1.0), self.stop) else { return Ok(None) };
-        Ok(Some(HostFigures::of(&of_zeros, driver, &by_threads, &wakes)))
+        Ok(Some(HostFigures::compute(&of_zeros, driver, &by_threads, &wakes)))
     }
 
     /// Reads `target` with one thread, for several slices, `length` bytes at a time.

@@ -52,7 +52,7 @@ impl ProtocolName {
     }
 
     /// Returns the protocol of the device at a path in sysfs.
-    fn of(sysfs: &Path) -> Self {
+    fn from_sysfs(sysfs: &Path) -> Self {
         let parts = || sysfs.iter().filter_map(|part| part.to_str());
         let is_numbered = |part: &str, start: &str| {
             part.strip_prefix(start)
@@ -74,7 +74,7 @@ impl ProtocolName {
         let major = libc::major(number);
         let minor = libc::minor(number);
         let path = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
-        path.map_or(Self::Other, |path| Self::of(&path))
+        path.map_or(Self::Other, |path| Self::from_sysfs(&path))
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
             ),
             ("/sys/devices/virtual/block/loop0", ProtocolName::Other),
         ] {
-            assert_eq!(ProtocolName::of(Path::new(path)), wanted, "{path}");
+            assert_eq!(ProtocolName::from_sysfs(Path::new(path)), wanted, "{path}");
         }
     }
 

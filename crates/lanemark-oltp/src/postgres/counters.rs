@@ -171,7 +171,7 @@ impl DatabaseObserver for PostgresObserver {
     }
 
     fn family(&self) -> Option<ProcessFamily> {
-        ProcessFamily::of(self.process?, "postgres")
+        ProcessFamily::find(self.process?, "postgres")
     }
 }
 

@@ -253,7 +253,7 @@ pub(super) mod tests {
         let name = format!("{drive}@workstation-z170:m2");
         let system = lanemark_lab::assemble(&Library::built_in(), &name, &[]).unwrap();
         let base = system.spec.into_spec();
-        let parameters = Parameter::of(&base.attachments[0].drive);
+        let parameters = Parameter::list_for(&base.attachments[0].drive);
         let pool = Pool::new(NonZeroUsize::MIN);
         TrialSimulator::new(base, Vec::new(), parameters, 1, pool, CancelFlag::default(), u64::MAX)
     }

@@ -206,7 +206,7 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 impl Parameter {
     /// Returns the values that short tests of a drive like `drive` can determine. If the flash has separate times for a
     /// pseudo-SLC cache, only these times are fitted, because data that was just written is in the cache.
-    pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
+    pub(super) fn list_for(drive: &DriveSpec) -> Vec<Self> {
         if disk::disk(drive).is_some() {
             return disk::PARAMETERS.to_vec();
         }

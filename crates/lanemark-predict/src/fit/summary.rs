@@ -95,8 +95,8 @@ impl FinishedFit<'_> {
         ) else {
             return Vec::new();
         };
-        let same =
-            FlashGeometry::of(&self.original.attachments[0].drive) == Some(self.explored.best);
+        let same = FlashGeometry::from_drive(&self.original.attachments[0].drive)
+            == Some(self.explored.best);
         let row = |key: &str, value: String, template: String, interval_95| FittedParameter {
             parameter: format!("drive.flash.{key}"),
             value: Some(value),
@@ -242,7 +242,7 @@ mod tests {
             original,
             engine,
             explored: GeometrySearch {
-                best: FlashGeometry::of(&engine.base.attachments[0].drive).unwrap(),
+                best: FlashGeometry::from_drive(&engine.base.attachments[0].drive).unwrap(),
                 found: SearchResult { logs: engine.priors.clone(), cost: 1.0 },
                 tried: tried.iter().map(geometry).collect(),
             },
@@ -299,7 +299,7 @@ mod tests {
         let engine = engine("samsung-950-pro-512gb");
         let original = engine.base.clone();
         let FlashGeometry { dies, unit } =
-            FlashGeometry::of(&original.attachments[0].drive).unwrap();
+            FlashGeometry::from_drive(&original.attachments[0].drive).unwrap();
         let rows = |tried: &[(u64, u64, f64)]| {
             outcome(&engine, &original, tried, ValueDetermination::Identified(0.1)).geometry()
         };
@@ -332,7 +332,7 @@ mod tests {
         let mut engine = engine("samsung-950-pro-512gb");
         let original = engine.base.clone();
         let FlashGeometry { dies, unit } =
-            FlashGeometry::of(&original.attachments[0].drive).unwrap();
+            FlashGeometry::from_drive(&original.attachments[0].drive).unwrap();
         let other = FlashGeometry { dies, unit: unit * 2 };
         other.apply_to(&mut engine.base.attachments[0].drive);
         let now = flash(&engine.base.attachments[0].drive).unwrap().clone();

@@ -192,7 +192,7 @@ fn figures(test: &TestResult) -> String {
 
 /// Writes the parts of a transaction's time, if they are known.
 fn time_of_a_transaction(test: &TestResult) -> Option<String> {
-    let TimeSplit { source, measured, parts } = TimeSplit::of(test)?;
+    let TimeSplit { source, measured, parts } = TimeSplit::from_test(test)?;
     let mut text = format!("time of a transaction, ms, {source}\n");
     if let Some((running, ready)) = measured {
         text += &format!(

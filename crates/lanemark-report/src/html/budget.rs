@@ -67,7 +67,7 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<BudgetPanel<'a>> {
     let mut panels: Vec<BudgetPanel<'a>> = Vec::new();
     for (label, run) in runs {
         for result in &run.tests {
-            let Some(budget) = Budget::of(result) else { continue };
+            let Some(budget) = Budget::from_result(result) else { continue };
             let test = result.test.name.as_str();
             match panels.iter_mut().find(|panel| panel.test == test) {
                 Some(panel) => panel.bars.push((label, budget)),
@@ -169,7 +169,7 @@ impl BudgetPanel<'_> {
     /// Draws the panel with its title, split into several parts if it has many bars.
     fn figures(&self, pointed: bool) -> Vec<TitledPanel> {
         let unit = self.unit();
-        let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
+        let totals = self.bars.iter().map(|(_, budget)| unit.convert(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
         let ranges = split(self.bars.len(), BARS_MOST);
         let count = ranges.len();
@@ -220,7 +220,11 @@ impl BudgetPanel<'_> {
                 let share = percent_whole(hop.total_ns() / budget.total_ns());
                 format!(", {share} of it in {}", hop.label())
             });
-            format!("{label}: {} {}{most}", significant(unit.of(budget.total_ns())), unit.name())
+            format!(
+                "{label}: {} {}{most}",
+                significant(unit.convert(budget.total_ns())),
+                unit.name()
+            )
         });
         format!("Time budget of {}. {}", self.test, shortened_list(bars))
     }
@@ -235,7 +239,8 @@ fn busiest(budget: &Budget) -> String {
 
 /// Writes the line above a bar: the name of the run and the length of the bar.
 fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
-    let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
+    let total =
+        format!("{} {}", significant(unit.convert(budget.total_ns())), typeset(unit.name()));
     let room = WIDTH - text_width(&busiest(budget)) - text_width(&total) - 30.0;
     html! {
         text x="4" y=(num(top + LINE - 5.0)) {
@@ -267,7 +272,7 @@ impl<'b> BudgetBar<'b> {
         let mut parts = Vec::new();
         for hop in &budget.hops {
             for (is_wait, ns) in [(true, hop.wait_ns), (false, hop.service_ns)] {
-                let width = axis.place(unit.of(ns));
+                let width = axis.place(unit.convert(ns));
                 if width > 0.0 {
                     let verb = if is_wait { "waiting" } else { "service" };
                     parts.push(HopTimePart {
@@ -333,7 +338,7 @@ fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: Laten
     format!(
         "{}, {verb}: {} {}, {} of the latency; {} busy{most}",
         hop.label(),
-        significant(unit.of(ns)),
+        significant(unit.convert(ns)),
         typeset(unit.name()),
         percent(ns / budget.total_ns()),
         percent_whole(hop.utilisation)
@@ -357,7 +362,7 @@ fn table(panels: &[BudgetPanel<'_>]) -> Table {
     columns.extend(both.clone());
     columns.push(Column::number("share", ""));
     let mut table = Table::new(columns);
-    let time = |ns: f64| Cell::plain(fixed(unit.of(ns), 2));
+    let time = |ns: f64| Cell::plain(fixed(unit.convert(ns), 2));
     for panel in panels {
         let mut first_of_test = true;
         for (label, budget) in &panel.bars {

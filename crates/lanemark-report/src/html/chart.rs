@@ -108,7 +108,10 @@ fn study_panels(
                 Some(BarGroup {
                     label: label.clone(),
                     colour: "neutral".to_owned(),
-                    bars: vec![Bar::of(ChartKind::Measured, &metric.of(run.test(test)?))?],
+                    bars: vec![Bar::from_statistic(
+                        ChartKind::Measured,
+                        &metric.value_in(run.test(test)?),
+                    )?],
                 })
             }));
             BarPanel { test: test.to_owned(), groups }
@@ -143,7 +146,8 @@ fn runs_panels(runs: &[(String, &RunResult)], families: &[TestFamily<'_>]) -> Ve
     }
     let group = |(index, (label, run)): (usize, &(String, &RunResult)), test: &str| {
         let result = run.test(test)?;
-        let bar = Bar::of(ChartKind::Measured, &FigureMetric::Throughput.of(result))?;
+        let bar =
+            Bar::from_statistic(ChartKind::Measured, &FigureMetric::Throughput.value_in(result))?;
         let bar = bar.within(FigureMetric::Throughput.interval(result));
         Some(BarGroup { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
     };
@@ -162,7 +166,7 @@ fn study_groups(outcome: &StudyOutcome, metric: FigureMetric, test: &str) -> Vec
             .flat_map(|row| {
                 let published = row.check.and_then(|check| Bar::published(&check.figure));
                 let simulated = row.simulated.as_ref().and_then(|value| {
-                    let mut bar = Bar::of(ChartKind::Simulated, value)?;
+                    let mut bar = Bar::from_statistic(ChartKind::Simulated, value)?;
                     let result = system.run.test(test);
                     bar = bar.within(result.and_then(|result| metric.interval(result)));
                     if let Some(check) = row.check {
@@ -192,7 +196,7 @@ pub(super) fn panel(
     runs: Vec<(String, String, Statistic)>,
 ) -> Option<BarPanel> {
     let group = |(label, colour, statistic): (String, String, Statistic)| {
-        let bars = vec![Bar::of(ChartKind::Measured, &statistic)?];
+        let bars = vec![Bar::from_statistic(ChartKind::Measured, &statistic)?];
         Some(BarGroup { label, colour, bars })
     };
     let groups: Vec<BarGroup> = runs.into_iter().filter_map(group).collect();
@@ -264,7 +268,7 @@ impl ChartKind {
 }
 
 impl Bar {
-    fn of(kind: ChartKind, statistic: &Statistic) -> Option<Self> {
+    fn from_statistic(kind: ChartKind, statistic: &Statistic) -> Option<Self> {
         let value = known_value(statistic)?;
         let range = (statistic.min, statistic.max);
         Some(Self {

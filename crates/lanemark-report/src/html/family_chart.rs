@@ -76,7 +76,7 @@ pub(super) fn study_charts(
         for (index, (label, run)) in measured.iter().enumerate() {
             let style = outcome.systems.len() + index;
             lines.extend(family.line(label.clone(), style, |test| {
-                Some((known_value(&metric.of(run.test(&test.name)?))?, None))
+                Some((known_value(&metric.value_in(run.test(&test.name)?))?, None))
             }));
         }
         family.chart(heading(metric), lines)
@@ -104,7 +104,7 @@ pub(super) fn runs_charts(
         let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
             family.line(label.clone(), style, |test| {
                 let result = run.test(&test.name)?;
-                Some((known_value(&metric.of(result))?, metric.interval(result)))
+                Some((known_value(&metric.value_in(result))?, metric.interval(result)))
             })
         });
         family.chart(heading(metric), lines.collect())

@@ -32,7 +32,7 @@ pub(super) struct HeatMap {
 impl HeatMap {
     /// Returns the heat map of a series with up to `columns` columns and rows of height `row`; `None` if the latencies
     /// were not counted.
-    pub(super) fn of(series: &Series, columns: usize, row: f64) -> Option<Self> {
+    pub(super) fn from_series(series: &Series, columns: usize, row: f64) -> Option<Self> {
         let series = series.condensed(columns);
         let steps = |series: &Series| {
             let all = series.points.iter().flat_map(|point| point.latency_steps.counts());

@@ -68,7 +68,7 @@ impl DrawingSize {
     };
 
     /// Returns the size of a drawing if there are `drawings` of them.
-    fn of(drawings: usize) -> Self {
+    fn for_drawings(drawings: usize) -> Self {
         match drawings {
             0..=WHOLE_MOST => Self::WHOLE,
             _ => Self {
@@ -166,7 +166,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!all_series.is_empty()).then(|| {
         html! {
             @if all_series.iter().any(TestSeries::has_latencies) { (picture::legend(&heat::entries())) }
-            @match DrawingSize::of(all_series.len()) {
+            @match DrawingSize::for_drawings(all_series.len()) {
                 size if size.is_small() => (small::section(&all_series, size)),
                 size => {
                     (picture::legend(&small::entries(&all_series, false)))
@@ -216,7 +216,8 @@ fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
         placed.push((plot, top + HEADING));
         top += HEADING + plot.height;
     }
-    let heat = HeatMap::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
+    let heat =
+        HeatMap::from_series(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
@@ -273,7 +274,7 @@ fn plots(test: &Test, series: &Series, size: DrawingSize) -> Vec<TimePlot> {
 }
 
 fn spans(sample: &Sample, series: &Series) -> Vec<LabelledSpan> {
-    let phases = DrivePhases::of(series);
+    let phases = DrivePhases::from_series(series);
     let mut spans = Vec::new();
     let unmoved = phases.nothing_moved.filter(|&to| to > Duration::ZERO);
     if let Some(to) = unmoved.filter(|_| over_time::is_written(series)) {

@@ -41,7 +41,7 @@ pub(super) enum InspectionGap {
 pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
     let mut gaps: BTreeMap<InspectionGap, Vec<&InspectedDevice>> = BTreeMap::new();
     for device in inspection.devices.iter().filter(|device| has_own_path(device)) {
-        for gap in of(device) {
+        for gap in find_gaps(device) {
             if !is_found(&gap, device, inspection) {
                 gaps.entry(gap).or_default().push(device);
             }
@@ -50,7 +50,7 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
     gaps.into_iter().map(|(gap, devices)| gap.sentence(&named(&devices))).collect()
 }
 
-pub(super) fn of(device: &InspectedDevice) -> Vec<InspectionGap> {
+pub(super) fn find_gaps(device: &InspectedDevice) -> Vec<InspectionGap> {
     let hops = || device.paths.iter().flat_map(|path| &path.hops);
     if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));

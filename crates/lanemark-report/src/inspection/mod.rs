@@ -85,7 +85,7 @@ fn answer(inspection: &Inspection) -> String {
     let limits: Vec<&InspectedFinding> =
         inspection.findings.iter().filter(|finding| !finding.finding.is_note()).collect();
     match limits.as_slice() {
-        [] if drives.iter().any(|drive| !gaps::of(drive).is_empty()) => {
+        [] if drives.iter().any(|drive| !gaps::find_gaps(drive).is_empty()) => {
             format!("{subject}; no limit found, but not all links are known.")
         }
         [] => format!("{subject}; no limit found."),
@@ -130,7 +130,7 @@ fn write_findings(sheet: &mut TerminalText, inspection: &Inspection) {
 fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let devices_with_path = || devices.iter().filter(|device| has_own_path(device));
     let known: Vec<&InspectedDevice> =
-        devices_with_path().filter(|device| gaps::of(device).is_empty()).collect();
+        devices_with_path().filter(|device| gaps::find_gaps(device).is_empty()).collect();
     if !known.is_empty() {
         let are_all_known = known.len() == devices_with_path().count();
         let devices = if are_all_known { "these devices".to_owned() } else { named(&known) };

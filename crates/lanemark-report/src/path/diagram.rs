@@ -64,7 +64,7 @@ pub fn path_svg(view: &TestedPath) -> String {
 impl TreeDrawing<'_> {
     /// Writes the drawing as one self-contained file.
     pub(crate) fn svg(self) -> String {
-        let scale = RateScale::of(self.topology);
+        let scale = RateScale::for_tree(self.topology);
         let layout = TreeLayout::new(self.topology, scale, TREE_TOP);
         let width = layout.width.max(WIDTH_MIN);
         let notes = notes(&layout, scale, self.dashed);

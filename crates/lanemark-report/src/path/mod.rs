@@ -238,8 +238,10 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
         .iter()
         .map(|hop| or_absent(hop.ceiling.map(BytesPerSecond::as_megabytes), significant))
         .collect();
-    let latencies: Vec<String> =
-        hops.iter().map(|hop| or_absent(known_ns(hop), |ns| significant(unit.of(ns)))).collect();
+    let latencies: Vec<String> = hops
+        .iter()
+        .map(|hop| or_absent(known_ns(hop), |ns| significant(unit.convert(ns))))
+        .collect();
     let mut columns = vec![
         Column::name("hop"),
         Column::text("formula"),

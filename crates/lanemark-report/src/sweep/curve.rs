@@ -65,7 +65,7 @@ pub(crate) enum Knee {
 
 impl Curves {
     /// Builds the curves of a sweep.
-    pub(crate) fn of(sweep: &Sweep) -> Self {
+    pub(crate) fn from_sweep(sweep: &Sweep) -> Self {
         let texts = |axis: usize| sweep.points.iter().map(move |point| point.values[axis].as_str());
         let numeric = |&axis: &usize| texts(axis).all(|text| number(text).is_some());
         let x = (0..sweep.axes.len()).find(numeric).unwrap_or(0);
@@ -279,7 +279,7 @@ mod tests {
             point(2, &["b", "1", "4 KiB"]),
             point(3, &["b", "1", "8 KiB"]),
         ];
-        let curves = Curves::of(&Sweep { axes, points });
+        let curves = Curves::from_sweep(&Sweep { axes, points });
         assert_eq!((curves.x.as_str(), curves.by.as_deref()), ("queue_depth", Some("drive")));
         assert!(curves.logarithmic && curves.over_load());
         assert_eq!(curves.panels.len(), 2);

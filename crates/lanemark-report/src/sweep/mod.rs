@@ -111,7 +111,7 @@ fn subject(sweep: &Sweep) -> String {
 
 fn curves(sweep: &Sweep) -> Option<Curves> {
     let any = sweep.points.iter().any(|point| point.outcome.is_ok());
-    (any && !sweep.axes.is_empty()).then(|| Curves::of(sweep))
+    (any && !sweep.axes.is_empty()).then(|| Curves::from_sweep(sweep))
 }
 
 /// Returns a title such as `4K read over queue_depth, block and drive.flash.channels`.
@@ -265,7 +265,7 @@ fn table(sweep: &Sweep) -> Table {
         Column::number("busy", "").optional(2),
     ]);
     let mut table = Table::new(columns);
-    let us = |us: f64| significant(unit.of(us * 1e3));
+    let us = |us: f64| significant(unit.convert(us * 1e3));
     for point in &sweep.points {
         let Ok(figures) = &point.outcome else { continue };
         let mut cells: Vec<Cell> = point.values.iter().map(Cell::plain).collect();

@@ -251,7 +251,7 @@ fn figure(curves: &Curves, panel: &CurvePanel) -> Markup {
     let rate = |point: &CurvePoint| {
         if curves.data { point.figures.bytes_per_second / 1e6 } else { point.figures.iops }
     };
-    let latency = |point: &CurvePoint| unit.of(point.figures.latency_mean_us * 1e3);
+    let latency = |point: &CurvePoint| unit.convert(point.figures.latency_mean_us * 1e3);
     let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let plots = [
         FigurePlot { heading: heading.to_owned(), top: HEADING, value: &rate },

@@ -29,7 +29,7 @@ impl RunResult {
     /// # Errors
     /// Returns the first value that is out of range.
     pub fn check(&self) -> RangeCheck {
-        let at = ValuePath::of("");
+        let at = ValuePath::from_root("");
         count(&at.key("tests"), self.tests.len())?;
         check_if_some(&at.key("target.served"), self.target.served(), |at, served| {
             check_within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
@@ -47,7 +47,7 @@ impl Sweep {
     pub fn check(&self) -> RangeCheck {
         self.points.iter().try_for_each(|point| match &point.outcome {
             Ok(figures) => {
-                sweep_figures(&ValuePath::of(&format!("point {}", point.number)), figures)
+                sweep_figures(&ValuePath::from_root(&format!("point {}", point.number)), figures)
             }
             Err(_) => Ok(()),
         })

@@ -138,7 +138,7 @@ impl TestResult {
         let values: Option<Vec<f64>> = self.samples.iter().map(value).collect();
         values
             .filter(|values| !values.is_empty())
-            .map(|values| Statistic::of(&values, AverageMethod::Mean))
+            .map(|values| Statistic::from_values(&values, AverageMethod::Mean))
     }
 
     /// Returns a figure of the transactions over the repeats, or `None` if no repeat contains it.
@@ -180,7 +180,7 @@ impl TestResult {
     /// Returns a figure over the repeats that contain it, or `None` if no repeat contains it.
     pub fn over_samples(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
         let values: Vec<f64> = self.samples.iter().filter_map(figure).collect();
-        (!values.is_empty()).then(|| Statistic::of(&values, AverageMethod::Mean))
+        (!values.is_empty()).then(|| Statistic::from_values(&values, AverageMethod::Mean))
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) struct ValuePath(String);
 
 impl ValuePath {
     /// Creates a path from the root of the result.
-    pub(super) fn of(path: &str) -> Self {
+    pub(super) fn from_root(path: &str) -> Self {
         Self(path.to_owned())
     }
 

@@ -244,7 +244,7 @@ pub struct SeriesRecorder {
 
 impl SeriesRecorder {
     /// Creates a recorder for `test` if it requests a series or is long.
-    pub fn of(test: &Test) -> Option<Self> {
+    pub fn for_test(test: &Test) -> Option<Self> {
         let length = match (test.duration, test.rounds) {
             (_, Some(rounds)) => Some(rounds.length * super::steady::ROUNDS_MAX as u64),
             (duration, None) => duration,

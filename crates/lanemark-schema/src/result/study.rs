@@ -250,7 +250,7 @@ impl FigureMetric {
 
     /// Returns the metric's value in `result`, in [`FigureMetric::unit`]. The statistic is empty for a gain, which
     /// requires two results (see [`FigureMetric::gain`]), and for unknown power.
-    pub fn of(self, result: &TestResult) -> Statistic {
+    pub fn value_in(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
             Self::Iops => (result.iops, 1.0),
@@ -294,7 +294,7 @@ impl FigureMetric {
             | Self::WriteLatency
             | Self::ProcessorUse => return None,
         };
-        let value = self.of(result).value;
+        let value = self.value_in(result).value;
         Some((value * low, value * high))
     }
 
@@ -323,7 +323,7 @@ fn processor_share(result: &TestResult) -> Statistic {
         path.hop(HopId::Cpu).map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
     };
     let shares: Vec<f64> = result.samples.iter().map(share).collect();
-    Statistic::of(&shares, AverageMethod::Mean)
+    Statistic::from_values(&shares, AverageMethod::Mean)
 }
 
 /// Figures of one drive and one test that differ by no more than this share are treated as the same fact.
@@ -420,7 +420,7 @@ impl StudyOutcome {
         let ends = self.figures_of(role).filter_map(|check| self.interval(&check.figure));
         let widths: Vec<f64> =
             ends.map(|(low, high)| high / low).filter(|width| !width.is_nan()).collect();
-        (!widths.is_empty()).then(|| Statistic::of(&widths, AverageMethod::Median).value)
+        (!widths.is_empty()).then(|| Statistic::from_values(&widths, AverageMethod::Median).value)
     }
 
     /// Returns the 80% interval of the simulated value of a figure, in its unit, if there is one.

@@ -106,7 +106,7 @@ mod outcome {
 impl DirectionFigures {
     /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if the samples do not contain
     /// requests in that direction.
-    pub fn of<'s>(
+    pub fn from_samples<'s>(
         samples: &'s [Sample],
         direction: impl Fn(&'s Sample) -> Option<&'s DirectionResult>,
         average: AverageMethod,
@@ -128,7 +128,7 @@ impl DirectionFigures {
                 means.push(own.latency.mean_ns() / 1e3);
             }
         }
-        let statistic_over = |values: &[f64]| Statistic::of(values, average).value;
+        let statistic_over = |values: &[f64]| Statistic::from_values(values, average).value;
         let rate =
             |of: fn(&(f64, f64)) -> f64| statistic_over(&rates.iter().map(of).collect::<Vec<_>>());
         let us = |ns: u64| ns as f64 / 1e3;
@@ -194,11 +194,16 @@ mod tests {
         };
         let samples = [sample(200, 100_000), sample(600, 300_000)];
         let reads =
-            DirectionFigures::of(&samples, |one| one.reads.as_ref(), AverageMethod::Mean).unwrap();
+            DirectionFigures::from_samples(&samples, |one| one.reads.as_ref(), AverageMethod::Mean)
+                .unwrap();
         assert_eq!((reads.iops, reads.bytes_per_second), (200.0, 200.0 * 4096.0));
         assert_eq!((reads.latency_mean_us, reads.latency_max_us), (200.0, Some(300.0)));
         assert_eq!(
-            DirectionFigures::of(&samples, |one| one.writes.as_ref(), AverageMethod::Mean),
+            DirectionFigures::from_samples(
+                &samples,
+                |one| one.writes.as_ref(),
+                AverageMethod::Mean
+            ),
             None
         );
     }

@@ -66,12 +66,12 @@ impl Accesses {
     /// Creates the stream of thread `key.thread` of `test`, which must have passed [`Test::check`]. Returns `None` if
     /// the test does not draw its requests.
     pub fn new(test: &Test, key: StreamKey) -> Option<Self> {
-        Some(Self::of(test, test.requests()?, key))
+        Some(Self::for_thread(test, test.requests()?, key))
     }
 
     /// Creates the stream of thread `key.thread` for the `requests` of `test`.
-    pub fn of(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
-        let ThreadRegion { start, step, rule } = ThreadRegion::of(test, requests, key);
+    pub fn for_thread(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
+        let ThreadRegion { start, step, rule } = ThreadRegion::for_thread(test, requests, key);
         Self {
             rng: Rng::new(key),
             rule,

@@ -64,7 +64,7 @@ pub(super) enum AddressRule {
 }
 
 impl ThreadRegion {
-    pub(super) fn of(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
+    pub(super) fn for_thread(test: &Test, requests: &SyntheticRequests, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
         let step = requests.step(test.block);
         let span = test.span.get();

@@ -131,7 +131,7 @@ impl ExportBytes {
     /// Stores the data with its attributes, and returns when it was last modified.
     pub(super) fn modified_time(&self) -> io::Result<ModifiedTime> {
         self.own.sync_all()?;
-        Ok(ModifiedTime::of(&self.own.metadata()?))
+        Ok(ModifiedTime::from_metadata(&self.own.metadata()?))
     }
 
     pub(crate) fn size(&self) -> u64 {

@@ -175,7 +175,7 @@ impl OpenImage {
         }
         check_medium(path, &file)?;
         lock(&file, FlockOperation::NonBlockingLockShared, path)?;
-        let content = ImageContent::of(there.len(), |bytes, at| file.read_at(bytes, at));
+        let content = ImageContent::recognise(there.len(), |bytes, at| file.read_at(bytes, at));
         if let ImageContent::Container(format) = content.map_err(fail)? {
             return Err(DataError::Refused {
                 hint: image::conversion(path),
@@ -201,7 +201,7 @@ impl OpenImage {
     /// Returns the record of the image for a journal. A line end in the path would end the record.
     pub(super) fn noted(&self) -> BackingImage {
         let extent = FileIdentity { length: self.length(), inode: self.there.ino() };
-        let modified = Some(ModifiedTime::of(&self.there));
+        let modified = Some(ModifiedTime::from_metadata(&self.there));
         BackingImage {
             extent,
             modified,

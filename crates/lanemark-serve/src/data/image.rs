@@ -73,7 +73,7 @@ impl ImageContent {
     ///
     /// # Errors
     /// Returns the error of `read`.
-    pub fn of(
+    pub fn recognise(
         length: u64,
         mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
     ) -> io::Result<Self> {
@@ -230,7 +230,7 @@ mod tests {
 
     /// Recognises an image that consists of the bytes of `image`, followed by zeros up to `length`.
     fn content(image: &[u8], length: u64) -> ImageContent {
-        ImageContent::of(length, |bytes, at| {
+        ImageContent::recognise(length, |bytes, at| {
             bytes.fill(0);
             let there = (length - at).min(bytes.len() as u64) as usize;
             read(image, &mut bytes[..there], at);
@@ -353,7 +353,7 @@ mod tests {
             image.truncate(random.below(image.len() as u64 + 1) as usize);
             let length = image.len() as u64 + random.below(2) * random.below(4 * MIB);
             let mut reads = 0;
-            let content = ImageContent::of(length, |bytes, at| {
+            let content = ImageContent::recognise(length, |bytes, at| {
                 reads += 1;
                 assert!(at + bytes.len() as u64 <= length);
                 Ok(read(&image, bytes, at))
@@ -365,7 +365,8 @@ mod tests {
             }
             assert!(reads < 160, "{reads} reads");
         }
-        let error = ImageContent::of(MIB, |_, _| Err(io::ErrorKind::Other.into())).unwrap_err();
+        let error =
+            ImageContent::recognise(MIB, |_, _| Err(io::ErrorKind::Other.into())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Other);
     }
 }

@@ -69,7 +69,7 @@ pub(super) struct ModifiedTime {
 }
 
 impl ModifiedTime {
-    pub(super) fn of(file: &Metadata) -> Self {
+    pub(super) fn from_metadata(file: &Metadata) -> Self {
         Self { seconds: file.mtime(), nanoseconds: file.mtime_nsec() }
     }
 

@@ -289,8 +289,9 @@ impl DataPlan {
                     .or_else(|| is_modified(content.modified, now.modified, "the image below it"))
             })
         });
-        let wrong = wrong
-            .or_else(|| is_modified(content.closed, Some(ModifiedTime::of(&there)), "the file"));
+        let wrong = wrong.or_else(|| {
+            is_modified(content.closed, Some(ModifiedTime::from_metadata(&there)), "the file")
+        });
         match wrong {
             None => Ok(()),
             Some(why) => Err(DataError::Refused {

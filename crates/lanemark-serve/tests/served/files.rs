@@ -39,7 +39,7 @@ fn the_images_to_start_from_have_the_content_of_their_names() {
             "vhdx" => ImageContent::Container("VHDX"),
             other => panic!("{other}"),
         };
-        let content = ImageContent::of(image.len() as u64, |bytes, at| {
+        let content = ImageContent::recognise(image.len() as u64, |bytes, at| {
             bytes.copy_from_slice(&image[at as usize..at as usize + bytes.len()]);
             Ok(bytes.len())
         });

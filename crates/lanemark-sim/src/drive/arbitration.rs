@@ -51,7 +51,7 @@ struct PriorityLevel {
 
 impl Arbiter {
     /// Creates the arbiter of a drive if the protocol has several queues.
-    pub(crate) fn of(protocol: &ProtocolSpec) -> Option<Self> {
+    pub(crate) fn for_protocol(protocol: &ProtocolSpec) -> Option<Self> {
         let several = protocol.kind == ProtocolKind::Nvme && protocol.queues > 1;
         several.then(|| Self::new(&protocol.arbitration))
     }

@@ -136,7 +136,7 @@ pub(super) enum FaultEffect {
 impl Faults {
     /// Returns the faults of `system` before any of them has begun, or `None` for a system without faults. Read retries
     /// that last for the whole run do not count as a fault here: they are a property of the drive.
-    pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
+    pub(super) fn for_system(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
         if plan.is_empty() {

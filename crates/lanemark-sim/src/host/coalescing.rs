@@ -174,7 +174,7 @@ mod tests {
         );
         let announced: Vec<_> =
             std::iter::from_fn(|| coalescing.pop(&mut slab, QueueNumber(0))).collect();
-        assert_eq!(announced, [0, 1, 3].map(Handle::of));
+        assert_eq!(announced, [0, 1, 3].map(Handle::from_number));
     }
 
     #[test]

@@ -315,7 +315,9 @@ impl Simulator {
         self.aside.begin(self.now);
         let trace = if position.last { &mut command.trace } else { &mut self.aside };
         let outflow = path.carry_read(command.port_path, self.now, burst, trace);
-        self.send_on(handle, command.drive, command.port_path, burst, outflow);
+        let drive = command.drive;
+        let port_path = command.port_path;
+        self.send_on(handle, drive, port_path, burst, outflow);
         if self.faults.is_some() {
             self.look_for_spoilt(handle);
         }

@@ -92,7 +92,7 @@ impl Simulator {
             Some(faults) => faults.add(fault),
             // If there are no other faults, the plan contains only this fault.
             None => {
-                self.faults = Faults::of(system, self.key);
+                self.faults = Faults::for_system(system, self.key);
                 0
             }
         };

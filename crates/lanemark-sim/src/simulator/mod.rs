@@ -154,7 +154,7 @@ impl AttachedDrive {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
         let content = PriorContent { written: spec.written_extent(content.written), ..content };
-        let arbiter = Arbiter::of(&spec.protocol);
+        let arbiter = Arbiter::for_protocol(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
             extents,
@@ -182,7 +182,7 @@ impl Simulator {
             request_submit: spec.cpu.request_submit,
             write_submit: spec.cpu.write_submit,
             request_complete: spec.cpu.request_complete,
-            data_work: DataWork::of(&spec.cpu),
+            data_work: DataWork::from_cpu(&spec.cpu),
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
             events: EventSchedule::new(),
@@ -192,7 +192,7 @@ impl Simulator {
             io_threads: vec![Station::default(); spec.cpu.io_threads as usize],
             shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
             turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
-            adapter: Adapter::of(spec),
+            adapter: Adapter::for_system(spec),
             attachments: attachments.collect(),
             requests: Slab::new(),
             commands: Slab::new(),
@@ -200,7 +200,7 @@ impl Simulator {
             transfers: Slab::new(),
             outcomes: OutcomeQueue::default(),
             aside: BudgetTrace::new(Instant::ZERO),
-            faults: Faults::of(spec, key),
+            faults: Faults::for_system(spec, key),
             key,
         };
         simulator.plan_faults(&spec.faults);

@@ -94,7 +94,7 @@ impl PageTimes {
 
     /// Returns the time of page `page` of a block.
     #[inline]
-    pub fn of(&self, page: u32) -> Duration {
+    pub fn page_time(&self, page: u32) -> Duration {
         match self.kinds {
             1 => self.times[0],
             kinds => self.times[(page % u32::from(kinds)) as usize],

@@ -59,7 +59,7 @@ const FLUSH: Access =
 
 impl Journal {
     /// Returns the journals of a system whose host has a file system with a journal.
-    pub(crate) fn of(spec: &CheckedSystem) -> Option<Self> {
+    pub(crate) fn for_system(spec: &CheckedSystem) -> Option<Self> {
         let journal = spec.journal?;
         let heads = spec.targets().into_iter().zip(spec.capacities()).map(|(target, capacity)| {
             let slots = |bytes: Bytes| Bytes(bytes.get() / 4096 * 4096);
@@ -119,20 +119,20 @@ impl Journal {
 
     /// Discards a request whose first step was rejected.
     pub(crate) fn forget(&mut self, tag: u64) {
-        self.requests.free(SyncHandle::of(tag as u32));
+        self.requests.free(SyncHandle::from_number(tag as u32));
     }
 
     /// Returns the tag of the application's request to which a step belongs, and the instant at which the first step of
     /// this request was submitted. The step itself was submitted at `submitted`.
     pub(crate) fn request_of(&self, tag: u64, submitted: Instant) -> (u64, Instant) {
-        let request = &self.requests[SyncHandle::of(tag as u32)];
+        let request = &self.requests[SyncHandle::from_number(tag as u32)];
         (request.tag, request.began.unwrap_or(submitted))
     }
 
     /// Accepts the completion of a step. Returns the submission of the next step. After the last step, changes
     /// `completion` into the completion of the application's request.
     pub(crate) fn next_step(&mut self, completion: &mut Completion) -> Option<Submission> {
-        let handle = SyncHandle::of(completion.tag as u32);
+        let handle = SyncHandle::from_number(completion.tag as u32);
         let request = &mut self.requests[handle];
         let submitted = *request.began.get_or_insert(completion.submitted);
         request.budget.accumulate(&completion.budget);

@@ -78,7 +78,7 @@ impl Storage {
         Self {
             simulator: Simulator::new(spec, content, key),
             volume,
-            journal: Journal::of(spec),
+            journal: Journal::for_system(spec),
             memory: spec.memory(),
         }
     }
@@ -132,7 +132,7 @@ impl Storage {
                 // All parts of a request are submitted at the same instant.
                 let mut first = BTreeMap::new();
                 for (part, submitted) in drive_requests {
-                    let request = volume.parts[PartHandle::of(part as u32)].request;
+                    let request = volume.parts[PartHandle::from_number(part as u32)].request;
                     first
                         .entry(request.number())
                         .or_insert((volume.requests[request].tag, submitted));
@@ -293,7 +293,7 @@ impl Volume {
     /// and the outcome of the whole request.
     #[inline]
     fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, RequestStatus)> {
-        let part = PartHandle::of(completion.tag as u32);
+        let part = PartHandle::from_number(completion.tag as u32);
         let VolumeRequestPart { request, drive } = self.parts[part];
         self.parts.free(part);
         self.outstanding[usize::from(drive)] -= 1;

@@ -35,7 +35,7 @@ struct StripePosition {
 }
 
 impl StripePosition {
-    fn of(chunk: Bytes, drives: u16, place: Bytes) -> Self {
+    fn locate(chunk: Bytes, drives: u16, place: Bytes) -> Self {
         let row = chunk.get() * u64::from(drives);
         let rows = place.get() / row;
         Self { row: rows, into: place.get() - rows * row }
@@ -61,8 +61,8 @@ impl VolumeSpec {
         let (first, end) = match self {
             Self::Mirror => (StripePosition::default(), StripePosition::default()),
             Self::Stripe { chunk } => (
-                StripePosition::of(chunk, drives, offset),
-                StripePosition::of(chunk, drives, offset + length),
+                StripePosition::locate(chunk, drives, offset),
+                StripePosition::locate(chunk, drives, offset + length),
             ),
         };
         (0..drives).filter_map(move |drive| {
@@ -99,7 +99,7 @@ impl VolumeSpec {
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.
-        let written = StripePosition::of(chunk, drives, content.written).before(chunk, 0);
+        let written = StripePosition::locate(chunk, drives, content.written).before(chunk, 0);
         PriorContent { written: Bytes(written), ..content }
     }
 

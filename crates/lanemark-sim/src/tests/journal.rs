@@ -103,7 +103,7 @@ fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {
         let records = Bytes::kibi(records);
         let mut system = journaled(nvme(small_drive()));
         system.journal.as_mut().unwrap().records = records;
-        let mut journal = Journal::of(&checked(&system)).unwrap();
+        let mut journal = Journal::for_system(&checked(&system)).unwrap();
         let commit = records + Bytes::kibi(4);
         for sync in 0..a_round * 2 + 3 {
             let at = Instant::ZERO + TICK * sync;

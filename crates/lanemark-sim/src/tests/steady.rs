@@ -62,7 +62,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
     let fresh = series.iops(1);
     within(fresh, dies / 4096.0, 0.05);
-    let phases = DrivePhases::of(&series);
+    let phases = DrivePhases::from_series(&series);
     let unmoved = phases.nothing_moved.unwrap();
     // All flash has been written once, regardless of overwritten data.
     let full = flash.capacity().get() as f64 / dies;

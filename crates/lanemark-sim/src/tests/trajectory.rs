@@ -23,7 +23,7 @@ fn mix(hash: u64, number: u64) -> u64 {
 /// `system`.
 pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
-    let mut storage = storage_at_rest(system, PriorContent::of(test));
+    let mut storage = storage_at_rest(system, PriorContent::for_test(test));
     let target = system.targets()[0];
     let mut submit = |storage: &mut Storage, at, tag| {
         storage

@@ -253,7 +253,7 @@ struct MaximumRates {
 }
 
 impl MaximumRates {
-    fn of(
+    fn from_ratings(
         rated: &BoxRatings,
         controller: &ControllerPrior,
         nand: &NandPrior,
@@ -284,7 +284,7 @@ fn derive_reads(
     array: &FlashArray,
     out: &mut MissingValues,
 ) {
-    let most = MaximumRates::of(rated, controller, nand, array);
+    let most = MaximumRates::from_ratings(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
     let random = rate_capped_at(rated.random_read, &controller.random_read, most.random_read);
     let sequential = rate_capped_at(rated.read, &controller.read, most.read).min(rated.link);
@@ -370,7 +370,7 @@ fn derive_writes(
     array: &FlashArray,
     out: &mut MissingValues,
 ) {
-    let most = MaximumRates::of(rated, controller, nand, array);
+    let most = MaximumRates::from_ratings(rated, controller, nand, array);
     let sequential = rate_capped_at(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),

@@ -64,7 +64,7 @@ pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, 
     for seed in options.seed..options.seed.saturating_add(options.drives) {
         match judge_drive(&library, seed, options, to) {
             Ok(own) => {
-                writeln!(to.out, "{seed:>4} {}", report::grid_line(&GridScore::of(&own)))?;
+                writeln!(to.out, "{seed:>4} {}", report::grid_line(&GridScore::from_cells(&own)))?;
                 if options.cells {
                     for cell in &own {
                         writeln!(to.out, "     {}", cell.text())?;
@@ -127,7 +127,7 @@ fn judge_drive(
     let result =
         lab.answer_what_if(library, &question, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
     writeln!(to.notes, "     fit {fit_time:.0?}, what-if {:.0?}", begun.elapsed())?;
-    Ok(GridCell::of(&result, &there))
+    Ok(GridCell::from_whatif(&result, &there))
 }
 
 /// The files of a fit, which a what-if prediction reads.

@@ -117,7 +117,8 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: DrawingSize) -> SvgImage {
         placed.push((index, plot, top));
         top += plot.height;
     }
-    let heat = HeatMap::of(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
+    let heat =
+        HeatMap::from_series(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
@@ -157,11 +158,11 @@ mod tests {
         let sample = Sample::empty();
         let second = Duration::from_seconds(1);
         for (rows, size) in [
-            (0, DrawingSize::of(1)),
-            (0, DrawingSize::of(100)),
-            (1, DrawingSize::of(100)),
-            (5, DrawingSize::of(1)),
-            (5, DrawingSize::of(100)),
+            (0, DrawingSize::for_drawings(1)),
+            (0, DrawingSize::for_drawings(100)),
+            (1, DrawingSize::for_drawings(100)),
+            (5, DrawingSize::for_drawings(1)),
+            (5, DrawingSize::for_drawings(100)),
         ] {
             let steps: Vec<(u8, u64)> = (20..20 + rows).map(|step| (step, 3)).collect();
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();

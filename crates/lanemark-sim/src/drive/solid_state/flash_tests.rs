@@ -58,8 +58,8 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             let (_, ask) = asks[submitted];
             let number = submitted as u32;
             let (task, time, bytes) = match ask {
-                Read(..) => (DieTask::Read { command: Handle::of(number) }, 50, 10_000),
-                Move => (DieTask::Move { relocation: Handle::of(number) }, 50, 10_000),
+                Read(..) => (DieTask::Read { command: Handle::from_number(number) }, 50, 10_000),
+                Move => (DieTask::Move { relocation: Handle::from_number(number) }, 50, 10_000),
                 Program => (DieTask::Program { unit: number, held: 0, epoch: 0 }, 600, 10_000),
                 Erase => (DieTask::Erase { superblock: SuperblockNumber(number) }, 3_000, 0),
             };

@@ -139,7 +139,7 @@ fn read_ahead_data_is_held_per_slot() {
     let mut medium = medium(|drive| drive.read_ahead = SLOT * 8);
     let mut events = EventSchedule::new();
     for first in [0, 4] {
-        medium.read(Instant::ZERO, Handle::of(0), SLOT * first, SLOT * 4, &mut events);
+        medium.read(Instant::ZERO, Handle::from_number(0), SLOT * first, SLOT * 4, &mut events);
     }
     let held = [SLOT * 7, SLOT * 8 - Bytes(1), SLOT * 8, SLOT * 16 - Bytes(1)];
     assert_eq!(held.map(|offset| medium.holds(offset)), [false, false, true, true]);
@@ -159,7 +159,7 @@ fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
         });
         let mut look = |page: u64, pages: u64, changes| {
             let now = Instant::ZERO;
-            let command = Handle::of(0);
+            let command = Handle::from_number(0);
             let offset = four * page;
             let length = four * pages;
             let misses = medium.look_up(now, command, offset, length, changes, &mut events);
@@ -191,7 +191,7 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
             let mut outcomes = OutcomeQueue::default();
             for slot in 0..12 {
                 let burst = WriteBurst {
-                    command: Handle::of(slot as u32),
+                    command: Handle::from_number(slot as u32),
                     offset: SLOT * slot,
                     length: SLOT,
                     last: true,
@@ -199,8 +199,12 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
             // Another write to the same slot does not add a lost slot; the last write has not been stored.
-            let burst =
-                WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
+            let burst = WriteBurst {
+                command: Handle::from_number(12),
+                offset: SLOT * 11,
+                length: SLOT,
+                last: true,
+            };
             medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             let mut ended = 0;
             let mut now = Instant::ZERO;

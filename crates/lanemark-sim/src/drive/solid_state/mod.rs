@@ -144,8 +144,8 @@ impl SolidState {
             unmapped: VecDeque::new(),
             unmapped_slots: HashTable::new(),
             flushes: WaitingFlushes::new(),
-            beside: ParallelCollection::of(flash),
-            refresh: ReadRefresh::of(flash),
+            beside: ParallelCollection::from_flash(flash),
+            refresh: ReadRefresh::from_flash(flash),
             refreshed: 0,
             commands: 0,
             idle_since: Instant::ZERO,
@@ -316,7 +316,7 @@ impl SolidState {
     /// Returns the time that applies to the kind of page that a unit uses.
     #[inline]
     fn time_of_page(&self, times: &PageTimes, unit: u32) -> Duration {
-        if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
+        if times.are_alike() { times.page_time(0) } else { times.page_time(self.page_of(unit)) }
     }
 
     /// Returns the index of a unit's page within its block.

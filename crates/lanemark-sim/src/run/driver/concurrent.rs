@@ -53,7 +53,7 @@ pub fn run_beside_watched(
             }
         }
         run.end_those_past(&completion);
-        let number = LaneTag::of(completion.tag).lane as usize;
+        let number = LaneTag::decode(completion.tag).lane as usize;
         let Some(lane) = &mut run.lanes[number] else { continue };
         completion.check_end()?;
         lane.count(&mut completion, run.storage.simulator(), run.moved);

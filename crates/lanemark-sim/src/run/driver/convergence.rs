@@ -306,7 +306,7 @@ impl Convergence {
         self.check_at = self.requests * 3 / 2;
         let elapsed = now.since(self.from);
         let more = left.as_seconds() / elapsed.as_seconds();
-        let groups = BatchGroups::of(&self.batches, self.from, self.from)?;
+        let groups = BatchGroups::group(&self.batches, self.from, self.from)?;
         let half_width = rate_half_width(&groups.times, DeviationEstimate::Independent)?;
         let lasting = !groups.collects && groups.reserves_last(more);
         let known = half_width <= RATE_HALF_WIDTH && self.percentiles_suffice(latency, 1.0 + more);
@@ -335,7 +335,7 @@ impl Convergence {
         let half_width = starts.into_iter().find_map(|start| {
             let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
             rate_half_width(
-                &BatchGroups::of(&self.batches, self.from, from)?.times,
+                &BatchGroups::group(&self.batches, self.from, from)?.times,
                 DeviationEstimate::Independent,
             )
         })?;
@@ -385,7 +385,7 @@ impl Convergence {
         if all <= 0.0 || left < all / 2.0 {
             return None;
         }
-        let groups = BatchGroups::of(&self.batches, self.from, from)?;
+        let groups = BatchGroups::group(&self.batches, self.from, from)?;
         let more = left / all;
         let half_width = rate_half_width(&groups.times, self.estimate())?;
         let lasting = self.is_settled(first, groups.collects, more) && groups.reserves_last(more);

@@ -104,7 +104,7 @@ impl TestLane {
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
             think: requests.think,
-            open: OpenLoopArrivals::of(test, test.threads * count as u32, key, place.from),
+            open: OpenLoopArrivals::for_test(test, test.threads * count as u32, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -121,7 +121,7 @@ impl TestLane {
             may_settle: false,
             beside_rounds: None,
             outcome: None,
-            series: SeriesRecorder::of(test),
+            series: SeriesRecorder::for_test(test),
             errors: RequestErrors::default(),
         }
     }
@@ -155,7 +155,7 @@ impl TestLane {
         storage: &mut Storage,
         completion: &Completion,
     ) -> Result<(), SimError> {
-        let tag = LaneTag::of(completion.tag).slot;
+        let tag = LaneTag::decode(completion.tag).slot;
         if let (Some((from, to)), Access { operation: Operation::Read, offset, length }) =
             (self.copied, completion.access)
             && completion.status == RequestStatus::Good
@@ -408,7 +408,7 @@ impl TestLane {
         let past = past.map(|completion| (completion.tag, completion.submitted));
         let own_requests = storage.in_flight().into_iter().chain(past);
         let own_requests =
-            own_requests.filter(|(tag, _)| LaneTag::of(*tag).lane == self.place.number);
+            own_requests.filter(|(tag, _)| LaneTag::decode(*tag).lane == self.place.number);
         let ages = own_requests.filter_map(|(tag, submitted)| {
             let began = match &self.open {
                 Some(open) => open.due(tag as u32),
@@ -422,7 +422,7 @@ impl TestLane {
         {
             ages.extend(open.unsubmitted(end));
         }
-        RequestsInFlight::of(&ages, tally.longest())
+        RequestsInFlight::from_ages(&ages, tally.longest())
     }
 
     /// Returns the sample of the test, which has ended. `moved` is the amount of data that all lanes have moved, if
@@ -549,8 +549,8 @@ struct CountedRequests {
 fn stream(test: &Test, requests: &SyntheticRequests, thread: u32, key: StreamKey) -> Accesses {
     let thread_of_test = thread % test.threads;
     if requests.is_in_order() {
-        Accesses::of(test, requests, StreamKey { thread: thread_of_test, ..key })
+        Accesses::for_thread(test, requests, StreamKey { thread: thread_of_test, ..key })
     } else {
-        Accesses::of(test, requests, StreamKey { thread, ..key })
+        Accesses::for_thread(test, requests, StreamKey { thread, ..key })
     }
 }

@@ -197,7 +197,7 @@ impl<'t> TransactionRun<'t> {
         Self {
             test,
             load,
-            storage: Storage::new(spec, PriorContent::of(test), key),
+            storage: Storage::new(spec, PriorContent::for_test(test), key),
             waits: Slab::new(),
             metering: EnergyMetering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),
@@ -225,7 +225,7 @@ impl<'t> TransactionRun<'t> {
             response: LatencyHistogram::new(),
             log_writes: 0,
             committed: 0,
-            series: SeriesRecorder::of(test),
+            series: SeriesRecorder::for_test(test),
             errors: RequestErrors::default(),
         }
     }
@@ -398,7 +398,7 @@ impl<'t> TransactionRun<'t> {
 
     fn on_completion(&mut self, completion: &Completion) -> Result<(), SimError> {
         let now = completion.completed;
-        let handle = WaitHandle::of(completion.tag as u32);
+        let handle = WaitHandle::from_number(completion.tag as u32);
         let wait = self.waits[handle];
         self.waits.free(handle);
         match wait {

@@ -29,7 +29,7 @@ struct Slot {
 }
 
 impl Slot {
-    fn of(number: u64, data: bool) -> Self {
+    fn with_data(number: u64, data: bool) -> Self {
         Self {
             history: vec![Version { number, data }],
             acknowledged: number,
@@ -127,7 +127,7 @@ impl Bench {
         };
         for slot in 0..drive.capacity.get() / SLOT.get() {
             let place = bench.medium.translation.locate(slot, slot + 1).place;
-            bench.slots.push(Slot::of(0, place.is_some()));
+            bench.slots.push(Slot::with_data(0, place.is_some()));
             if let Some(place) = place {
                 bench.cells.insert(place, Cell { slot, number: 0, stored: true });
             }
@@ -190,7 +190,7 @@ impl Bench {
                 let offset = SLOT * first;
                 let length = SLOT * (end - first);
                 let changes = !matches!(host_command, HostCommand::Read(..));
-                let handle = Handle::of(command);
+                let handle = Handle::from_number(command);
                 self.medium
                     .look_up(self.now, handle, offset, length, changes, &mut self.events)
                     .from_media
@@ -204,7 +204,7 @@ impl Bench {
     }
 
     fn start(&mut self, command: u32, host_command: HostCommand) {
-        let handle = Handle::of(command);
+        let handle = Handle::from_number(command);
         self.open.remove(&command);
         match host_command {
             HostCommand::Write(first, end, middle) => {
@@ -509,7 +509,7 @@ impl Bench {
         for (slot, content) in self.slots.iter_mut().zip(found) {
             let unmapped = std::mem::take(&mut slot.unmapped);
             self.number += 1;
-            *slot = Slot::of(content.unwrap_or(self.number), content.is_some());
+            *slot = Slot::with_data(content.unwrap_or(self.number), content.is_some());
             if self.protected {
                 slot.unmapped = unmapped;
             }

@@ -99,7 +99,7 @@ impl CachedLayout {
     }
 
     /// Returns the first slot and the number of slots of superblock `index`, if superblocks have `size` slots.
-    fn of(self, index: u32, size: u32) -> (u32, u32) {
+    fn locate_superblock(self, index: u32, size: u32) -> (u32, u32) {
         match index.checked_sub(self.superblocks) {
             None => (index * self.each, self.each),
             Some(behind) => (self.slots() + behind * size, size),
@@ -127,7 +127,7 @@ impl InitialLayout {
         match self {
             Self::InOrder { slots, cached } => {
                 let size = cached.size.max(1);
-                let (first, room) = cached.of(place / size, size);
+                let (first, room) = cached.locate_superblock(place / size, size);
                 let slot = first + place % size;
                 if place % size < room && slot < *slots { slot } else { EMPTY }
             }
@@ -147,7 +147,7 @@ impl InitialLayout {
         let first = index as u32 * size;
         match self {
             Self::InOrder { slots, cached } => {
-                let (begin, room) = cached.of(index as u32, size);
+                let (begin, room) = cached.locate_superblock(index as u32, size);
                 let held = slots.saturating_sub(begin).min(room);
                 let found = found.iter_mut().zip(within..held.max(within));
                 found.map(|(found, at)| *found = (first + at, begin + at)).count()

@@ -26,7 +26,7 @@ pub(super) struct BatchGroups {
 impl BatchGroups {
     /// Returns all batches that end after `from`, in groups of nearly equal size, if there are enough batches for all
     /// groups. The first of all `batches` begins at `start`.
-    pub(super) fn of(batches: &[Batch], start: Instant, from: Instant) -> Option<Self> {
+    pub(super) fn group(batches: &[Batch], start: Instant, from: Instant) -> Option<Self> {
         let since = batches.partition_point(|batch| batch.end <= from);
         let count = batches.len() - since;
         if count < GROUPS {

@@ -256,7 +256,7 @@ mod tests {
             run((1..=70).map(batch).collect())
         };
         let groups_of = |collected: &dyn Fn(u64) -> u64, from: u64| {
-            BatchGroups::of(&batches(collected).batches, at(0), at(from))
+            BatchGroups::group(&batches(collected).batches, at(0), at(from))
         };
         let groups = groups_of(&|_| 0, 0).unwrap();
         // The groups contain two or three of the 70 batches, which take 1 ms each.

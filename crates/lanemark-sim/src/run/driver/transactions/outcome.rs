@@ -22,7 +22,7 @@ impl TransactionRun<'_> {
         let in_flight = self.storage.in_flight().into_iter();
         let ages = in_flight.filter(|(_, submitted)| *submitted <= self.deadline);
         let ages: Vec<Duration> = ages.map(|(_, at)| self.deadline.since(at)).collect();
-        let in_flight = RequestsInFlight::of(&ages, tally.longest());
+        let in_flight = RequestsInFlight::from_ages(&ages, tally.longest());
         let drive = simulator.drive_use();
         let busy = busy_since(simulator, &tally.busy_before);
         let requests = tally.requests();
