@@ -118,7 +118,7 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
 ];
 
 /// Returns all samples, sorted by kind.
-fn all() -> Result<Vec<Sample>, StudyError> {
+fn list_all() -> Result<Vec<Sample>, StudyError> {
     let studies = studies::names().into_iter().map(|name| {
         Ok(Sample {
             name: Cow::Owned(format!("{name}.toml")),
@@ -138,9 +138,9 @@ pub(crate) fn run(args: &SamplesArgs) -> Result<CommandOutcome, Failure> {
     match &args.command {
         SamplesCommand::List(args) => {
             if args.json {
-                output::print_json(&all()?)?
+                output::print_json(&list_all()?)?
             } else {
-                output::print(&listed(&all()?))?
+                output::print(&listed(&list_all()?))?
             }
         }
         SamplesCommand::Copy(args) => copy(args)?,
@@ -169,7 +169,7 @@ fn listed(samples: &[Sample]) -> String {
 
 /// Copies the requested samples. If a different file already has one of the names, no file is written.
 fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
-    let mut samples = all()?;
+    let mut samples = list_all()?;
     if let Some(name) = args.name() {
         let is_it = |sample: &Sample| {
             let study = sample.kind == SampleKind::Study;
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_every_result_can_be_read() {
-        let samples = all().unwrap();
+        let samples = list_all().unwrap();
         let mut names: Vec<&str> = samples.iter().map(|sample| &*sample.name).collect();
         names.sort_unstable();
         names.dedup();

@@ -70,7 +70,7 @@ fn share(requests: &[Request], holds: impl Fn(&Request) -> bool) -> f64 {
 }
 
 #[track_caller]
-fn near(what: &str, fio: f64, ours: f64, within: f64) {
+fn assert_near(what: &str, fio: f64, ours: f64, within: f64) {
     assert!((fio - ours).abs() <= within, "{what}: {fio} of fio's, {ours} of ours");
 }
 
@@ -118,7 +118,7 @@ fn sizes_and_directions_have_the_same_shares() {
         let ours = by_us(&options, 20_000);
         for operation in [Operation::Read, Operation::Write, Operation::Flush] {
             let of = |requests: &[Request]| share(requests, |request| request.0 == operation);
-            near(&format!("{name}, {operation:?}"), of(&fio), of(&ours), 0.015);
+            assert_near(&format!("{name}, {operation:?}"), of(&fio), of(&ours), 0.015);
         }
         let lengths = |requests: &[Request]| {
             let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
@@ -132,7 +132,7 @@ fn sizes_and_directions_have_the_same_shares() {
                 *of.get(length).unwrap_or(&0) as f64 / all as f64
             };
             let what = format!("{name}, {}", Bytes(*length));
-            near(&what, part(&theirs, fio.len()), part(&own, ours.len()), 0.015);
+            assert_near(&what, part(&theirs, fio.len()), part(&own, ours.len()), 0.015);
         }
         let unit = |requests: &[Request]| {
             requests.iter().map(|request| request.1).filter(|&at| at > 0).fold(0, gcd)
@@ -160,7 +160,7 @@ fn distributions_send_as_much_to_as_little() {
                 most as f64 / requests.len() as f64
             };
             let what = format!("{distribution}, to {percent}% of the places");
-            near(&what, to_most(&fio), to_most(&ours), 0.03);
+            assert_near(&what, to_most(&fio), to_most(&ours), 0.03);
         }
     }
 }

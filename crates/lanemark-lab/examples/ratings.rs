@@ -81,11 +81,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for drive in &drives {
         println!("- `{}`: {}", drive.parts, drive.source);
     }
-    alone(&library, only.map(String::as_str))
+    print_reachable(&library, only.map(String::as_str))
 }
 
 /// Prints the ratings of each rated drive that the drive's model reaches.
-fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
+fn print_reachable(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
     let mut reached = 0;
     let mut all = 0;

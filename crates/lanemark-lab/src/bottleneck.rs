@@ -63,7 +63,7 @@ impl Lab {
         let mut outcomes: Vec<Option<Result<Sample, SimError>>> =
             jobs.iter().map(|_| None).collect();
         let mut ended = 0;
-        self.pool.each(
+        self.pool.run_pieces(
             jobs.len(),
             || (),
             |(), place, tell| {

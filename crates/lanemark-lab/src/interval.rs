@@ -213,7 +213,7 @@ impl Lab {
         watch: &mut EventObserver<'_>,
     ) -> Vec<Option<NominalTest>> {
         let mut runs: Vec<Option<NominalTest>> = vec![None; pieces.len()];
-        self.pool.each(
+        self.pool.run_pieces(
             pieces.len(),
             || (),
             |(), piece, tell| {

@@ -236,7 +236,7 @@ impl Lab {
         // The first piece that failed. Pieces after it need not finish.
         let failed = AtomicUsize::new(usize::MAX);
         let mut failure = None;
-        self.pool.each(
+        self.pool.run_pieces(
             pieces.len(),
             || (),
             |(), piece, tell| {

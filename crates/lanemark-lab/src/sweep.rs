@@ -71,7 +71,7 @@ impl Lab {
             PointRunner::new(sweep, own_library.unwrap_or_default(), memory)
         };
         let mut saved = Ok(());
-        self.pool.each(
+        self.pool.run_pieces(
             pending.len(),
             start,
             |runner, place, tell| {

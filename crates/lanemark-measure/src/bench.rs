@@ -111,7 +111,7 @@ impl<'a> Bench<'a> {
             self.take_down(&target, &mut outcome, turn, taken, &history);
         }
         target.finish()?;
-        Ok(self.ended(outcome))
+        Ok(self.complete_outcome(outcome))
     }
 
     /// Runs all tests. Calls `on` with events a few times a second, on this thread.
@@ -154,11 +154,11 @@ impl<'a> Bench<'a> {
             outcome.target.host = self.measured_host(&target, &outcome, taken, on);
         }
         target.finish()?;
-        Ok(self.ended(outcome))
+        Ok(self.complete_outcome(outcome))
     }
 
     /// Completes the outcome of a finished run.
-    fn ended(&self, mut outcome: MeasureOutcome) -> MeasureOutcome {
+    fn complete_outcome(&self, mut outcome: MeasureOutcome) -> MeasureOutcome {
         outcome.complete = outcome.failure.is_none() && !self.stopped(&outcome);
         if !outcome.complete && outcome.failure.is_none() {
             outcome.warnings.push(Warning::Interrupted);

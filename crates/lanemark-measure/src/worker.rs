@@ -226,7 +226,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
                     self.close(self.window.closes_ns.max(self.counted_ns));
                 }
                 if self.window.state == ThreadPhase::Closed {
-                    return Ok(self.ended());
+                    return Ok(self.finish());
                 }
             }
             let timeout = self.timeout(now);
@@ -253,7 +253,7 @@ impl<'a, E: Engine, C: ThreadClock> Worker<'a, E, C> {
         self.shared.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed)
     }
 
-    fn ended(self) -> ThreadCounts {
+    fn finish(self) -> ThreadCounts {
         ThreadCounts {
             tally: self.tally,
             series: self.series,

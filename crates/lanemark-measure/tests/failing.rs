@@ -47,7 +47,7 @@ fn going_on() -> MeasureSettings {
 
 /// Returns a 4 MiB device whose second half cannot be read.
 fn half_device() -> Option<LoopDevice> {
-    let device = LoopDevice::holding(&content(4 * MIB), true)?;
+    let device = LoopDevice::with_content(&content(4 * MIB), true)?;
     let medium = File::options().write(true).open(device.medium()).unwrap();
     medium.set_len(2 * MIB as u64).unwrap();
     Some(device)

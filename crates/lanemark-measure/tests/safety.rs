@@ -346,7 +346,7 @@ fn a_target_that_is_not_a_file_is_refused() {
 #[test]
 fn a_block_device_is_read_and_not_written() {
     // The file is full of data, and belongs to the test.
-    let Some(held) = LoopDevice::holding(&vec![0x5a; 1 << 20], true) else { return };
+    let Some(held) = LoopDevice::with_content(&vec![0x5a; 1 << 20], true) else { return };
     let device = held.node();
     for overwrite in [None, Some(device)] {
         let error = run(device, &workload([read(), write()]), overwrite).unwrap_err();

@@ -61,7 +61,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Connects to the database; creates it first if `create` is set and it does not exist.
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError>;
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError>;
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError>;
 
     /// Removes the contents, regardless of the program that created them.
     fn remove(&self) -> Result<(), OltpError>;
@@ -143,7 +143,7 @@ pub(crate) trait Backend: Send + Sync {
     /// # Errors
     /// Returns an error if the data is absent, is incomplete or has a different version.
     fn loaded(&self) -> Result<LoadedData, OltpError> {
-        match self.holding()? {
+        match self.examine_contents()? {
             DatabaseContents::Ours(loaded) if loaded.version != DATA_VERSION => {
                 Err(OltpError::Version { database: self.name(), found: loaded.version })
             }

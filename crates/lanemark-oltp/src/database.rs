@@ -79,8 +79,8 @@ impl Database {
         if procedures { self.0.open_procedures() } else { self.connect() }
     }
 
-    pub fn holding(&self) -> Result<DatabaseContents, OltpError> {
-        self.0.holding()
+    pub fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
+        self.0.examine_contents()
     }
 
     /// Returns the loaded data.

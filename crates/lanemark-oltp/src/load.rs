@@ -96,7 +96,7 @@ fn load_parts(
         outcomes.into_iter().sum::<Result<u64, OltpError>>()
     })?;
     let rows_seconds = rows_begun.elapsed().as_secs_f64();
-    if let DatabaseContents::Ours(loaded) = database.holding()?
+    if let DatabaseContents::Ours(loaded) = database.examine_contents()?
         && !loaded.complete
     {
         database.finish(connection.as_mut())?;
@@ -110,7 +110,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     let backend = database.backend();
     database.check_called(options.overwrite.as_deref())?;
     let overwrite = options.overwrite.is_some();
-    match database.holding()? {
+    match database.examine_contents()? {
         DatabaseContents::Nothing => crate::free_space::require(backend, &options.scale, None, 0)?,
         DatabaseContents::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
@@ -135,7 +135,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
             backend.remove()?;
         }
     }
-    database.create(&options.scale).map_err(|error| match database.holding() {
+    database.create(&options.scale).map_err(|error| match database.examine_contents() {
         Ok(DatabaseContents::Ours(_)) => loaded_twice(&database.name()),
         _ => error,
     })

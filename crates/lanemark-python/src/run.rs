@@ -98,7 +98,7 @@ pub(crate) fn simulate(
             progress.note(&event);
             look.look();
         });
-        look.ended(result)
+        look.finish(result)
     })?;
     if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
         let lab = &lab;

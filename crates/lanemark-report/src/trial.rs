@@ -141,17 +141,17 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         ));
     }
     let waits = |trial_system: &TrialResults<'_>| {
-        waits(trial_system).map_or(String::new(), |text| format!(" {text}"))
+        describe_wait(trial_system).map_or(String::new(), |text| format!(" {text}"))
     };
     if let [only] = systems.as_slice() {
         let time = time_text(only.time().value);
-        return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));
+        return Some(format!("The command takes {time} on {}.{}", only.name, describe_wait(only)));
     }
     systems.sort_by(|one, other| one.time().value.total_cmp(&other.time().value));
     let (first, others) = systems.split_first()?;
     let parts: Vec<String> = others.iter().map(|other| comparison_text(first, other)).collect();
     let last = others.last()?;
-    Some(format!("{}.{}", parts.join("; "), waits(last)))
+    Some(format!("{}.{}", parts.join("; "), describe_wait(last)))
 }
 
 /// Compares the faster system with another one.
@@ -179,7 +179,7 @@ fn comparison_text(first: &TrialResults<'_>, other: &TrialResults<'_>) -> String
 }
 
 /// Returns a sentence such as `On drive@platform:port the command waits for the drive 71% of its time`.
-fn waits(system: &TrialResults<'_>) -> Option<String> {
+fn describe_wait(system: &TrialResults<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;
     Some(format!(

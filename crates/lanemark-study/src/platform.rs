@@ -109,12 +109,12 @@ impl Platform {
                 protocols.push(protocol(&section, kind)?);
             }
         }
-        let links = root.each("link", |section, links: &[NamedLink]| {
+        let links = root.read_tables("link", |section, links: &[NamedLink]| {
             let link = link(section)?;
             topology::check_link(&link, links).map_err(|message| section.error("name", message))?;
             Ok(link)
         })?;
-        let ports = root.each("port", |section, ports: &[Port]| {
+        let ports = root.read_tables("port", |section, ports: &[Port]| {
             let port = port(section, &links)?;
             if ports.iter().any(|other| other.name == port.name) {
                 return Err(section.error("name", format!("port `{}` is defined twice", port.name)));

@@ -84,7 +84,8 @@ impl Rating {
 pub fn read(library: &Library, document: &Document) -> Result<Vec<RatedDrive>, StudyError> {
     let tests = workload::open(library, WORKLOAD)?;
     document.read("ratings", None, |root| {
-        let drives = root.each("drive", |section, _: &[RatedDrive]| drive(section, &tests))?;
+        let drives =
+            root.read_tables("drive", |section, _: &[RatedDrive]| drive(section, &tests))?;
         root.finish()?;
         Ok(drives)
     })

@@ -95,7 +95,7 @@ impl Study {
             .map_err(|error| tests.locate(error, &head))?;
         head.finish()?;
         let settings = read_calibrations(root)?;
-        let mut systems = root.each("system", |section, systems: &[StudyColumn]| {
+        let mut systems = root.read_tables("system", |section, systems: &[StudyColumn]| {
             let column = read_system(library, section, &tests, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
                 let message = format!("system `{}` is defined twice", column.name);
@@ -112,7 +112,7 @@ impl Study {
                 known_system(&systems, system, location.clone())?;
             }
         }
-        let figures = root.each("figure", |section, figures: &[PublishedFigure]| {
+        let figures = root.read_tables("figure", |section, figures: &[PublishedFigure]| {
             let figure = read_figure(section, &systems, &workload, &settings)?;
             if figures.iter().any(|other| other.id == figure.id) {
                 let message = format!("figure `{}` is defined twice", figure.id);
@@ -134,14 +134,15 @@ impl Study {
             column.system.with_faults(&column.workload.faults, &root.location_of("fault"))?;
         }
         let (answer, written) = read_answer(root, &systems)?;
-        let not_modelled = root.each("not_modelled", |section, _: &[UnmodelledFigures]| {
-            let unmodelled = UnmodelledFigures {
-                figures: section.texts("figures")?,
-                reason: section.text("reason")?,
-            };
-            section.finish()?;
-            Ok(unmodelled)
-        })?;
+        let not_modelled =
+            root.read_tables("not_modelled", |section, _: &[UnmodelledFigures]| {
+                let unmodelled = UnmodelledFigures {
+                    figures: section.texts("figures")?,
+                    reason: section.text("reason")?,
+                };
+                section.finish()?;
+                Ok(unmodelled)
+            })?;
         root.finish()?;
         Ok(Self {
             id: id.to_owned(),

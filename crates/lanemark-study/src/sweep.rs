@@ -90,20 +90,22 @@ impl SweepDefinition {
         let system = head.text("system")?;
         let workload = head.text("workload")?;
         head.finish()?;
-        let axes = root.each("axis", |section, _: &[Axis]| {
+        let axes = root.read_tables("axis", |section, _: &[Axis]| {
             let mut texts = section.scalars("values")?;
             texts.extend(section.optional_text("range")?);
             let axis = Axis::new(&section.text("name")?, &texts, section.location_of("name"))?;
             section.finish()?;
             Ok(axis)
         })?;
-        let settings = root.each("set", |section, _: &[(ParameterOverride, Location)]| {
-            let parameter = section.text("parameter")?;
-            let value = section.text("value")?;
-            let calibration = ParameterOverride { parameter, value, figure: None, reason: None };
-            section.finish()?;
-            Ok((calibration, section.location_of("value")))
-        })?;
+        let settings =
+            root.read_tables("set", |section, _: &[(ParameterOverride, Location)]| {
+                let parameter = section.text("parameter")?;
+                let value = section.text("value")?;
+                let calibration =
+                    ParameterOverride { parameter, value, figure: None, reason: None };
+                section.finish()?;
+                Ok((calibration, section.location_of("value")))
+            })?;
         root.finish()?;
         Ok(Self { system, workload, axes, settings })
     }

@@ -99,7 +99,7 @@ mod tests {
         )
     }
 
-    fn near(value: f64, wanted: f64) {
+    fn assert_near(value: f64, wanted: f64) {
         assert!((value / wanted - 1.0).abs() < 1e-9, "{value}, expected {wanted}");
     }
 
@@ -116,38 +116,38 @@ mod tests {
         // A read takes 80 us, and its data crosses the link.
         let one = baselines_for(&iops, &ratings, PCIE, reads());
         let latency = 80e-6 + 4096.0 / LINK;
-        near(one.rule, 1.0 / latency);
-        near(one.limits, 200_000.0);
-        near(one.rule_rate(), one.rule);
+        assert_near(one.rule, 1.0 / latency);
+        assert_near(one.limits, 200_000.0);
+        assert_near(one.rule_rate(), one.rule);
         // There are sixteen outstanding requests, from two threads.
         let deep = baselines_for(&iops, &ratings, PCIE, reads().queue_depth(8).threads(2));
-        near(deep.rule, 16.0 / latency);
+        assert_near(deep.rule, 16.0 / latency);
         let deeper = baselines_for(&iops, &ratings, PCIE, reads().queue_depth(32));
-        near(deeper.rule, 200_000.0);
+        assert_near(deeper.rule, 200_000.0);
         // Without a rating of random reads, the link is the limit.
-        near(
+        assert_near(
             baselines_for(&iops, &ratings[..2], PCIE, reads().queue_depth(32)).rule,
             LINK / 4096.0,
         );
-        near(baselines_for(&iops, &[], PCIE, reads().queue_depth(32)).limits, LINK / 4096.0);
+        assert_near(baselines_for(&iops, &[], PCIE, reads().queue_depth(32)).limits, LINK / 4096.0);
         // Writes take 20 us, and for sequential requests the rating of sequential requests applies.
         let write = baselines_for(&iops, &ratings, PCIE, Test::random_write("4 KiB"));
-        near(write.rule, 1.0 / (20e-6 + 4096.0 / LINK));
-        near(write.limits, 150_000.0);
+        assert_near(write.rule, 1.0 / (20e-6 + 4096.0 / LINK));
+        assert_near(write.limits, 150_000.0);
         let sequential =
             baselines_for(&iops, &ratings, PCIE, Test::sequential_write("1 MiB").queue_depth(8));
-        near(sequential.rule, 800e6 / f64::from(1 << 20));
+        assert_near(sequential.rule, 800e6 / f64::from(1 << 20));
         // The drive's link is slower than the port.
         let sata = baselines_for(&iops, &[], Connector::Sata(6.0), reads().queue_depth(32));
-        near(sata.limits, 0.9 * 600e6 / 4096.0);
-        near(
+        assert_near(sata.limits, 0.9 * 600e6 / 4096.0);
+        assert_near(
             baselines_for(&iops, &[], Connector::Sata(6.0), reads()).rule,
             1.0 / (120e-6 + 4096.0 / 540e6),
         );
         let sas = baselines_for(&iops, &[], Connector::Sas(12.0, 1), Test::random_write("4 KiB"));
-        near(sas.rule, 1.0 / (50e-6 + 4096.0 / LINK));
+        assert_near(sas.rule, 1.0 / (50e-6 + 4096.0 / LINK));
         let disk = [("figure", "iops"), ("drive_kind", "hdd")];
-        near(
+        assert_near(
             baselines_for(&disk, &[], Connector::Sata(6.0), reads()).rule,
             1.0 / (12e-3 + 4096.0 / 540e6),
         );
@@ -159,12 +159,12 @@ mod tests {
         let both = [("rand_read_iops", "100000"), ("rand_write_iops", "50000")];
         let mix = |share: &str| Test::random_read("4 KiB").read_share(share).queue_depth(64);
         // Ten requests consist of seven reads that take 10 µs each and three writes that take 20 µs each.
-        near(
+        assert_near(
             baselines_for(&iops, &both, PCIE, mix("70%")).limits,
             10.0 / (7.0 * 10e-6 + 3.0 * 20e-6),
         );
         let latency = 0.7 * 80e-6 + 0.3 * 20e-6 + 4096.0 / LINK;
-        near(baselines_for(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
+        assert_near(baselines_for(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
         // With one rating, only the direction with the most requests is limited.
         for (rated, share, limit) in [
             (&both[..1], "50%", 100_000.0),
@@ -172,7 +172,7 @@ mod tests {
             (&both[1..], "40%", 50_000.0),
             (&both[1..], "50%", LINK / 4096.0),
         ] {
-            near(baselines_for(&iops, rated, PCIE, mix(share)).limits, limit);
+            assert_near(baselines_for(&iops, rated, PCIE, mix(share)).limits, limit);
         }
     }
 
@@ -199,12 +199,12 @@ mod tests {
             ("write_throughput", 40.96),
             ("latency_mean", 100.0),
         ] {
-            near(figures(name, 1.0).rule, limit);
-            near(figures(name, 1.0).limits, limit);
+            assert_near(figures(name, 1.0).rule, limit);
+            assert_near(figures(name, 1.0).limits, limit);
         }
         // With two drives, the limits double and the latency stays the same.
-        near(figures("iops", 2.0).limits, 80_000.0);
-        near(figures("iops", 2.0).rule, rate);
-        near(figures("latency_p99", 2.0).limits, 50.0);
+        assert_near(figures("iops", 2.0).limits, 80_000.0);
+        assert_near(figures("iops", 2.0).rule, rate);
+        assert_near(figures("latency_p99", 2.0).limits, 50.0);
     }
 }

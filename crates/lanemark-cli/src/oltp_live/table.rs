@@ -97,11 +97,15 @@ impl TableInputs<'_> {
                 let found = side.summarise(metric, self.scale);
                 let measured = (found.count > 0).then_some(found.value);
                 let cell = |value: Option<f64>| {
-                    value.map_or("–".to_owned(), |value| shown(metric, value))
+                    value.map_or("–".to_owned(), |value| format_figure(metric, value))
                 };
                 let spread = match found.count {
                     0 | 1 => String::new(),
-                    _ => format!("  {} to {}", shown(metric, found.min), shown(metric, found.max)),
+                    _ => format!(
+                        "  {} to {}",
+                        format_figure(metric, found.min),
+                        format_figure(metric, found.max)
+                    ),
                 };
                 let predicted = self.predicted(&side.name, metric);
                 let [published, simulated, predicted, measured] =
@@ -118,7 +122,7 @@ impl TableInputs<'_> {
             gain.map_or("–".to_owned(), |gain| format!("{:+.1}%", 100.0 * gain))
         };
         let [published, simulated, predicted, measured] = gains.map(cell);
-        let spread = self.each().map_or_else(String::new, |(least, most)| {
+        let spread = self.ratio_range().map_or_else(String::new, |(least, most)| {
             format!("  {:+.1} to {:+.1}%", 100.0 * (least - 1.0), 100.0 * (most - 1.0))
         });
         let _ = writeln!(text, "{} over {}", self.sides[1].label, self.sides[0].label);
@@ -130,7 +134,7 @@ impl TableInputs<'_> {
         let saved = |ratio: f64| saved(self.nodes, ratio).to_string();
         let [published, simulated, predicted, measured] =
             rates.map(|pair| pair.map_or("–".to_owned(), |(a, b)| saved(b / a)));
-        let spread = self.each().map_or_else(String::new, |(least, most)| {
+        let spread = self.ratio_range().map_or_else(String::new, |(least, most)| {
             format!("  {} to {}", saved(least), saved(most))
         });
         let name = format!("servers saved of {}", self.nodes);
@@ -158,7 +162,7 @@ impl TableInputs<'_> {
     }
 
     /// Returns the minimum and the maximum ratio of two successive turns.
-    fn each(&self) -> Option<(f64, f64)> {
+    fn ratio_range(&self) -> Option<(f64, f64)> {
         let rate = |sample: &Sample| Some(sample.transactions.as_ref()?.per_minute);
         let [first, second] = self.sides.map(|side| &side.samples);
         let ratios: Vec<f64> = first
@@ -235,7 +239,7 @@ fn figure<'o>(
 }
 
 /// Formats a value for display, in millions of transactions, milliseconds or per cent.
-fn shown(metric: FigureMetric, value: f64) -> String {
+fn format_figure(metric: FigureMetric, value: f64) -> String {
     match metric {
         FigureMetric::Transactions => format!("{:.3} M", value / 1e6),
         FigureMetric::ProcessorUse => format!("{value:.0}"),
@@ -314,9 +318,9 @@ mod tests {
 
     #[test]
     fn values_are_printed_in_the_units_of_the_table() {
-        assert_eq!(shown(FigureMetric::Transactions, 1.3712e6), "1.371 M");
-        assert_eq!(shown(FigureMetric::ReadLatency, 440.0), "0.440");
-        assert_eq!(shown(FigureMetric::ProcessorUse, 51.4), "51");
+        assert_eq!(format_figure(FigureMetric::Transactions, 1.3712e6), "1.371 M");
+        assert_eq!(format_figure(FigureMetric::ReadLatency, 440.0), "0.440");
+        assert_eq!(format_figure(FigureMetric::ProcessorUse, 51.4), "51");
     }
 
     fn check(system: &str, metric: FigureMetric, published: f64, simulated: f64) -> FigureCheck {
@@ -445,7 +449,7 @@ mod tests {
     fn ratios_of_turns_need_two_turns_and_a_rate() {
         let each = |first: &[f64], second: &[f64]| {
             let seen = std::cell::Cell::new(None);
-            with(first, second, |table| seen.set(table.each()));
+            with(first, second, |table| seen.set(table.ratio_range()));
             seen.get()
         };
         assert_eq!(each(&[100.0, 200.0, 50.0], &[150.0, 240.0]), Some((1.2, 1.5)));

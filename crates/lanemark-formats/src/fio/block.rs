@@ -37,11 +37,16 @@ impl BlockSizes {
     ) -> Option<Self> {
         let base = job.kb_base();
         let (option, lists) = if job.has("bssplit") {
-            ("bssplit", job.each("bssplit", findings, |text| split(text, base))?)
+            ("bssplit", job.read_per_direction("bssplit", findings, |text| split(text, base))?)
         } else if job.has("bsrange") {
-            ("bsrange", job.each("bsrange", findings, |text| range(text, base))?)
+            ("bsrange", job.read_per_direction("bsrange", findings, |text| range(text, base))?)
         } else if job.has("bs") {
-            ("bs", job.each("bs", findings, |text| Ok(single_size(number::bytes(text, base)?)))?)
+            (
+                "bs",
+                job.read_per_direction("bs", findings, |text| {
+                    Ok(single_size(number::bytes(text, base)?))
+                })?,
+            )
         } else {
             ("bs", [None, None, None])
         };
@@ -81,7 +86,7 @@ impl BlockSizes {
 
 fn alignment(job: &Job, direction: RwOption, findings: &mut JobProblems) -> Option<u64> {
     let base = job.kb_base();
-    let given = job.each("ba", findings, |text| number::bytes(text, base))?;
+    let given = job.read_per_direction("ba", findings, |text| number::bytes(text, base))?;
     let mut sizes = direction.kinds().filter_map(|kind| given[kind]);
     let first = sizes.next().unwrap_or(BLOCK);
     if sizes.any(|other| other != first) {

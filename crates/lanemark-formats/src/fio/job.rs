@@ -224,7 +224,7 @@ impl Job {
     }
 
     /// Returns up to three values, for reads, writes and trims; a missing value defaults to the last value given.
-    pub(crate) fn each<T: Clone>(
+    pub(crate) fn read_per_direction<T: Clone>(
         &self,
         name: &str,
         found: &mut JobProblems,

@@ -131,8 +131,8 @@ pub(crate) fn arrivals(
     findings: &mut JobProblems,
 ) {
     let base = job.kb_base();
-    let bytes = job.each("rate", findings, |text| number::bytes(text, base));
-    let counts = job.each("rate_iops", findings, |text| number::integer(text, base));
+    let bytes = job.read_per_direction("rate", findings, |text| number::bytes(text, base));
+    let counts = job.read_per_direction("rate_iops", findings, |text| number::integer(text, base));
     let process = job.parsed("rate_process", findings, |text| match text.trim() {
         "linear" => Ok(ArrivalProcess::Even),
         "poisson" => Ok(ArrivalProcess::Poisson),

@@ -162,7 +162,12 @@ impl TestDraft {
     /// Returns the test of the job, if the options describe it completely.
     pub(super) fn by_options(&self, file: &str) -> Option<DraftedTest> {
         let test = self.read_as_job(file, None, |_| true)?;
-        Some(DraftedTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
+        Some(DraftedTest {
+            test: self.with_transferred_volume(test),
+            placed: true,
+            whole: true,
+            contradiction: None,
+        })
     }
 
     /// Returns the test of the job as far as the options describe it; `size` is the size of the target, for options
@@ -178,7 +183,12 @@ impl TestDraft {
         }
         let is_among_few = |name: &str| FEW.contains(&name);
         let described = |placed, whole| {
-            move |test| DraftedTest { test: self.ended(test), placed, whole, contradiction: None }
+            move |test| DraftedTest {
+                test: self.with_transferred_volume(test),
+                placed,
+                whole,
+                contradiction: None,
+            }
         };
         let by_options = self
             .by_options(file)
@@ -204,7 +214,7 @@ impl TestDraft {
         contradiction: Option<String>,
     ) -> DraftedTest {
         let trusted = !self.silent && contradiction.is_none();
-        let test = self.ended(self.plain_test(size, supplied, trusted));
+        let test = self.with_transferred_volume(self.plain_test(size, supplied, trusted));
         DraftedTest { test, placed: false, whole: self.silent, contradiction }
     }
 
@@ -260,7 +270,7 @@ impl TestDraft {
     }
 
     /// Returns the test with the volume that it transferred.
-    fn ended(&self, test: Test) -> Test {
+    fn with_transferred_volume(&self, test: Test) -> Test {
         let volume = match (test.volume, test.duration) {
             // fio does not print options without a value. A job that continued beyond its size had the option
             // `time_based`.

@@ -169,12 +169,12 @@ pub(super) fn rules(scale: &Scale) -> Vec<TableRule> {
         let sql = bad_rows(table.name(), &conditions);
         rules.push(TableRule { table, text: "contains only valid values", sql });
     }
-    rules.extend(together(scale));
+    rules.extend(cross_table_rules(scale));
     rules
 }
 
 /// Returns the rules that compare several tables.
-fn together(scale: &Scale) -> [TableRule; 6] {
+fn cross_table_rules(scale: &Scale) -> [TableRule; 6] {
     let fresh = scale.customers();
     let delivered = scale.delivered();
     [

@@ -38,7 +38,7 @@ impl Backend for MysqlDatabase {
         Ok(Box::new(MysqlConnection::connect(opts, &self.database, &self.name(), create)?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         let tables =
             "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
         match self.open(false) {

@@ -46,7 +46,7 @@ impl Backend for PostgresDatabase {
         Ok(Box::new(self.connect()?.use_procedures()?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         let tables = "SELECT table_name::text FROM information_schema.tables \
             WHERE table_schema = 'lanemark_oltp'";
         judged_contents(&mut self.connect()?, tables)

@@ -31,7 +31,7 @@ impl Backend for SqliteFile {
         Ok(Box::new(SqliteConnection::open(&self.0, create)?))
     }
 
-    fn holding(&self) -> Result<DatabaseContents, OltpError> {
+    fn examine_contents(&self) -> Result<DatabaseContents, OltpError> {
         ownership::database_contents(&self.0)
     }
 

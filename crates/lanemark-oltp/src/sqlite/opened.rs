@@ -136,7 +136,7 @@ mod tests {
         type Access = fn(PathBuf);
         let accesses: [(&str, Access); 3] = [
             ("connect", |path| drop(SqliteConnection::open(&path, false).unwrap())),
-            ("contents", |path| assert!(SqliteFile(path).holding().is_ok())),
+            ("contents", |path| assert!(SqliteFile(path).examine_contents().is_ok())),
             ("load", |path| drop(SqliteFile(path).loaded())),
         ];
         for (name, access) in accesses {

@@ -44,7 +44,7 @@ impl TimeSplit {
         };
         let sessions = |part: fn(&SessionProcessorTime) -> f64| {
             let each = |all: &TransactionFigures| {
-                all.each(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
+                all.per_transaction(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
             };
             test.of_transactions(each).map(|statistic| statistic.value)
         };

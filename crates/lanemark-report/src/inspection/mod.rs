@@ -80,7 +80,7 @@ fn answer(inspection: &Inspection) -> String {
             };
             format!("{}{about}{}", drive.name, slowest(drive))
         }
-        several => format!("{} drives ({})", several.len(), named(several)),
+        several => format!("{} drives ({})", several.len(), join_names(several)),
     };
     let limits: Vec<&InspectedFinding> =
         inspection.findings.iter().filter(|finding| !finding.finding.is_note()).collect();
@@ -133,7 +133,7 @@ fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
         devices_with_path().filter(|device| gaps::find_gaps(device).is_empty()).collect();
     if !known.is_empty() {
         let are_all_known = known.len() == devices_with_path().count();
-        let devices = if are_all_known { "these devices".to_owned() } else { named(&known) };
+        let devices = if are_all_known { "these devices".to_owned() } else { join_names(&known) };
         sheet.paragraph(&format!("No limits were found for {devices}."));
     }
     if devices_with_path().next().is_none() && !devices.is_empty() {
@@ -151,7 +151,7 @@ fn has_hardware(device: &InspectedDevice) -> bool {
     matches!(device.kind, BlockDeviceKind::Disk | BlockDeviceKind::NvmeNamespace { .. })
 }
 
-fn named(devices: &[&InspectedDevice]) -> String {
+fn join_names(devices: &[&InspectedDevice]) -> String {
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     short_list(&names)
 }

@@ -253,7 +253,7 @@ impl Faults {
     }
 
     /// Records the outcome of a request on `drive`.
-    pub(super) fn ended(
+    pub(super) fn record_outcome(
         &mut self,
         drive: DriveNumber,
         status: RequestStatus,
@@ -293,10 +293,10 @@ impl Faults {
         now: Instant,
         of: impl Fn(&Fault) -> bool,
     ) -> Option<FaultNumber> {
-        self.holding(now, of).max_by_key(|&number| self.fault(number).at)
+        self.select_active(now, of).max_by_key(|&number| self.fault(number).at)
     }
 
-    fn holding(
+    fn select_active(
         &self,
         now: Instant,
         of: impl Fn(&Fault) -> bool,
@@ -314,7 +314,7 @@ impl Faults {
     pub(super) fn look(&mut self, drive: DriveNumber, now: Instant, begins: Option<FaultNumber>) {
         let own = |fault: &Fault| fault.hurts(drive.0);
         let active = |of: fn(&FaultKind) -> bool| -> Vec<FaultNumber> {
-            self.holding(now, |fault| own(fault) && of(&fault.kind)).collect()
+            self.select_active(now, |fault| own(fault) && of(&fault.kind)).collect()
         };
         let last_first = |of: fn(&FaultKind) -> bool| {
             let mut all = active(of);
@@ -326,14 +326,14 @@ impl Faults {
         let unwritable = active(|kind| matches!(kind, FaultKind::WriteError { .. }));
         let slow = last_first(|kind| matches!(kind, FaultKind::Latency { .. }));
         let silent = last_first(FaultKind::is_silent);
-        let pauses = self.holding(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
+        let pauses = self.select_active(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
         let paused = pauses.max_by_key(|&number| self.fault(number).over_at());
         // The fault with the lowest limit rejects writes first.
         let limit = |fault: &Fault| {
             if let FaultKind::ReadOnly { written } = fault.kind { Some(written) } else { None }
         };
         let read_only = self
-            .holding(now, |fault| own(fault) && limit(fault).is_some())
+            .select_active(now, |fault| own(fault) && limit(fault).is_some())
             .min_by_key(|&number| limit(self.fault(number)));
         let begins = begins.map(|number| (number, self.fault(number).kind));
         let own = self.drive(drive);

@@ -79,7 +79,7 @@ fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
 #[test]
 fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault() {
     let done = |plan: &mut Faults, drive, status, submitted, completed| {
-        plan.ended(DriveNumber(drive), status, 0, submitted, completed);
+        plan.record_outcome(DriveNumber(drive), status, 0, submitted, completed);
     };
     let failed = RequestStatus::Failed(ErrorKind::Media);
     let recovery =

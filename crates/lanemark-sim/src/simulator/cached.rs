@@ -151,7 +151,7 @@ impl Simulator {
             self.commands[command].begin(self.now, &new);
             self.commands[command].in_cache = true;
             let media = &mut self.attachments[usize::from(drive)].drive.media;
-            media!(media, media => media.takes(1));
+            media!(media, media => media.note_commands(1));
             let Some(adapter) = &mut self.adapter else { return };
             let span = adapter.serve(self.now, 0);
             self.events.schedule(span.end, Event::Admitted(command));
@@ -165,7 +165,7 @@ impl Simulator {
         self.note_answer(drive);
         self.commands.free(handle);
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        if let Some(at) = media!(media, media => media.gives(self.now)) {
+        if let Some(at) = media!(media, media => media.note_answered(self.now)) {
             self.events.schedule(at, Event::Idle(drive));
         }
         if let Some(cache) = self.cache() {

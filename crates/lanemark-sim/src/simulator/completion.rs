@@ -134,7 +134,7 @@ impl Simulator {
             self.resume(waiting, thread);
         }
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        if let Some(at) = media!(media, media => media.gives(self.now)) {
+        if let Some(at) = media!(media, media => media.note_answered(self.now)) {
             self.events.schedule(at, Event::Idle(drive));
         }
         let pending = &mut self.requests[request];
@@ -162,7 +162,13 @@ impl Simulator {
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == RequestStatus::Good;
         if let Some(faults) = self.faults.as_mut().filter(|_| !is_of_host) {
-            faults.ended(drive, pending.status, pending.fault, pending.submitted, self.now);
+            faults.record_outcome(
+                drive,
+                pending.status,
+                pending.fault,
+                pending.submitted,
+                self.now,
+            );
         }
         self.commands.free(handle);
         self.requests.free(request);

@@ -301,7 +301,7 @@ impl Simulator {
     }
 
     /// Returns the request that completed last, to which [`Simulator::goes_on_until`] advanced.
-    pub(super) fn ended(&self) -> &Completion {
+    pub(super) fn last_completion(&self) -> &Completion {
         &self.ended
     }
 
@@ -410,7 +410,7 @@ impl Simulator {
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        media!(media, media => media.takes(count as u32));
+        media!(media, media => media.note_commands(count as u32));
         for index in 0..count {
             let done = transfer_max * index;
             let command = self.commands.renew();

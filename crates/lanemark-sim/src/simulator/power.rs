@@ -82,7 +82,7 @@ impl Simulator {
     pub(super) fn note_answer(&mut self, index: DriveNumber) {
         let AttachedDrive { meter, drive, .. } = &mut self.attachments[usize::from(index)];
         if let Some(meter) = meter {
-            meter.note_answer(self.now, media!(&drive.media, media => media.works(self.now)));
+            meter.note_answer(self.now, media!(&drive.media, media => media.is_working(self.now)));
         }
     }
 
@@ -93,7 +93,7 @@ impl Simulator {
         if let Some(meter) = meter
             && meter.has_no_command()
         {
-            meter.background(self.now, media!(&drive.media, media => media.works(self.now)));
+            meter.background(self.now, media!(&drive.media, media => media.is_working(self.now)));
         }
     }
 }

@@ -128,7 +128,7 @@ impl HostPower {
 
 impl PowerSpec {
     pub(super) fn check(&self, media: &MediaSpec) -> Result<(), SpecError> {
-        if !media.takes(&self.media) {
+        if !media.fits_power(&self.media) {
             let bound = "the power of the drive's own media".to_owned();
             return Err(SpecError { field: "drive.power", value: "other media".to_owned(), bound });
         }

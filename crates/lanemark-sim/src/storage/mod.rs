@@ -243,8 +243,14 @@ impl Storage {
             if !self.simulator.goes_on_until(limit) {
                 return None;
             }
-            if let Some((tag, access, status)) = volume.completes(self.simulator.ended()) {
-                return Some(Completion { tag, access, status, ..*self.simulator.ended() });
+            if let Some((tag, access, status)) = volume.completes(self.simulator.last_completion())
+            {
+                return Some(Completion {
+                    tag,
+                    access,
+                    status,
+                    ..*self.simulator.last_completion()
+                });
             }
         }
     }

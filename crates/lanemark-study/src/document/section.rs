@@ -235,7 +235,7 @@ impl<'d> Section<'d> {
     ///
     /// # Errors
     /// Returns the first error of `read`.
-    pub fn each<T>(
+    pub fn read_tables<T>(
         &self,
         key: &str,
         mut read: impl FnMut(&Section<'d>, &[T]) -> Result<T, StudyError>,

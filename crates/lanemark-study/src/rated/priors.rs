@@ -211,7 +211,7 @@ fn read_rows<T>(
         let about = root.table("priors")?;
         about.text("name")?;
         about.finish()?;
-        let rows = root.each(key, |section, _: &[T]| {
+        let rows = root.read_tables(key, |section, _: &[T]| {
             let read_row = row(section)?;
             section.finish()?;
             Ok(read_row)

@@ -107,7 +107,7 @@ impl Medium for Cloud {
         operations.into_iter().chain(bytes).collect()
     }
 
-    fn works(&self, _now: Instant) -> bool {
+    fn is_working(&self, _now: Instant) -> bool {
         self.operations.live() > 0
     }
 

@@ -87,6 +87,6 @@ fn the_arm_has_sought_and_transferred_as_far_as_it_is() {
         let sought = now.since(Instant::ZERO).min(seek);
         assert_eq!(bench.disk.worked(now), [sought, transferred], "at {now:?}");
         assert_eq!(bench.disk.arm_busy(now), now.min(end).since(Instant::ZERO));
-        assert_eq!(bench.disk.works(now), now < end);
+        assert_eq!(bench.disk.is_working(now), now < end);
     }
 }

@@ -152,7 +152,7 @@ impl Medium for Disk {
 
     /// Returns whether an operation is in progress or waiting, or whether a command waits for sectors that are being
     /// read ahead.
-    fn works(&self, now: Instant) -> bool {
+    fn is_working(&self, now: Instant) -> bool {
         match self.arm {
             ArmWork::Working { .. } => true,
             ArmWork::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,

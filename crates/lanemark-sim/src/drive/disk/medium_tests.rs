@@ -134,7 +134,7 @@ proptest! {
             prop_assert_eq!((bench.disk.dirty, bench.disk.dirty_room), (0, Bytes::ZERO));
             let track = bench.disk.mechanics.outermost();
             prop_assert!(matches!(bench.disk.arm, ArmWork::Resting(at) if at == track));
-            prop_assert!(!bench.disk.works(bench.now));
+            prop_assert!(!bench.disk.is_working(bench.now));
         }
     }
 }

@@ -439,7 +439,7 @@ impl Flash {
         self.vacate(now, index);
         self.dispatch(now, index, events);
         self.operations.free(handle);
-        self.operations[handle].ended()
+        self.operations[handle].describe_end()
     }
 
     /// Ends a program or erase: starts the next task of the die, and removes and returns the ended operation. Returns
@@ -461,7 +461,7 @@ impl Flash {
         self.vacate(now, index);
         self.dispatch(now, index, events);
         self.operations.free(handle);
-        Some(self.operations[handle].ended())
+        Some(self.operations[handle].describe_end())
     }
 
     /// Returns the busy times of the channels and of the dies until `now`.

@@ -207,13 +207,13 @@ impl Medium for SolidState {
     }
 
     #[inline]
-    fn takes(&mut self, commands: u32) {
+    fn note_commands(&mut self, commands: u32) {
         self.commands += commands;
         self.in_background = false;
     }
 
     #[inline]
-    fn gives(&mut self, now: Instant) -> Option<Instant> {
+    fn note_answered(&mut self, now: Instant) -> Option<Instant> {
         self.commands -= 1;
         if self.commands > 0 {
             return None;
@@ -314,7 +314,7 @@ impl Medium for SolidState {
         self.translation.bytes()
     }
 
-    fn works(&self, _: Instant) -> bool {
+    fn is_working(&self, _: Instant) -> bool {
         !self.flash.is_idle()
     }
 

@@ -47,13 +47,13 @@ fn an_idle_drive_works_after_its_time_and_not_sooner() {
     let begins = |after: Duration, takes: u32| {
         let mut medium = collecting(20);
         let mut events = EventSchedule::new();
-        medium.takes(1);
-        assert_eq!(medium.gives(start), Some(start + us(100)));
+        medium.note_commands(1);
+        assert_eq!(medium.note_answered(start), Some(start + us(100)));
         if takes > 0 {
-            medium.takes(takes);
+            medium.note_commands(takes);
         }
         medium.idle(start + after, &mut events);
-        medium.works(start + after)
+        medium.is_working(start + after)
     };
     assert!(!begins(us(100) - Duration::from_picoseconds(1), 0));
     assert!(begins(us(100), 0) && begins(us(200), 0));
@@ -63,18 +63,18 @@ fn an_idle_drive_works_after_its_time_and_not_sooner() {
 #[test]
 fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
     let mut medium = collecting(20);
-    medium.takes(2);
-    assert_eq!(medium.gives(Instant::ZERO), None, "one is left");
-    assert_eq!(medium.gives(Instant::ZERO), Some(Instant::ZERO + us(100)));
-    medium.takes(3);
+    medium.note_commands(2);
+    assert_eq!(medium.note_answered(Instant::ZERO), None, "one is left");
+    assert_eq!(medium.note_answered(Instant::ZERO), Some(Instant::ZERO + us(100)));
+    medium.note_commands(3);
     medium.power_cut(Instant::ZERO + us(10));
-    medium.takes(1);
+    medium.note_commands(1);
     let at = Instant::ZERO + us(20);
-    assert_eq!(medium.gives(at), Some(at + us(100)), "a cut ends all commands");
+    assert_eq!(medium.note_answered(at), Some(at + us(100)), "a cut ends all commands");
     // A drive without background work does not schedule an idle event.
     let gives = |mut medium: SolidState| {
-        medium.takes(1);
-        medium.gives(Instant::ZERO).is_some()
+        medium.note_commands(1);
+        medium.note_answered(Instant::ZERO).is_some()
     };
     assert!(!gives(collecting(0)) && !gives(collecting(4)) && gives(collecting(5)));
     let cache = |written| {
@@ -101,11 +101,11 @@ fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
     for interrupted in [false, true] {
         let mut medium = collecting(20);
         let mut events = EventSchedule::new();
-        medium.takes(1);
-        let at = medium.gives(Instant::ZERO).unwrap();
+        medium.note_commands(1);
+        let at = medium.note_answered(Instant::ZERO).unwrap();
         medium.idle(at, &mut events);
         if interrupted {
-            medium.takes(1);
+            medium.note_commands(1);
         }
         drain(&mut medium, &mut events);
         assert_eq!(medium.translation.works_when_idle(), interrupted, "interrupted: {interrupted}");

@@ -117,7 +117,7 @@ impl FlashOperation {
     }
 
     #[inline]
-    pub(super) fn ended(&self) -> EndedOperation {
+    pub(super) fn describe_end(&self) -> EndedOperation {
         let hop_time = |wait: Duration, service: Duration| HopTime { wait, service };
         let passage = MediaTimes::Counted {
             media: hop_time(self.die_wait, self.die_service),

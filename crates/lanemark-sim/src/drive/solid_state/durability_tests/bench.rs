@@ -181,7 +181,7 @@ impl Bench {
     pub(super) fn submit(&mut self, host_command: HostCommand) {
         let command = self.commands;
         self.commands += 1;
-        self.medium.takes(1);
+        self.medium.note_commands(1);
         let pages = match host_command {
             HostCommand::Flush => 0,
             HostCommand::Write(first, end, _)
@@ -391,7 +391,7 @@ impl Bench {
     }
 
     fn completed(&mut self) {
-        if let Some(at) = self.medium.gives(self.now) {
+        if let Some(at) = self.medium.note_answered(self.now) {
             self.events.schedule(at, Event::Idle(DRIVE));
         }
     }
